@@ -1,0 +1,150 @@
+"""What every backend offers: the protocol, the launch policy, and the plain values that cross it.
+
+A backend merges the sorted runs of one chunk. The bytes of all runs lie back to back in a workspace's staging memory;
+nothing in here knows where they came from or where they go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+
+Bytes = NDArray[np.uint8]
+KernelName = Literal["basic", "tiled", "circular", "path"]
+KERNELS: tuple[KernelName, ...] = ("basic", "tiled", "circular", "path")
+TileLoad = Literal["full", "exact"]
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """What the user asked for; None leaves the choice to the backend. Sizes are in items, `block_size` in threads."""
+
+    kernel: KernelName | Literal["auto"] = "auto"
+    block_size: int | None = None
+    items_per_thread: int | None = None
+    tile_size: int | None = None
+    tile_load: TileLoad | None = None
+    blocks: int | None = None
+
+
+@dataclass(frozen=True)
+class LaunchPolicy:
+    """How a kernel is launched, wholly decided: comparable, printable, reported.
+
+    block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
+    kernel). tile_size: items of each input that a block stages at once (path: items of output); 0 where the kernel
+    stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the slices that co-rank
+    names. blocks: blocks in the grid; 0 where the length of the output decides. why: why the backend chose this.
+    """
+
+    kernel: KernelName
+    block_size: int
+    items_per_thread: int
+    tile_size: int = 0
+    tile_load: TileLoad = "full"
+    blocks: int = 0
+    why: str = field(default="", compare=False)
+
+    def describe(self) -> str:
+        """For tables: "path 256x19", "tiled 128 threads, tile 1024, exact"."""
+        shape = f"{self.kernel} {self.block_size}x{self.items_per_thread}"
+        if self.kernel in ("tiled", "circular"):
+            shape += f", tile {self.tile_size}"
+        if self.kernel == "tiled":
+            shape += f" {self.tile_load}"
+        return f"{shape}, {self.blocks} blocks" if self.blocks else shape
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """The first item of a run that sorts before the one ahead of it: run number and its byte offset in that run."""
+
+    run: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What runs the kernels. memory: bytes in all, 0 if unknown. details: further facts for `info`, by name."""
+
+    backend: str
+    name: str
+    memory: int = 0
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+class Workspace(Protocol):
+    """Buffers for one chunk at a time, reused from chunk to chunk. Not for two threads at once.
+
+    The steps, in order: fill `staging`, `upload`, then `disorder` and `merge` as often as wanted, then `download`.
+    Each step adds its spans ("upload", "check", "kernel", "download") to `spans` once its time is known, at the latest
+    when `download` or `synchronize` returns; whoever reads `spans` may clear it.
+    """
+
+    spans: list[Span]
+
+    def staging(self, nbytes: int) -> Bytes:
+        """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""
+
+    def upload(self, lengths: Sequence[int]) -> None:
+        """Take what lies in staging as runs of these byte lengths, back to back. Empty runs are allowed."""
+
+    def disorder(self) -> Disorder | None:
+        """The first disorder (lowest run, then lowest offset), or None if every run is in order."""
+
+    def merge(self, policy: LaunchPolicy) -> None:
+        """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run."""
+
+    def download(self) -> Bytes:
+        """The merged bytes in host memory, as many as were staged; valid until the next `merge`."""
+
+    def copy(self) -> None:
+        """Copy the uploaded bytes within the memory that `merge` works in: the ceiling that a merge is held against."""
+
+    def poison(self) -> None:
+        """Overwrite the output, so that a kernel that leaves items out is noticed."""
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        """Library ways to get the same output from the uploaded runs, by name; run one, then `download`.
+
+        Outputs equal the merge's by key image (an unstable library may permute items that compare equal).
+        """
+
+    def time(self, work: Callable[[], None]) -> float:
+        """Seconds that `work` (one of the steps above) takes on the device: device events, or a host clock."""
+
+    def synchronize(self) -> None:
+        """Wait until all work so far is done."""
+
+    def close(self) -> None:
+        """Free the buffers."""
+
+
+class Backend(Protocol):
+    """One way to run merges: "cpu", "gpu" or "reference"."""
+
+    name: str
+
+    def info(self) -> DeviceInfo:
+        """What this backend runs on."""
+
+    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+        """Decide what `request` leaves open. Raises UsageError naming the limit that a wish exceeds."""
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
+        """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""
+
+    def merge_arrays(
+        self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
+    ) -> None:
+        """Merge 1-D contiguous arrays of the order's dtype, resident where this backend works, into `out`."""
+
+    def first_disorder(self, run: Any, order: Order) -> int | None:
+        """Index of the first item of a resident array that sorts before the one ahead of it, or None."""

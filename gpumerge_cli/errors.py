@@ -1,0 +1,91 @@
+"""The error tree. Every error says what is wrong, where, and the way out, in one line.
+
+GpumergeError            exit 2
+|-- UsageError           options that do not fit together, or do not fit the device
+|-- InputError           a file that cannot be read as asked
+|   `-- DisorderError    an input that is not in the order asked for
+|-- OutputError          an output that cannot be written
+|-- DeviceError          a GPU that is missing, too small or failed
+`-- Interrupted          Ctrl-C or SIGTERM; exits as the shell expects (128 + signal)
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+
+class GpumergeError(Exception):
+    """Base of all errors that a user can mend.
+
+    what: what is wrong, without a full stop. where: "FILE", "FILE:LINE" or "FILE@ITEM", or "" if the error has no
+    place. way_out: what to do about it, or "".
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str = "", way_out: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{line}; {self.way_out}" if self.way_out else line
+
+
+class UsageError(GpumergeError):
+    """Options that cannot be honoured."""
+
+
+class InputError(GpumergeError):
+    """An input that cannot be read as asked."""
+
+
+class DisorderError(InputError):
+    """An input that is not in the order asked for."""
+
+
+class OutputError(GpumergeError):
+    """An output that cannot be written."""
+
+
+class DeviceError(GpumergeError):
+    """A GPU that is missing, too small, or that failed."""
+
+
+class Interrupted(GpumergeError):  # noqa: N818 - it is the user's wish, not an error
+    """A signal asked the program to stop."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__("interrupted", way_out="no output was written")
+        self.exit_code = 128 + signal_number
+
+
+_WAY_OUT = {
+    errno.ENOENT: "check the name",
+    errno.EISDIR: "name a file",
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.ENOSPC: "free some space or write elsewhere",
+    errno.EDQUOT: "free some space or write elsewhere",
+    errno.EFBIG: "raise the file-size limit (ulimit -f) or write elsewhere",
+    errno.EROFS: "write elsewhere",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+}
+
+
+def input_error(error: OSError, name: str) -> InputError:
+    """The InputError for an OSError met while reading `name`."""
+    return InputError(_reason(error), where=name, way_out=_WAY_OUT.get(error.errno or 0, ""))
+
+
+def output_error(error: OSError, name: str) -> OutputError:
+    """The OutputError for an OSError met while writing `name`."""
+    return OutputError(_reason(error), where=name, way_out=_WAY_OUT.get(error.errno or 0, ""))
+
+
+def _reason(error: OSError) -> str:
+    text = os.strerror(error.errno) if error.errno else str(error)
+    return text[:1].lower() + text[1:]

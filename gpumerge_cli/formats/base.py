@@ -1,0 +1,69 @@
+"""Sources and sinks: where items come from and go to, as positioned reads and writes of bytes.
+
+A source shows a file as one stream of whole items in native byte order: headers are left out, foreign byte order is
+swapped, a missing last newline is supplied. Positions are byte offsets in that stream, and cuts are positions at which
+an item starts (or the stream's end).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+
+
+class Source(Protocol):
+    """A sorted input, read at any position from any thread."""
+
+    name: str
+    """What messages call it: the path, or "-"."""
+    size: int
+    """Bytes of the stream."""
+    dtype: np.dtype[Any] | None
+    """The items' dtype, native or not, as the file has it; None for lines."""
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        """Fill `out` with the bytes from `start` on. Raises InputError if the file has become shorter."""
+
+    def item_start(self, position: int) -> int:
+        """The first position at or after `position` where an item starts; `size` if there is none."""
+
+    def item_at(self, start: int) -> bytes:
+        """The item that starts at `start`: native bytes of a key, or a line without its newline."""
+
+    def item_before(self, start: int) -> bytes:
+        """The item that ends where the one at `start` begins. Precondition: 0 < start <= size."""
+
+    def item_end(self, start: int) -> int:
+        """The position just after the item that starts at `start`."""
+
+    def place(self, start: int) -> str:
+        """"FILE:LINE" or "FILE@ITEM" of the item at `start`, counted as users count: lines from 1, items from 0."""
+
+    def count(self) -> int:
+        """How many items there are. Lines are counted by reading."""
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+
+
+class Sink(Protocol):
+    """An output that appears whole or not at all: `commit` shows it, anything else leaves what was there."""
+
+    name: str
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        """Write `data` at stream position `start`; from any thread, in any order if `seekable`."""
+
+    @property
+    def seekable(self) -> bool:
+        """Whether writes may come in any order."""
+
+    def commit(self) -> None:
+        """Everything is written: put the output in its place."""
+
+    def abort(self) -> None:
+        """Remove what was written. May be called at any time, also twice; does nothing after `commit`."""

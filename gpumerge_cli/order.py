@@ -1,0 +1,151 @@
+"""The order of keys: kind, width and direction, and the key image that makes every comparison an unsigned one.
+
+A key image is an unsigned integer that orders as the key does. Comparing images instead of values gives one rule for
+all dtypes and keeps float32 subnormals apart on devices that flush them to zero. The order is NumPy's: NaN last (all
+NaNs equal), -0.0 equal to 0.0. Descending order is the complement of the image, so NaN comes first there. Ties always
+keep input order. Twin of kernels/keys.cuh.
+
+Lines compare as GNU sort has it in the C locale: bytewise, or by their leading number (`numeric`), ties then bytewise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.errors import UsageError
+
+Kind = Literal["int", "uint", "float", "bytes", "numeric"]
+_KINDS: dict[str, Kind] = {"i": "int", "u": "uint", "f": "float"}
+_WIDTHS = {"int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)}
+_NUMBER = re.compile(rb"[ \t]*(-?)0*([0-9]*)(?:\.([0-9]*))?")
+
+DTYPES: tuple[str, ...] = tuple(
+    f"{kind}{8 * width}" for kind, widths in _WIDTHS.items() for width in widths
+)
+"""NumPy's names of all key dtypes, int8 to float64."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """How items compare.
+
+    kind: "int", "uint" or "float" for fixed-width keys that are their own item, "bytes" or "numeric" for lines.
+    width: bytes of a fixed-width key, 0 for lines. descending: the complement of the order.
+    """
+
+    kind: Kind
+    width: int = 0
+    descending: bool = False
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Order:
+        """The order of a NumPy dtype; byte order is not part of it. Raises UsageError for a dtype without one."""
+        try:
+            resolved = np.dtype(dtype)
+        except TypeError:
+            raise _unknown_dtype(str(dtype)) from None
+        kind = _KINDS.get(resolved.kind)
+        if kind is None or resolved.itemsize not in _WIDTHS[kind]:
+            raise _unknown_dtype(str(dtype))
+        return cls(kind, resolved.itemsize, descending)
+
+    @classmethod
+    def lines(cls, *, numeric: bool = False, descending: bool = False) -> Order:
+        """The order of text lines: bytewise, or by leading number with ties bytewise."""
+        return cls("numeric" if numeric else "bytes", 0, descending)
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether items are lines; otherwise they are keys of `width` bytes."""
+        return self.width == 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The native dtype of fixed-width keys."""
+        return np.dtype(f"{self.kind}{8 * self.width}")
+
+    @property
+    def unsigned(self) -> np.dtype[Any]:
+        """The unsigned dtype of the key's width: what key bits are viewed as, and what the image is."""
+        return np.dtype(f"uint{8 * self.width}")
+
+    @property
+    def flip(self) -> int:
+        """What the image is XORed with: the sign bit of signed integers, then all bits when descending."""
+        sign = 1 << (8 * self.width - 1) if self.kind == "int" else 0
+        return sign ^ self._all_ones if self.descending else sign
+
+    @property
+    def infinity(self) -> int | None:
+        """The bits of +infinity for floats (anything above, sign aside, is NaN); None for integers."""
+        if self.kind != "float":
+            return None
+        return int(np.array(np.inf, self.dtype).view(self.unsigned))
+
+    @property
+    def _all_ones(self) -> int:
+        return (1 << (8 * self.width)) - 1
+
+    def image(self, keys: NDArray[Any]) -> NDArray[Any]:
+        """The images of fixed-width keys: same shape, unsigned dtype of the same width."""
+        bits = np.ascontiguousarray(keys, self.dtype).view(self.unsigned)
+        flip = self.unsigned.type(self.flip)
+        if self.infinity is None:
+            return bits ^ flip
+        sign = self.unsigned.type(1 << (8 * self.width - 1))
+        magnitude = bits & ~sign
+        image = np.where(bits & sign, sign - magnitude, sign + magnitude)
+        image[magnitude > self.unsigned.type(self.infinity)] = self._all_ones
+        return image.astype(self.unsigned) ^ flip
+
+    def key(self, item: bytes) -> Any:
+        """A Python object that compares as the item does: `item` is a key's native bytes, or a line without newline."""
+        if not self.is_lines:
+            return int(self.image(np.frombuffer(item, self.dtype))[0])
+        key = (_number(item), item) if self.kind == "numeric" else item
+        return _Reversed(key) if self.descending else key
+
+    def describe(self) -> str:
+        """For reports and messages: "int32", "lines, numeric, descending"."""
+        name = f"{self.kind}{8 * self.width}" if self.width else f"lines, {'bytewise' if self.kind == 'bytes' else self.kind}"
+        return f"{name}, descending" if self.descending else name
+
+
+def _number(line: bytes) -> tuple[Any, ...]:
+    """The leading number of a line, of any length, as a tuple that compares exactly; 0 if there is none."""
+    found = _NUMBER.match(line)
+    assert found is not None
+    minus, whole, fraction = found.groups(default=b"")
+    magnitude = (len(whole), whole, fraction.rstrip(b"0"))
+    if magnitude == (0, b"", b""):
+        return (0,)
+    return (-1, _Reversed(magnitude)) if minus else (1, magnitude)
+
+
+@total_ordering
+class _Reversed:
+    """A key that compares the other way round."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Reversed) -> bool:
+        return bool(other.key < self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Reversed) and bool(other.key == self.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _unknown_dtype(name: str) -> UsageError:
+    return UsageError(f"{name!r} is no dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")

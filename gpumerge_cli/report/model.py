@@ -1,0 +1,118 @@
+"""What a run measured, as plain values with units. Renderers see only this module.
+
+Times are seconds, sizes are bytes, counts are plain integers. `schema` grows when a field changes its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One kind of work, added up over all chunks and threads: `seconds` busy, `nbytes` moved (0 if none)."""
+
+    name: str
+    seconds: float
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """An input as it was read: items and bytes."""
+
+    name: str
+    items: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """What one merge did and how long each part took.
+
+    wall: seconds from the start of the process (of the call, from Python) to the finished output. start_up: the part
+    of it before the first byte was read. busy: seconds the streaming itself took. stages: "read", "upload", "check",
+    "kernel", "download", "write" as far as they happened; stages of different chunks overlap, so they may add up to
+    more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
+    """
+
+    inputs: tuple[InputFile, ...]
+    output: str
+    items: int
+    nbytes: int
+    order: str
+    backend: str
+    device: str
+    backend_why: str
+    kernel: str
+    launch: str
+    launch_why: str
+    chunks: int
+    chunk_bytes: int
+    workers: int
+    checked: bool
+    wall: float
+    start_up: float
+    plan: float
+    busy: float
+    stages: tuple[Stage, ...]
+    bound: str
+    peak_memory: int
+    version: str
+    schema: int = SCHEMA
+    kind: str = "merge"
+
+    def stage(self, name: str) -> Stage:
+        """The stage called `name`, all zero if it did not happen."""
+        return next((stage for stage in self.stages if stage.name == name), Stage(name, 0.0, 0))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One row of a comparison: a kernel variant or a library baseline, right first, then timed.
+
+    right: whether its output equals the oracle's; a wrong one is not timed. seconds: every timed repeat.
+    nbytes: bytes read plus bytes written by one merge. share_of_copy: time of a copy of the same bytes over the
+    median. speed_up: median of basic over the median (0 where basic was not timed).
+    """
+
+    name: str
+    launch: str
+    right: bool
+    seconds: tuple[float, ...] = ()
+    nbytes: int = 0
+    median: float = 0.0
+    spread: float = 0.0
+    share_of_copy: float = 0.0
+    speed_up: float = 0.0
+    problem: str = ""
+    library: bool = False
+
+
+@dataclass(frozen=True)
+class CompareReport:
+    """All variants beside the library baselines on the same resident data.
+
+    spread of a row: (slowest - fastest) / median. copy: seconds of the best copy of the same bytes in this run.
+    """
+
+    inputs: tuple[InputFile, ...]
+    items: int
+    order: str
+    backend: str
+    device: str
+    repeat: int
+    copy_seconds: tuple[float, ...]
+    copy_nbytes: int
+    rows: tuple[Measured, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    schema: int = SCHEMA
+    kind: str = "compare"
+
+    @property
+    def all_right(self) -> bool:
+        """Whether every row's output was right."""
+        return all(row.right for row in self.rows)

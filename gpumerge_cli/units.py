@@ -1,0 +1,63 @@
+"""Bytes, seconds and throughput: read from text, shown as text."""
+
+from __future__ import annotations
+
+import re
+
+from gpumerge_cli.errors import UsageError
+
+_BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
+
+
+def parse_size(text: str, option: str) -> int:
+    """Bytes in `text`: "256M" and "256MiB" are 2^20s, "256MB" is 10^6s, no letter is bytes.
+
+    Raises UsageError, naming `option`, if `text` is not a size.
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{option}: {text!r} is not a size", way_out="write for example 256M, 2GiB or 1500000")
+    number, prefix, unit = found.groups()
+    scale = _DECIMAL if unit.lower() == "b" else _BINARY
+    return int(float(number) * scale[prefix.lower()])
+
+
+def format_bytes(count: float) -> str:
+    """`count` bytes with a decimal prefix: "5.4 GB"."""
+    return _scaled(count, ("B", "kB", "MB", "GB", "TB", "PB"))
+
+
+def format_throughput(count: float, seconds: float) -> str:
+    """`count` bytes in `seconds` as "5.4 GB/s", or "-" where nothing was timed."""
+    return f"{format_bytes(count / seconds)}/s" if seconds > 0 and count > 0 else "-"
+
+
+def format_seconds(seconds: float) -> str:
+    """`seconds` with a fitting unit: "1.23 s", "45.6 ms", "7.8 µs"."""
+    if seconds == 0:
+        return "0 s"
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale or unit == "µs":
+            return f"{_three_digits(seconds / scale)} {unit}"
+    raise AssertionError("unreachable")
+
+
+def format_count(count: int) -> str:
+    """`count` with thousands separated: "1,048,576"."""
+    return f"{count:,}"
+
+
+def _scaled(value: float, units: tuple[str, ...]) -> str:
+    for unit in units[:-1]:
+        if abs(value) < 999.5:
+            return f"{_three_digits(value)} {unit}" if unit != "B" else f"{value:.0f} B"
+        value /= 1000
+    return f"{_three_digits(value)} {units[-1]}"
+
+
+def _three_digits(value: float) -> str:
+    if value >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
