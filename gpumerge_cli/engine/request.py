@@ -1,0 +1,49 @@
+"""What the user wants done, wholly said and not yet judged: the value between the door and the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpumerge_cli.backends.base import LaunchRequest
+
+BackendChoice = Literal["auto", "gpu", "cpu", "reference"]
+FormatChoice = Literal["raw", "npy", "text"]
+
+
+@dataclass(frozen=True)
+class ItemRequest:
+    """How to read items and how they compare.
+
+    format: None goes by the file's suffix. dtype: NumPy's name (byte order allowed), None goes by suffix or header.
+    numeric: lines compare by their leading number. reverse: descending order.
+    """
+
+    format: FormatChoice | None = None
+    dtype: str | None = None
+    numeric: bool = False
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class BackendRequest:
+    """Where to work: backend, GPU number, kernel and launch shape, host threads (None: as many as there are cores)."""
+
+    backend: BackendChoice = "auto"
+    device: int = 0
+    threads: int | None = None
+    launch: LaunchRequest = field(default_factory=LaunchRequest)
+
+
+@dataclass(frozen=True)
+class MergeRequest:
+    """One merge: sorted inputs to one output; "-" is standard input or output.
+
+    check: verify the order of the inputs while they are merged.
+    """
+
+    inputs: tuple[str, ...]
+    output: str = "-"
+    items: ItemRequest = field(default_factory=ItemRequest)
+    on: BackendRequest = field(default_factory=BackendRequest)
+    check: bool = True
