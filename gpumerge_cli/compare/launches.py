@@ -1,0 +1,65 @@
+"""Which launches a comparison runs: every kernel, with as many of the user's wishes as it can take."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import combinations
+
+from gpumerge_cli.backends.base import KERNELS, Backend, KernelName, LaunchPolicy, LaunchRequest, TileLoad
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+_LOADS: tuple[TileLoad, ...] = ("full", "exact")
+
+
+def launches(backend: Backend, order: Order, request: LaunchRequest) -> list[LaunchPolicy]:
+    """The policies to compare, without repetition: all kernels, or basic and the one asked for.
+
+    Where no kernel is named, a wish that a kernel cannot take is left out for that kernel. Raises UsageError if the
+    kernel asked for cannot take it, or if none can.
+    """
+    kernels: tuple[KernelName, ...] = KERNELS if request.kernel == "auto" else ("basic", request.kernel)
+    policies: list[LaunchPolicy] = []
+    refused: dict[str, UsageError] = {}
+    taken: set[str] = set()
+    for wish in (wish for kernel in dict.fromkeys(kernels) for wish in _wishes(kernel, request)):
+        dropped: dict[str, UsageError] = {}
+        if wish.kernel == request.kernel:
+            policy = backend.resolve(wish, order)
+        else:
+            policy, dropped = _nearest(backend, order, wish)
+        refused.update(dropped)
+        taken.update(_set_fields(wish) - dropped.keys())
+        if policy not in policies:
+            policies.append(policy)
+    for name in sorted(refused.keys() & _set_fields(request) - taken):
+        raise refused[name]
+    return policies
+
+
+def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
+    wish = replace(request, kernel=kernel)
+    if kernel == "tiled" and request.tile_load is None:
+        return [replace(wish, tile_load=load) for load in _LOADS]
+    return [wish]
+
+
+def _nearest(backend: Backend, order: Order, wish: LaunchRequest) -> tuple[LaunchPolicy, dict[str, UsageError]]:
+    """The policy of `wish` with as few fields left open as resolves it, and those fields with the reason."""
+    names = sorted(_set_fields(wish))
+    reason = UsageError(f"the {wish.kernel} kernel cannot run here")
+    for count in range(len(names) + 1):
+        for dropped in combinations(names, count):
+            try:
+                policy = backend.resolve(replace(wish, **dict.fromkeys(dropped)), order)  # type: ignore[arg-type]
+            except UsageError as error:
+                reason = error if count == 0 else reason
+            else:
+                return policy, dict.fromkeys(dropped, reason)
+    raise reason
+
+
+def _set_fields(request: LaunchRequest) -> set[str]:
+    return {
+        field.name for field in fields(request) if field.name != "kernel" and getattr(request, field.name) is not None
+    }

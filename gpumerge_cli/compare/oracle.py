@@ -1,0 +1,76 @@
+"""The right answer, found without any of the code that is judged by it: NumPy's and Python's stable sorts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.order import Order
+
+Bytes = NDArray[np.uint8]
+
+
+class Oracle(Protocol):
+    """Knows the stable merge of a few runs."""
+
+    def exact(self, merged: Bytes) -> bool:
+        """Whether `merged` is the stable merge, byte for byte."""
+
+    def equal_by_key(self, merged: Bytes) -> bool:
+        """Whether `merged` has the right key at every rank; items that compare equal may be permuted."""
+
+
+def oracle(runs: Sequence[Bytes], order: Order) -> Oracle:
+    """The oracle of `runs`: bytes of whole keys, or of whole lines."""
+    return _Lines(runs, order) if order.is_lines else _Keys(runs, order)
+
+
+class _Keys:
+    """Needs no index: keys with the same image have the same bytes, but for floats' zeros and NaNs."""
+
+    def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
+        keys = np.concatenate([_as_keys(run, order) for run in runs])
+        images = order.image(keys)
+        self._order = order
+        self._images = np.sort(images, kind="stable")
+        # Of these a stable merge keeps the input order: what stands at their ranks is what stood in the inputs.
+        self._same: list[tuple[slice, Bytes]] = []
+        if order.kind == "float":
+            for value in (0.0, np.nan):
+                image = order.image(np.array([value], order.dtype))
+                first, last = (int(np.searchsorted(self._images, image[0], side)) for side in ("left", "right"))
+                if first < last:
+                    ranks = slice(first * order.width, last * order.width)
+                    self._same.append((ranks, keys[images == image[0]].view(np.uint8)))
+
+    def exact(self, merged: Bytes) -> bool:
+        return self.equal_by_key(merged) and all(np.array_equal(merged[ranks], same) for ranks, same in self._same)
+
+    def equal_by_key(self, merged: Bytes) -> bool:
+        if merged.size != self._images.nbytes:
+            return False
+        return np.array_equal(self._order.image(_as_keys(merged, self._order)), self._images)
+
+
+class _Lines:
+    """Lines that compare equal are the same bytes, so there is one right answer."""
+
+    def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
+        lines = [line for run in runs for line in run.tobytes().split(b"\n")[:-1]]
+        lines.sort(key=order.key)
+        self._merged = b"".join(line + b"\n" for line in lines)
+
+    def exact(self, merged: Bytes) -> bool:
+        return merged.tobytes() == self._merged
+
+    def equal_by_key(self, merged: Bytes) -> bool:
+        return self.exact(merged)
+
+
+def _as_keys(data: Bytes, order: Order) -> NDArray[np.generic]:
+    # Staging memory may start anywhere; a view of another width needs an aligned start.
+    keys: NDArray[np.generic] = np.ascontiguousarray(data).view(order.dtype)
+    return keys if keys.flags.aligned else keys.copy()

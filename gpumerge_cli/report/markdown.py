@@ -1,0 +1,62 @@
+"""Reports as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpumerge_cli.report.model import CompareReport, MergeReport
+from gpumerge_cli.report.notes import notes
+from gpumerge_cli.report.tables import compare_cells, compare_header, facts, merge_cells, summary
+from gpumerge_cli.units import format_bytes, format_count
+
+
+def render(report: MergeReport | CompareReport) -> str:
+    """The report as a Markdown section."""
+    return _compare(report) if isinstance(report, CompareReport) else _merge(report)
+
+
+def _merge(report: MergeReport) -> str:
+    lines = ["# gpumerge merge", "", _escape(summary(report)), ""]
+    lines += _table(("stage", "seconds", "bytes", "throughput"), merge_cells(report), right=(1, 2, 3))
+    lines += ["", *(f"- {_escape(name)}: {_escape(value)}" for name, value in facts(report))]
+    lines += ["", *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2))]
+    return "\n".join(lines) + "\n"
+
+
+def _compare(report: CompareReport) -> str:
+    lines = [
+        "# gpumerge merge --compare",
+        "",
+        _escape(
+            f"{format_count(report.items)} items ({report.order}) in {len(report.inputs)} inputs, {report.backend}: "
+            f"{report.device}; median of {report.repeat}; GB/s count bytes read and written"
+        ),
+        "",
+        *_table(compare_header(), compare_cells(report), right=range(2, 7)),
+        "",
+        *(f"- {_escape(note)}" for note in notes(report)),
+        "",
+        *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2)),
+        "",
+        *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),
+        f"- gpumerge: {report.version}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _inputs(report: MergeReport | CompareReport) -> list[tuple[str, ...]]:
+    return [(file.name, format_count(file.items), format_bytes(file.nbytes)) for file in report.inputs]
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int]) -> list[str]:
+    to_the_right = set(right)
+    rules = ("---:" if column in to_the_right else "---" for column in range(len(header)))
+    cells = [header, *([_escape(cell) for cell in row] for row in rows)]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return [lines[0], f"| {' | '.join(rules)} |", *lines[1:]]
+
+
+def _escape(text: str) -> str:
+    for character in "\\`*_|<":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("\n", " ")

@@ -1,0 +1,43 @@
+"""What a reader of a comparison should be told in words: what is wrong, shaky, or no difference at all."""
+
+from __future__ import annotations
+
+from gpumerge_cli.report.model import CompareReport, Measured
+
+UNSTABLE = 0.2
+"""A spread above this share of the median is called unstable."""
+
+
+def notes(report: CompareReport) -> tuple[str, ...]:
+    """Sentences without a full stop, the most important first."""
+    told = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
+    told += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    fastest, library = _fastest(report, library=False), _fastest(report, library=True)
+    if fastest and library:
+        told.append(_difference(fastest, library))
+    shaky = [row.name for row in report.rows if row.spread > UNSTABLE]
+    if shaky:
+        told.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
+    return tuple(told)
+
+
+def ceiling(report: CompareReport) -> float:
+    """Median seconds of the copy; 0 if none was timed."""
+    ordered = sorted(report.copy_seconds)
+    if not ordered:
+        return 0.0
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
+def _fastest(report: CompareReport, *, library: bool) -> Measured | None:
+    timed = [row for row in report.rows if row.library is library and row.seconds]
+    return min(timed, key=lambda row: row.median, default=None)
+
+
+def _difference(kernel: Measured, library: Measured) -> str:
+    # The simple rule: two series differ if every time of the one is below every time of the other.
+    if max(kernel.seconds) < min(library.seconds):
+        return f"{kernel.name} is {library.median / kernel.median:.2f} x as fast as {library.name}"
+    if max(library.seconds) < min(kernel.seconds):
+        return f"{library.name} is {kernel.median / library.median:.2f} x as fast as {kernel.name}"
+    return f"{kernel.name} against {library.name}: the difference is not significant"

@@ -1,0 +1,106 @@
+"""The cells that every table of a report shows, as text: what the terminal and Markdown have in common."""
+
+from __future__ import annotations
+
+from gpumerge_cli.report.model import CompareReport, Measured, MergeReport
+from gpumerge_cli.report.notes import ceiling
+from gpumerge_cli.units import format_bytes, format_count, format_seconds, format_throughput
+
+_MEANINGS = {
+    "read": "read inputs",
+    "upload": "to the device",
+    "check": "check order",
+    "kernel": "merge kernel",
+    "download": "from the device",
+    "write": "write output",
+}
+
+
+def summary(report: MergeReport) -> str:
+    """What was merged, in a line."""
+    inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
+    output = "standard output" if report.output == "-" else report.output
+    return (
+        f"merged {inputs} into {output}: "
+        f"{format_count(report.items)} items, {format_bytes(report.nbytes)}, {report.order}"
+    )
+
+
+def merge_cells(report: MergeReport) -> list[tuple[str, str, str, str]]:
+    """Name, seconds, bytes and throughput of start-up, plan, every stage that happened, and the whole program."""
+    rows = [("start-up", format_seconds(report.start_up), "", ""), ("plan", format_seconds(report.plan), "", "")]
+    for stage in report.stages:
+        moved = format_bytes(stage.nbytes) if stage.nbytes else ""
+        rate = format_throughput(stage.nbytes, stage.seconds) if stage.nbytes else ""
+        rows.append((_MEANINGS.get(stage.name, stage.name), format_seconds(stage.seconds), moved, rate))
+    rows.append(
+        (
+            "whole program",
+            format_seconds(report.wall),
+            format_bytes(report.nbytes),
+            format_throughput(report.nbytes, report.wall),
+        )
+    )
+    return rows
+
+
+def facts(report: MergeReport) -> list[tuple[str, str]]:
+    """What ran where and why, and what bounded it, by name."""
+    told = [
+        ("backend", f"{report.backend}: {report.device}"),
+        ("why", report.backend_why),
+        ("launch", f"{report.launch}{f' ({report.launch_why})' if report.launch_why else ''}"),
+        ("kernel share", _share(report)),
+        (
+            "chunks",
+            f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {report.workers} in flight",
+        ),
+        ("order", "checked" if report.checked else "not checked"),
+        ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
+        ("bounded by", report.bound),
+    ]
+    return [(name, value) for name, value in told if value]
+
+
+def compare_header() -> tuple[str, ...]:
+    """The names of `compare_cells`' columns."""
+    return ("variant", "launch", "median", "spread", "GB/s", "of copy", "x basic", "result")
+
+
+def compare_cells(report: CompareReport) -> list[tuple[str, ...]]:
+    """A row of text for each variant and a last one for the copy, in `compare_header`'s columns."""
+    copy = ceiling(report)
+    last = ("copy", "", format_seconds(copy), "", _gigabytes(report.copy_nbytes, copy), "1.00", "", "")
+    return [*map(_compare_row, report.rows), last]
+
+
+def _compare_row(row: Measured) -> tuple[str, ...]:
+    launch = "library" if row.library else row.launch.removeprefix(f"{row.name.split()[0]} ")
+    result = "wrong" if not row.right else "not run" if row.problem else "right"
+    if row.median <= 0:
+        return (row.name, launch, "-", "-", "-", "-", "-", result)
+    return (
+        row.name,
+        launch,
+        format_seconds(row.median),
+        f"{row.spread:.0%}",
+        _gigabytes(row.nbytes, row.median),
+        f"{row.share_of_copy:.2f}",
+        f"{row.speed_up:.2f}" if row.speed_up else "-",
+        result,
+    )
+
+
+def _gigabytes(nbytes: int, seconds: float) -> str:
+    """GB/s as a number of about three digits."""
+    if seconds <= 0:
+        return "-"
+    rate = nbytes / seconds / 1e9
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def _share(report: MergeReport) -> str:
+    kernel = report.stage("kernel").seconds
+    if report.wall <= 0:
+        return ""
+    return f"{format_seconds(kernel)} of {format_seconds(report.wall)}, {kernel / report.wall:.1%} of the whole program"

@@ -1,0 +1,69 @@
+"""Reports as tables on standard error, for 80 columns and up; colours only where the terminal has them."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpumerge_cli.report.model import CompareReport, MergeReport
+from gpumerge_cli.report.notes import notes
+from gpumerge_cli.report.tables import compare_cells, compare_header, facts, merge_cells, summary
+from gpumerge_cli.units import format_count
+
+_RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
+
+
+def show(report: MergeReport | CompareReport, console: Console | None = None) -> None:
+    """Print the report, on standard error unless a console is given."""
+    # File names are shown as they are: no markup, no emoji codes, no highlighting.
+    console = console or Console(stderr=True, markup=False, emoji=False, highlight=False)
+    if isinstance(report, CompareReport):
+        _show_compare(report, console)
+    else:
+        _show_merge(report, console)
+
+
+def _show_merge(report: MergeReport, console: Console) -> None:
+    console.print(Text(summary(report)))
+    table = _table("stage", "seconds", "bytes", "throughput", left=1)
+    *stages, whole = merge_cells(report)
+    for row in stages:
+        table.add_row(*row, style="bold" if row[0] == "merge kernel" else "")
+    table.add_section()
+    table.add_row(*whole, style="bold")
+    console.print(table)
+    about = Table.grid(padding=(0, 2))
+    about.add_column(no_wrap=True)
+    about.add_column(overflow="fold")
+    for name, value in facts(report):
+        about.add_row(Text(f" {name}"), Text(value), style="bold" if name == "bounded by" else "")
+    console.print(about)
+
+
+def _show_compare(report: CompareReport, console: Console) -> None:
+    console.print(
+        Text(
+            f"{format_count(report.items)} items in {len(report.inputs)} inputs, {report.order}, on {report.backend}: "
+            f"{report.device}; median of {report.repeat}"
+        )
+    )
+    table = _table(*compare_header(), left=2)
+    *variants, copy = compare_cells(report)
+    for row in variants:
+        table.add_row(*map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
+    table.add_section()
+    table.add_row(*copy)
+    console.print(table)
+    for note in notes(report):
+        console.print(Text(f" {note}"))
+
+
+def _table(*names: str, left: int) -> Table:
+    """A table whose first `left` columns, and a last one called "result", are set to the left."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for number, name in enumerate(names):
+        justify = "left" if number < left or name == "result" else "right"
+        table.add_column(name, justify=justify, no_wrap=name not in ("variant", "launch"), overflow="fold")  # type: ignore[arg-type]
+    return table

@@ -1,0 +1,66 @@
+"""Report files: judged before the work begins, written whole at its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from gpumerge_cli.errors import OutputError, UsageError, output_error
+from gpumerge_cli.report.model import CompareReport, MergeReport
+
+MERGE_SUFFIXES = (".json", ".md")
+COMPARE_SUFFIXES = (".json", ".csv", ".md")
+
+Writer = Callable[[MergeReport | CompareReport], None]
+
+
+@contextmanager
+def report_file(path: str | None, suffixes: tuple[str, ...]) -> Iterator[Writer]:
+    """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
+
+    The file appears when the function is called, whole; until then what was there stays as it is. Raises UsageError
+    for a suffix that is not among `suffixes`, OutputError if the file cannot be written: both before the body runs.
+    """
+    if path is None:
+        yield lambda _report: None
+        return
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in suffixes:
+        raise UsageError(
+            f"--report: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
+        )
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise OutputError("is a directory", where=path, way_out="name a file")
+    temporary = f"{target}.{os.getpid()}.tmp"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise output_error(error, path) from error
+
+    def write(report: MergeReport | CompareReport) -> None:
+        try:
+            with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
+                file.write(_renderer(suffix)(report))
+            os.replace(temporary, target)
+        except OSError as error:
+            raise output_error(error, path) from error
+
+    try:
+        yield write
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def _renderer(suffix: str) -> Callable[[Any], str]:
+    if suffix == ".csv":
+        from gpumerge_cli.report.csv import render
+    elif suffix == ".md":
+        from gpumerge_cli.report.markdown import render
+    else:
+        from gpumerge_cli.report.json import render
+    return render
