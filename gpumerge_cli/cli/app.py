@@ -1,0 +1,168 @@
+"""The door: the Typer application, and what becomes of every way that a command can end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from gpumerge_cli.cli import check, generate, info, merge, options
+from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}",
+)
+app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
+app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
+app.command(epilog=generate.EPILOG)(generate.generate)
+app.command()(info.info)
+
+_CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+_CLOSED_PIPE = 128 + signal.SIGPIPE
+_ONE_KEYPRESS = 1.0
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from gpumerge_cli import __version__
+
+        print(f"gpumerge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def gpumerge(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.
+
+    Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code. Prints at most one line for an error, whatever it is."""
+    debug = "--debug" in arguments
+    with _signals():
+        code = _guarded(lambda: _dispatch(arguments), debug)
+        return _guarded(lambda: _flush(code), debug)
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    # Not `app()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("gpumerge", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as ending:
+        return ending.exit_code
+    return 0
+
+
+def _guarded(work: Callable[[], int], debug: bool) -> int:
+    """What `work` returns, or the exit code of what it raised, which is said in one line on standard error."""
+    try:
+        return work()
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
+            return _CLOSED_PIPE
+        message, code = _verdict(error)
+        if sys.stderr is None:
+            return code
+        try:
+            if debug:
+                traceback.print_exception(error)
+            print("gpumerge:", message.replace("\n", " "), file=sys.stderr, flush=True)
+        except BrokenPipeError:
+            return _CLOSED_PIPE
+        except OSError:
+            pass
+        return code
+
+
+def _verdict(error: BaseException) -> tuple[str, int]:
+    """What to say about an error, and the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        error = Interrupted(signal.SIGINT)
+    if isinstance(error, OSError) and error.errno:
+        error = output_error(error, str(error.filename or ""))
+    if isinstance(error, GpumergeError):
+        return str(error), error.exit_code
+    if isinstance(error, _CLICK_ERROR):
+        return _usage(error), 2
+    if isinstance(error, MemoryError):
+        return "not enough memory; merge less at once, or close other programs", 2
+    return f"{type(error).__name__}: {error}; run again with --debug for the traceback", 2
+
+
+def _usage(error: Exception) -> str:
+    """A usage error of the command line's parser in the words of this one."""
+    text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "gpumerge"
+    return f"{text[:1].lower()}{text[1:]}; see {command} --help"
+
+
+def _flush(code: int) -> int:
+    """Write out what the standard streams still hold, so that the interpreter has nothing to fail with at exit.
+
+    Returns `code`. Raises OSError for a write that fails, unless `code` says that something failed before.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except OSError as error:
+            _silence(stream.fileno())
+            if code == 0:
+                error.filename = error.filename or "standard output"
+                raise
+    return code
+
+
+def _silence(descriptor: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Within the body, Ctrl-C, SIGTERM and SIGHUP raise Interrupted, once, so that temporary files are removed.
+
+    Further signals are left to the first, unless they come a second later: then the process ends at once. Signals that
+    the parent process has switched off stay off.
+    """
+    first = 0.0
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        nonlocal first
+        if first == 0.0:
+            first = time.monotonic()
+            raise Interrupted(number)
+        if time.monotonic() - first > _ONE_KEYPRESS:
+            os._exit(128 + number)
+
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

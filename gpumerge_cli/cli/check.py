@@ -1,0 +1,38 @@
+"""gpumerge check: are the files in order?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpumerge_cli.cli import options
+from gpumerge_cli.errors import DisorderError
+
+
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILES", help="Files to check; - is standard input.")],
+    dtype: options.Dtype = None,
+    format: options.Format = None,
+    numeric_sort: options.Numeric = False,
+    reverse: options.Reverse = False,
+    backend: options.Backend = "auto",
+    device: options.Device = 0,
+    threads: options.Threads = None,
+    debug: options.Debug = False,
+) -> None:
+    """Check that each file is in order.
+
+    Says nothing and exits 0 if all are; otherwise names the first disorder on standard error and exits 1. Each file is
+    judged alone: the last item of one and the first of the next may be in any order.
+    """
+    from gpumerge_cli.engine.check import check_files
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+
+    try:
+        check_files(
+            tuple(files), ItemRequest(format, dtype, numeric_sort, reverse), BackendRequest(backend, device, threads)
+        )
+    except DisorderError as error:
+        error.exit_code = 1
+        raise

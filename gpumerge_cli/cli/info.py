@@ -1,0 +1,124 @@
+"""gpumerge info: what there is to work with, and what auto would pick."""
+
+from __future__ import annotations
+
+import platform
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpumerge_cli.cli import options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_LIBRARIES = ("numpy", "numba", "cupy", "typer", "rich")
+_CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
+_SIZES = (10**5, 10**8, 10**9)
+
+
+def info(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show devices, versions and auto's picks.
+
+    What --backend auto would pick, and why, is shown for a few sizes of input.
+    """
+    facts = _facts()
+    if as_json:
+        import json
+
+        print(json.dumps(facts, indent=2))
+    else:
+        _show(facts)
+
+
+def _facts() -> dict[str, Any]:
+    from gpumerge_cli import __version__
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.backends.select import available, select
+    from gpumerge_cli.order import Order
+
+    backends = [
+        {
+            "backend": name,
+            "available": found is not None,
+            "device": found.name if found else "",
+            "memory": found.memory if found else 0,
+            "details": dict(found.details) if found else {},
+            "why_not": why_not,
+        }
+        for name, found, why_not in available()
+    ]
+    picks = []
+    for order, nbytes in product((Order.of("int32"), Order.lines()), _SIZES):
+        chosen = select("auto", 0, order, nbytes)
+        launch = chosen.backend.resolve(LaunchRequest(), order)
+        picks.append(
+            {
+                "items": order.describe(),
+                "nbytes": nbytes,
+                "backend": chosen.backend.name,
+                "why": chosen.why,
+                "launch": launch.describe(),
+                "launch_why": launch.why,
+            }
+        )
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "libraries": {name: _version(name) for name in _LIBRARIES},
+        "backends": backends,
+        "auto": picks,
+    }
+
+
+def _version(library: str) -> str:
+    """The installed version of a library, without importing it; "" if it is not there."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in _CUPY_WHEELS if library == "cupy" else (library,):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return ""
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from gpumerge_cli.units import format_bytes
+
+    console = Console(markup=False, emoji=False, highlight=False)
+    versions = ", ".join(f"{name} {version or 'not installed'}" for name, version in facts["libraries"].items())
+    console.print(f"gpumerge {facts['version']}, Python {facts['python']}, {facts['system']}")
+    console.print(versions)
+    devices = _table("backend", "device", "memory", "details")
+    for one in facts["backends"]:
+        if one["available"]:
+            details = ", ".join(f"{name} {value}" for name, value in one["details"].items())
+            devices.add_row(
+                one["backend"], one["device"], format_bytes(one["memory"]) if one["memory"] else "", details
+            )
+        else:
+            devices.add_row(one["backend"], "not here", "", one["why_not"])
+    console.print(devices)
+    picks = _table("items", "bytes", "auto picks", "launch", "why")
+    for pick in facts["auto"]:
+        why = "; ".join(reason for reason in (pick["why"], pick["launch_why"]) if reason)
+        picks.add_row(pick["items"], format_bytes(pick["nbytes"]), pick["backend"], pick["launch"], why)
+    console.print(picks)
+
+
+def _table(*names: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table

@@ -1,0 +1,192 @@
+"""gpumerge merge: sorted files to one sorted file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpumerge_cli.cli import options
+from gpumerge_cli.errors import GpumergeError, UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.request import MergeRequest
+
+_REPEAT = 5
+
+
+def merge(
+    files: Annotated[list[str], typer.Argument(metavar="FILES", help="Sorted files; - is standard input.")],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Where the merge goes; standard output by default. May be an input. Appears whole or not at all.",
+        ),
+    ] = None,
+    dtype: options.Dtype = None,
+    format: options.Format = None,
+    numeric_sort: options.Numeric = False,
+    reverse: options.Reverse = False,
+    backend: options.Backend = "auto",
+    device: options.Device = 0,
+    threads: options.Threads = None,
+    kernel: Annotated[
+        options.Kernel,
+        typer.Option("--kernel", metavar="auto|basic|tiled|circular|path", help="Which kernel merges; auto is path."),
+    ] = "auto",
+    block_size: Annotated[
+        int | None,
+        typer.Option("--block-size", metavar="N", min=1, show_default=False, help="Threads a block."),
+    ] = None,
+    items_per_thread: Annotated[
+        int | None,
+        typer.Option(
+            "--items-per-thread",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Items that a thread merges after one co-rank; 1 is the uncoarsened kernel.",
+        ),
+    ] = None,
+    tile_size: Annotated[
+        int | None,
+        typer.Option(
+            "--tile-size", metavar="N", min=1, show_default=False, help="Items of each input that a block stages."
+        ),
+    ] = None,
+    tile_load: Annotated[
+        options.TileLoadName | None,
+        typer.Option(
+            "--tile-load",
+            metavar="full|exact",
+            show_default=False,
+            help="What the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
+        ),
+    ] = None,
+    blocks: Annotated[
+        int | None, typer.Option("--blocks", metavar="N", min=1, show_default=False, help="Blocks in the grid.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Whether the inputs are checked for order while they are merged.")
+    ] = True,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="Run every kernel and the library's ways on the same data in memory, check each result, then time it. "
+            "Writes no output, so it does not go with -o. With --kernel, only that kernel and basic.",
+        ),
+    ] = False,
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            "--repeat",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help=f"How often --compare times each; {_REPEAT} by default.",
+        ),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            show_default=False,
+            help="Write the report to a file too: .json or .md; with --compare also .csv.",
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Merge sorted files into one.
+
+    The merge is stable: items that compare equal come in the order of FILES. Text keeps its lines as they are. NaN
+    sorts last and -0.0 equals 0.0, as in NumPy. A report of what took how long goes to standard error.
+    """
+    if compare and output is not None:
+        raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
+    if repeat is not None and not compare:
+        raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
+    _check_report_place(report, files, output)
+
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+
+    request = MergeRequest(
+        inputs=tuple(files),
+        output=output or "-",
+        items=ItemRequest(format, dtype, numeric_sort, reverse),
+        on=BackendRequest(
+            backend,
+            device,
+            threads,
+            LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load, blocks),
+        ),
+        check=check,
+    )
+    if compare:
+        _compare(request, report, repeat or _REPEAT, quiet)
+    else:
+        _merge(request, report, quiet)
+
+
+def _merge(request: MergeRequest, report: str | None, quiet: bool) -> None:
+    from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+
+    with report_file(report, MERGE_SUFFIXES) as write:
+        from gpumerge_cli.engine.merge import merge_files
+
+        measured = merge_files(request)
+        write(measured)
+    if not quiet:
+        from gpumerge_cli.report.terminal import show
+
+        show(measured)
+
+
+def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool) -> None:
+    from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
+
+    with report_file(report, COMPARE_SUFFIXES) as write:
+        from gpumerge_cli import __version__
+        from gpumerge_cli.backends.select import select
+        from gpumerge_cli.compare.run import compare
+        from gpumerge_cli.engine.load import load_runs
+
+        loaded = load_runs(request)
+        # Start-up is not part of a comparison, so a GPU is worth it at any size.
+        selected = select(request.on.backend, request.on.device, loaded.order, sys.maxsize, launch_given=True)
+        measured = compare(
+            loaded,
+            selected.backend,
+            request.on.launch,
+            repeat=repeat,
+            threads=request.on.threads or os.cpu_count() or 1,
+            check=request.check,
+            version=__version__,
+        )
+        write(measured)
+    if not quiet:
+        from gpumerge_cli.report.terminal import show
+
+        show(measured)
+    wrong = [row.name for row in measured.rows if not row.right]
+    if wrong:
+        raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these kernels on this machine")
+
+
+def _check_report_place(report: str | None, files: list[str], output: str | None) -> None:
+    if report is None:
+        return
+    taken = {os.path.realpath(file): file for file in (*files, output or "-") if file != "-"}
+    if os.path.realpath(report) in taken:
+        raise UsageError(
+            f"--report {report} would replace {taken[os.path.realpath(report)]}", way_out="give the report another name"
+        )

@@ -1,0 +1,97 @@
+"""The options that commands share, with the help that goes with them, and the words that they take.
+
+Nothing heavy is imported here: `--help` pays for every import.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+import typer
+
+from gpumerge_cli.errors import UsageError
+
+FormatName = Literal["raw", "npy", "text"]
+BackendName = Literal["auto", "gpu", "cpu", "reference"]
+Kernel = Literal["auto", "basic", "tiled", "circular", "path"]
+TileLoadName = Literal["full", "exact"]
+
+SUFFIXES = """\b
+Suffixes:
+  .i8 .i16 .i32 .i64   raw signed integers       .f16 .f32 .f64   raw floats
+  .u8 .u16 .u32 .u64   raw unsigned integers     .npy             NumPy, 1-D
+  .txt .text .csv .tsv .log .lst, no suffix: text, one item a line
+  any other suffix: name the items with --dtype or --format"""
+
+EXIT_CODES = """\b
+Exit codes:
+  0    done
+  1    disorder found (check only)
+  2    anything else wrong; one line on standard error says what and where
+  130, 143   stopped by Ctrl-C or SIGTERM; no output was written
+  141  the reader of standard output went away"""
+
+Dtype = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        metavar="NAME",
+        show_default=False,
+        help="Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; "
+        ">i4 is big-endian int32. By default from the suffix.",
+    ),
+]
+Format = Annotated[
+    FormatName | None,
+    typer.Option(
+        "--format",
+        metavar="raw|npy|text",
+        show_default=False,
+        help="How the files are laid out. By default from the suffix.",
+    ),
+]
+Numeric = Annotated[
+    bool,
+    typer.Option(
+        "--numeric-sort",
+        "-n",
+        help="Lines are in the order of their leading numbers, as in sort -n; otherwise bytewise, as in LC_ALL=C sort.",
+    ),
+]
+Reverse = Annotated[bool, typer.Option("--reverse", "-r", help="The order is descending. Ties keep input order.")]
+Backend = Annotated[
+    BackendName,
+    typer.Option("--backend", metavar="auto|gpu|cpu", help="Where to work. auto explains its choice in the report."),
+]
+Device = Annotated[int, typer.Option("--device", metavar="N", min=0, help="Which GPU, counted from 0.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, show_default=False, help="Host threads; by default all cores."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report on standard error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="On an error, show the traceback too.")]
+
+_COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
+_SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def parse_count(text: str, option: str) -> int:
+    """Items in `text`: "1500000", "1_500_000", "1e6", "2^28" or "10M" (letters are powers of 1000).
+
+    Raises UsageError, naming `option`, if `text` is no whole number.
+    """
+    wrong = UsageError(f"{option}: {text!r} is no count", way_out="write for example 1000000, 1e6, 10M or 2^20")
+    found = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
+    if found is None:
+        raise wrong
+    number, exponent, letter, base, power = found.groups()
+    if base is not None:
+        product: int = int(base) ** int(power)
+        return product
+    scale: int = 10 ** int(exponent) if exponent else _SCALES[letter.lower()] if letter else 1
+    whole, _, fraction = number.partition(".")
+    count, rest = divmod(int(whole + fraction) * scale, int(10 ** len(fraction)))
+    if rest:
+        raise wrong
+    return count

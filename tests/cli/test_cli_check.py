@@ -1,0 +1,54 @@
+"""gpumerge check: silence, or the first disorder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cli.app import run
+
+
+def test_files_in_order_are_passed_in_silence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    np.array([1, 2, 2, 5], np.int16).tofile(tmp_path / "a.i16")
+    np.save(tmp_path / "b.npy", np.array([0.0, -0.0, np.inf, np.nan]))
+    assert run(["check", str(tmp_path / "a.i16")]) == 0
+    assert run(["check", str(tmp_path / "b.npy")]) == 0
+    (tmp_path / "c.txt").write_text("10\n9\n")
+    assert run(["check", str(tmp_path / "c.txt"), "--threads", "1"]) == 0
+    assert run(["check", "-rn", str(tmp_path / "c.txt")]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "place"),
+    [
+        ("a.i16", [], "a.i16@3: "),
+        ("c.txt", [], "c.txt:3: "),
+        ("d.txt", ["-n"], "d.txt:2: "),
+        ("c.txt", ["-r"], "c.txt:2: "),
+    ],
+)
+def test_disorder_exits_1_and_names_the_place(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, options: list[str], place: str
+) -> None:
+    np.array([1, 2, 5, 4, 3], np.int16).tofile(tmp_path / "a.i16")
+    (tmp_path / "c.txt").write_text("a\nb\na\nb\n")
+    (tmp_path / "d.txt").write_text("10\n9\n")
+    assert run(["check", *options, str(tmp_path / name)]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gpumerge: ")
+    assert place in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["missing.i32", "odd.i32", "what.xyz"])
+def test_what_cannot_be_checked_exits_2(tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str) -> None:
+    (tmp_path / "odd.i32").write_bytes(b"12345")
+    (tmp_path / "what.xyz").write_bytes(b"1234")
+    assert run(["check", str(tmp_path / name)]) == 2
+    error = capfd.readouterr().err
+    assert name in error
+    assert error.count("\n") == 1

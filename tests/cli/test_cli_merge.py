@@ -1,0 +1,162 @@
+"""gpumerge merge, from the command line to the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends import select
+from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
+from gpumerge_cli.cli.app import run
+from gpumerge_cli.order import Order
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str, str]:
+    """Two sorted files of int32."""
+    paths = str(tmp_path / "a.i32"), str(tmp_path / "b.i32")
+    np.array([1, 7, 8, 9, 10], np.int32).tofile(paths[0])
+    np.array([7, 10, 10, 12], np.int32).tofile(paths[1])
+    return paths
+
+
+def test_merge_writes_the_output_and_a_table(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "c.i32"
+    assert run(["merge", *two, "-o", str(out)]) == 0
+    assert np.fromfile(out, np.int32).tolist() == [1, 7, 7, 8, 9, 10, 10, 10, 12]
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    for words in ("merged 2 inputs", "whole program", "bounded by", "kernel share"):
+        assert words in captured.err
+
+
+def test_quiet_says_nothing(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), "-q"]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".md"])
+def test_report_goes_to_a_file(two: tuple[str, str], tmp_path: Path, suffix: str) -> None:
+    report = tmp_path / f"report{suffix}"
+    assert run(["merge", *two, "-q", "-o", str(tmp_path / "c.i32"), "--report", str(report)]) == 0
+    if suffix == ".json":
+        told = json.loads(report.read_text())
+        assert told["kind"] == "merge"
+        assert told["items"] == 9
+        assert told["nbytes"] == 36
+    else:
+        assert report.read_text().startswith("# gpumerge merge")
+
+
+def test_text_passes_from_standard_input_to_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("10\n9\n")
+    command = [sys.executable, "-m", "gpumerge_cli", "merge", "-nrq", str(tmp_path / "a.txt"), "-"]
+    done = subprocess.run(command, cwd=ROOT, input="11\n9.5\n", capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "11\n10\n9.5\n9\n", "")
+
+
+def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("line\n" * 100_000)
+    command = f'"{sys.executable}" -m gpumerge_cli merge -q "{tmp_path}/a.txt"; echo $? >&2'
+    done = subprocess.run(["sh", "-c", f"({command}) | head -1"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "line\n"
+    assert done.stderr == "141\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["{a}", "missing.i32"], "missing.i32: no such file or directory"),
+        (["{a}", "{dir}"], "is a directory"),
+        (["{a}", "{odd}"], "odd.i32"),
+        (["{a}", "{bad}"], "bad.i32@2: "),
+        (["{a}", "{text}"], ""),
+        (["{a}", "{b}", "--dtype", "complex64"], "complex64"),
+        (["{a}", "{b}", "--report", "{dir}/no/r.json"], "no/r.json"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_output(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    names = {"a": two[0], "b": two[1], "dir": str(tmp_path)}
+    for name in ("odd.i32", "bad.i32", "text.txt"):
+        names[name.split(".")[0]] = str(tmp_path / name)
+    (tmp_path / "odd.i32").write_bytes(b"12345")
+    np.array([1, 3, 2], np.int32).tofile(names["bad"])
+    (tmp_path / "text.txt").write_text("a\n")
+    out = tmp_path / "c.i32"
+    out.write_text("earlier")
+    before = sorted(os.listdir(tmp_path))
+    assert run(["merge", *(argument.format(**names) for argument in arguments), "-o", str(out)]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("gpumerge: ")
+    assert error.count("\n") == 1
+    assert words in error
+    assert out.read_text() == "earlier"
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".md"])
+def test_compare_shows_a_table_and_writes_reports(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    report = tmp_path / f"report{suffix}"
+    arguments = ["merge", *two, "--compare", "--repeat", "2", "--backend", "cpu", "--report", str(report)]
+    assert run(arguments) == 0
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    for words in ("basic", "tiled full", "tiled exact", "circular", "path", "library", "copy", "median of 2"):
+        assert words in captured.err
+        assert words in report.read_text() or words in ("median of 2", "copy", "library")
+    if suffix == ".json":
+        told = json.loads(report.read_text())
+        assert told["kind"] == "compare"
+        assert told["version"]
+        assert all(row["right"] and len(row["seconds"]) == 2 for row in told["rows"])
+
+
+class Wrong(ReferenceBackend):
+    """Its circular kernel turns the output round."""
+
+    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+        return replace(super().resolve(request, order), tile_load=request.tile_load or "full")
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
+        return WrongWorkspace(order)
+
+
+class WrongWorkspace(ReferenceWorkspace):
+    def merge(self, policy: LaunchPolicy) -> None:
+        super().merge(policy)
+        if policy.kernel == "circular":
+            self._out = self._out[::-1].copy()
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {}
+
+
+def test_compare_with_a_wrong_variant_exits_2(
+    two: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(select, "select", lambda *_arguments, **_keywords: select.Selected(Wrong(), "a test"))
+    report = tmp_path / "report.json"
+    assert run(["merge", *two, "--compare", "--report", str(report)]) == 2
+    error = capfd.readouterr().err
+    assert error.splitlines()[-1].startswith("gpumerge: wrong output: circular; ")
+    assert "circular: wrong: " in error
+    rows = {row["name"]: row for row in json.loads(report.read_text())["rows"]}
+    assert [name for name, row in rows.items() if not row["right"]] == ["circular"]
+    assert rows["circular"]["seconds"] == []

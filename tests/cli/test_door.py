@@ -1,0 +1,269 @@
+"""The door: help, usage errors, exit codes, signals and pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import typer
+
+from gpumerge_cli.backends.base import KERNELS, TileLoad
+from gpumerge_cli.cli import app as door
+from gpumerge_cli.cli import generate, options
+from gpumerge_cli.compare.cases import SHAPES
+from gpumerge_cli.engine.request import BackendChoice, FormatChoice
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError
+
+COMMANDS = ("merge", "check", "generate", "info")
+ROOT = Path(__file__).parents[2]
+
+
+def gpumerge(*arguments: str, **keywords: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gpumerge_cli", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, **keywords)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("arguments", [[], *([command] for command in COMMANDS)])
+def test_help_goes_to_standard_output(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.run([*arguments, "--help"]) == 0
+    captured = capsys.readouterr()
+    assert "Usage: gpumerge" in captured.out
+    assert captured.err == ""
+    assert max(len(line) for line in captured.out.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("command", ["", "merge", "check"])
+def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    door.run([*command.split(), "--help"])
+    text = capsys.readouterr().out
+    for width in (8, 16, 32, 64):
+        assert f".i{width} " in text
+        assert f".u{width} " in text
+        assert width == 8 or f".f{width} " in text
+    for suffix in (".npy", ".txt", ".csv", ".tsv", ".log"):
+        assert suffix in text
+    for code in ("0 ", "1 ", "2 ", "130, 143", "141"):
+        assert f"\n    {code}" in text
+
+
+def parameters() -> list[tuple[str, object]]:
+    group = typer.main.get_command(door.app)
+    commands = group.commands  # type: ignore[attr-defined]
+    assert tuple(commands) == COMMANDS
+    return [(name, parameter) for name, command in commands.items() for parameter in command.params]
+
+
+def test_every_command_and_option_is_documented() -> None:
+    group = typer.main.get_command(door.app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        assert command.help, name
+    for name, parameter in parameters():
+        assert getattr(parameter, "help", None), (name, parameter)
+
+
+def test_choices_are_those_of_the_backends() -> None:
+    assert set(get_args(options.Kernel)) == {"auto", *KERNELS}
+    assert get_args(options.TileLoadName) == get_args(TileLoad)
+    assert set(get_args(options.BackendName)) == set(get_args(BackendChoice))
+    assert set(get_args(options.FormatName)) == set(get_args(FormatChoice))
+    assert get_args(generate.ShapeName) == SHAPES
+    assert all(shape in generate.EPILOG for shape in SHAPES)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from gpumerge_cli.cli.app import run; run(['merge', '--help']); "
+        "print(sorted({'numpy', 'numba', 'cupy', 'rich', 'json', 'asyncio'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_version() -> None:
+    done = gpumerge("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("gpumerge ")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["missing command", "see gpumerge --help"]),
+        (["marge"], ["'marge'", "see gpumerge --help"]),
+        (["merge"], ["missing argument", "see gpumerge merge --help"]),
+        (["merge", "--kernal", "path", "a"], ["no such option: --kernal", "--kernel", "see gpumerge merge --help"]),
+        (["merge", "--kernel", "quick", "a"], ["--kernel", "quick", "circular"]),
+        (["merge", "--backend", "tpu", "a"], ["--backend", "tpu", "gpu"]),
+        (["merge", "--block-size", "0", "a"], ["--block-size", "1"]),
+        (["merge", "--block-size", "many", "a"], ["--block-size", "integer"]),
+        (["merge", "--repeat", "0", "--compare", "a"], ["--repeat", "1"]),
+        (["merge", "--repeat", "3", "a"], ["--repeat", "add --compare"]),
+        (["merge", "--compare", "a", "-o", "b"], ["--compare", "leave -o out"]),
+        (["merge", "a", "--report", "r.html"], ["--report", "r.html", ".json, .md"]),
+        (["merge", "a", "--report", "r.csv"], ["--report", "r.csv", ".json, .md"]),
+        (["merge", "a.csv", "--compare", "--report", "a.csv"], ["--report", "replace a.csv"]),
+        (["merge", "a", "--report", "no/such/r.md"], ["no/such/r.md", "no such file"]),
+        (["generate", "a.i32", "--count", "x"], ["--count", "'x'", "2^20"]),
+        (["generate", "a.i32", "a.i32"], ["twice"]),
+        (["generate", "a.i32", "--shape", "round"], ["--shape", "round"]),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gpumerge: ")
+    assert captured.err.count("\n") == 1
+    for word in words:
+        assert word in captured.err
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    def command(*_arguments: object, **_keywords: object) -> None:
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (InputError("is a directory", where="a", way_out="name a file"), 2, "a: is a directory; name a file"),
+        (OutputError("odd\nname", where="b\n"), 2, "b : odd name"),
+        (Interrupted(signal.SIGINT), 130, "interrupted; no output was written"),
+        (Interrupted(signal.SIGTERM), 143, "interrupted; no output was written"),
+        (KeyboardInterrupt(), 130, "interrupted; no output was written"),
+        (MemoryError(), 2, "not enough memory; merge less at once, or close other programs"),
+        (ValueError("surprise"), 2, "ValueError: surprise; run again with --debug for the traceback"),
+    ],
+)
+def test_every_error_is_one_line(
+    error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(door, "_dispatch", raising(error))
+    assert door.run([]) == code
+    assert capsys.readouterr().err == f"gpumerge: {line}\n"
+
+
+def test_debug_shows_the_traceback_and_the_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(door, "_dispatch", raising(InputError("wrong")))
+    assert door.run(["merge", "--debug"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("Traceback")
+    assert error.endswith("\ngpumerge: wrong\n")
+
+
+def test_a_closed_pipe_is_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    wrapped = OutputError("broken pipe", where="-")
+    wrapped.__cause__ = BrokenPipeError()
+    for error in (BrokenPipeError(), wrapped):
+        monkeypatch.setattr(door, "_dispatch", raising(error))
+        assert door.run([]) == 141
+    assert capsys.readouterr().err == ""
+
+
+def test_a_closed_pipe_at_exit_is_silent() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "gpumerge_cli", "--help"]
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(writer)
+    assert done.returncode == 141
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_at_exit_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "gpumerge_cli", "--help"]
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "gpumerge: no space left on device; free some space or write elsewhere\n"
+
+
+def test_closed_standard_streams_are_no_crash() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli --help >&-'], cwd=ROOT, capture_output=True, timeout=60
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli marge 2>&-'], cwd=ROOT, capture_output=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_work_and_cleans_up(number: signal.Signals) -> None:
+    code = """
+import sys, time
+from gpumerge_cli import __main__
+from gpumerge_cli.cli import app
+def work(arguments):
+    try:
+        print("working", flush=True)
+        time.sleep(30)
+    finally:
+        print("cleaned up", flush=True)
+app._dispatch = work
+__main__.main()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "working\n"
+    process.send_signal(number)
+    out, error = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert out == "cleaned up\n"
+    assert error == "gpumerge: interrupted; no output was written\n"
+
+
+def test_handlers_are_put_back() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    door.run(["--help"])
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+
+
+def test_exit_codes_of_the_tree() -> None:
+    assert GpumergeError("").exit_code == DisorderError("").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("0", 0),
+        ("1500000", 1_500_000),
+        ("1_500_000", 1_500_000),
+        ("1,500", 1500),
+        ("1e6", 10**6),
+        ("1.5e6", 1_500_000),
+        ("2^28", 2**28),
+        ("2**20", 2**20),
+        ("10M", 10**7),
+        ("2.5k", 2500),
+        ("1G", 10**9),
+        ("123456789012345678901", 123456789012345678901),
+    ],
+)
+def test_counts(text: str, count: int) -> None:
+    assert options.parse_count(text, "--count") == count
+
+
+@pytest.mark.parametrize("text", ["", "-1", "x", "1.5", "1e-3", "2^", "1Mi", "1e6M", "0x10"])
+def test_what_is_no_count(text: str) -> None:
+    with pytest.raises(GpumergeError, match="--count"):
+        options.parse_count(text, "--count")
