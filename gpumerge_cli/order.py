@@ -25,9 +25,7 @@ _KINDS: dict[str, Kind] = {"i": "int", "u": "uint", "f": "float"}
 _WIDTHS = {"int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)}
 _NUMBER = re.compile(rb"[ \t]*(-?)0*([0-9]*)(?:\.([0-9]*))?")
 
-DTYPES: tuple[str, ...] = tuple(
-    f"{kind}{8 * width}" for kind, widths in _WIDTHS.items() for width in widths
-)
+DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, widths in _WIDTHS.items() for width in widths)
 """NumPy's names of all key dtypes, int8 to float64."""
 
 
@@ -97,12 +95,12 @@ class Order:
         bits = np.ascontiguousarray(keys, self.dtype).view(self.unsigned)
         flip = self.unsigned.type(self.flip)
         if self.infinity is None:
-            return bits ^ flip
+            return np.asarray(bits ^ flip)
         sign = self.unsigned.type(1 << (8 * self.width - 1))
         magnitude = bits & ~sign
         image = np.where(bits & sign, sign - magnitude, sign + magnitude)
         image[magnitude > self.unsigned.type(self.infinity)] = self._all_ones
-        return image.astype(self.unsigned) ^ flip
+        return np.asarray(image.astype(self.unsigned) ^ flip)
 
     def key(self, item: bytes) -> Any:
         """A Python object that compares as the item does: `item` is a key's native bytes, or a line without newline."""
@@ -113,7 +111,11 @@ class Order:
 
     def describe(self) -> str:
         """For reports and messages: "int32", "lines, numeric, descending"."""
-        name = f"{self.kind}{8 * self.width}" if self.width else f"lines, {'bytewise' if self.kind == 'bytes' else self.kind}"
+        name = (
+            f"{self.kind}{8 * self.width}"
+            if self.width
+            else f"lines, {'bytewise' if self.kind == 'bytes' else self.kind}"
+        )
         return f"{name}, descending" if self.descending else name
 
 

@@ -39,7 +39,7 @@ class LaunchPolicy:
     """How a kernel is launched, wholly decided: comparable, printable, reported.
 
     block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
-    kernel). tile_size: items of each input that a block stages at once (path: items of output); 0 where the kernel
+    kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output); 0 where the kernel
     stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the slices that co-rank
     names. blocks: blocks in the grid; 0 where the length of the output decides. why: why the backend chose this.
     """
@@ -54,7 +54,7 @@ class LaunchPolicy:
 
     def describe(self) -> str:
         """For tables: "path 256x19", "tiled 128 threads, tile 1024, exact"."""
-        shape = f"{self.kernel} {self.block_size}x{self.items_per_thread}"
+        shape = f"{self.kernel} {self.block_size}x{self.items_per_thread or 'all'}"
         if self.kernel in ("tiled", "circular"):
             shape += f", tile {self.tile_size}"
         if self.kernel == "tiled":
@@ -89,6 +89,8 @@ class Workspace(Protocol):
     """
 
     spans: list[Span]
+    counts: list[int]
+    """Items of each run of the last `upload`."""
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""

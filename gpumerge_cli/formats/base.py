@@ -41,7 +41,7 @@ class Source(Protocol):
         """The position just after the item that starts at `start`."""
 
     def place(self, start: int) -> str:
-        """"FILE:LINE" or "FILE@ITEM" of the item at `start`, counted as users count: lines from 1, items from 0."""
+        """ "FILE:LINE" or "FILE@ITEM" of the item at `start`, counted as users count: lines from 1, items from 0."""
 
     def count(self) -> int:
         """How many items there are. Lines are counted by reading."""

@@ -1,0 +1,15 @@
+"""The CPU backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.cpu.backend import CpuBackend
+
+
+def create() -> CpuBackend:
+    """The CPU backend; imports Numba."""
+    from gpumerge_cli.backends.cpu.backend import CpuBackend
+
+    return CpuBackend()

@@ -1,0 +1,136 @@
+"""Merging arrays from Python: NumPy arrays on the CPU or a GPU, CuPy arrays where they are."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.backends.base import Backend, LaunchRequest
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+
+def merge(
+    *arrays: Any,
+    kernel: str = "auto",
+    backend: str = "auto",
+    out: Any = None,
+    descending: bool = False,
+    device: int = 0,
+    threads: int | None = None,
+    block_size: int | None = None,
+    items_per_thread: int | None = None,
+    tile_size: int | None = None,
+    tile_load: str | None = None,
+) -> Any:
+    """Merge sorted 1-D arrays of one dtype into one sorted array, stably.
+
+    arrays: NumPy arrays, or CuPy arrays, which are merged on their own device without a copy to the host; int8 to
+    int64, uint8 to uint64 or float16 to float64; any lengths. They must be sorted (see is_sorted); this is not checked.
+    Order is NumPy's: NaN last, -0.0 equal to 0.0. Ties keep the order of the arrays.
+    kernel: "auto", "basic", "tiled", "circular" or "path". backend: "auto", "cpu", "gpu" or "reference"; CuPy arrays
+    need "auto" or "gpu". out: array for the result, of the common dtype and the summed length, that shares no memory
+    with the inputs. descending: the inputs are in descending order, and so is the result. device: GPU for NumPy
+    arrays. threads: host threads on the CPU (default: all cores). The other options are the command line's.
+
+    Returns `out`, or a new array of the kind that came in. Raises UsageError for arrays or options that do not fit,
+    DeviceError for a GPU that cannot be had.
+    """
+    if not arrays:
+        raise UsageError("no arrays to merge", way_out="give at least one")
+    on_device = [_is_cupy(array) for array in arrays]
+    if any(on_device) and not all(on_device):
+        raise UsageError("arrays lie partly in host and partly in device memory", way_out="move them to one side")
+    order = _common_order(arrays, descending)
+    total = sum(len(array) for array in arrays)
+    request = LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load)  # type: ignore[arg-type]
+    if any(on_device):
+        return _merge_on_device(list(arrays), order, request, backend, out, total)
+    runs = [np.ascontiguousarray(array, order.dtype) for array in arrays]
+    target = np.empty(total, order.dtype) if out is None else _judged(out, order, total, arrays)
+    chosen = select(backend, device, order, total * order.width, launch_given=request != LaunchRequest()).backend
+    policy = chosen.resolve(request, order)
+    if chosen.name == "gpu":
+        _merge_through_device(chosen, runs, order, policy, target)
+    else:
+        chosen.merge_arrays(runs, order, policy, target, threads=threads or cores())
+    return target
+
+
+def is_sorted(array: Any, *, descending: bool = False) -> bool:
+    """Whether a 1-D NumPy or CuPy array is in order (NumPy's order; see merge). Raises UsageError as merge does."""
+    order = _common_order([array], descending)
+    if _is_cupy(array):
+        backend: Backend = select("gpu", array.device.id, order, array.nbytes).backend
+        with array.device:
+            import cupy
+
+            return backend.first_disorder(cupy.ascontiguousarray(array), order) is None
+    run = np.ascontiguousarray(array, order.dtype)
+    return select("auto", 0, order, 0).backend.first_disorder(run, order) is None
+
+
+def _is_cupy(array: Any) -> bool:
+    # CuPy is not imported for the question: where it is not loaded, no array can be its.
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def _common_order(arrays: Any, descending: bool) -> Order:
+    for array in arrays:
+        if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
+            raise UsageError(f"{type(array).__name__} is no array", way_out="give NumPy or CuPy arrays")
+        if array.ndim != 1:
+            raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
+    names = sorted({str(array.dtype.newbyteorder("=")) for array in arrays})
+    if len(names) > 1:
+        raise UsageError(f"arrays of different dtypes: {', '.join(names)}", way_out="convert them to one dtype")
+    return Order.of(arrays[0].dtype, descending=descending)
+
+
+def _judged(out: Any, order: Order, total: int, arrays: Any) -> Any:
+    fits = getattr(out, "dtype", None) == order.dtype and getattr(out, "shape", None) == (total,)
+    if not fits or not out.flags.c_contiguous:
+        raise UsageError(f"out is not a contiguous array of {total} items of {order.dtype}")
+    if isinstance(out, np.ndarray) and any(np.shares_memory(out, array) for array in arrays):
+        raise UsageError("out shares memory with an input", way_out="give an array of its own")
+    return out
+
+
+def _merge_on_device(
+    arrays: list[Any], order: Order, request: LaunchRequest, backend: str, out: Any, total: int
+) -> Any:
+    import cupy
+
+    if backend not in ("auto", "gpu"):
+        raise UsageError(f"backend {backend!r} cannot merge CuPy arrays", way_out='use "gpu", or NumPy arrays')
+    device = arrays[0].device
+    if any(array.device != device for array in arrays):
+        raise UsageError("arrays lie on different devices", way_out="move them to one")
+    with device:
+        gpu = select("gpu", device.id, order, total * order.width).backend
+        target = cupy.empty(total, order.dtype) if out is None else _judged(out, order, total, arrays)
+        if out is not None and any(cupy.shares_memory(out, array) for array in arrays):
+            raise UsageError("out shares memory with an input", way_out="give an array of its own")
+        runs = [cupy.ascontiguousarray(array) for array in arrays]
+        gpu.merge_arrays(runs, order, gpu.resolve(request, order), target)
+        return target
+
+
+def _merge_through_device(gpu: Backend, runs: list[Any], order: Order, policy: Any, target: Any) -> None:
+    workspace = gpu.workspace(order, target.nbytes)
+    try:
+        staging = workspace.staging(target.nbytes)
+        position = 0
+        for run in runs:
+            staging[position : position + run.nbytes] = run.view(np.uint8)
+            position += run.nbytes
+        workspace.upload([run.nbytes for run in runs])
+        workspace.merge(policy)
+        target.view(np.uint8)[:] = workspace.download()
+    finally:
+        workspace.close()

@@ -1,0 +1,68 @@
+"""What a merge kernel needs to know of its items: an item's key, and whether one item goes before another.
+
+The kernels are written once; Numba compiles them for each kind of context:
+- integer keys, (flip,): items are key bits, the key is `bits ^ flip`;
+- float keys, (flip, infinity, sign): the key is the image of order.py;
+- rows, (prefixes, text, starts, flags): items are line numbers, the key is the line's prefix, ties fall through to
+  the text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+
+from gpumerge_cli.backends.cpu.text import line_before
+from gpumerge_cli.order import Order
+
+
+def key_context(order: Order) -> tuple[Any, ...]:
+    """The context for fixed-width keys of this order."""
+    unsigned = order.unsigned.type
+    if order.infinity is None:
+        return (unsigned(order.flip),)
+    return unsigned(order.flip), unsigned(order.infinity), unsigned(1 << (8 * order.width - 1))
+
+
+def key_of(item: Any, context: Any) -> Any:
+    """The key of an item: an unsigned integer that orders as the item does, ties of rows aside."""
+    raise AssertionError("runs compiled only")
+
+
+@overload(key_of, strict=False)
+def _key_of(item: Any, context: Any) -> Any:
+    fields = len(context)
+    if fields == 1:
+        return lambda item, context: item ^ context[0]
+    if fields == 4:
+        return lambda item, context: context[0][item]
+    all_ones = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[item.bitwidth](-1 % (1 << item.bitwidth))
+
+    def image(item: Any, context: Any) -> Any:
+        flip, infinity, sign = context
+        magnitude = item & (sign ^ all_ones)
+        ordered = sign - magnitude if item & sign else sign + magnitude
+        return (all_ones if magnitude > infinity else ordered) ^ flip
+
+    return image
+
+
+def before(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
+    """Whether item y sorts strictly before item x, given their keys."""
+    raise AssertionError("runs compiled only")
+
+
+@overload(before, strict=False)
+def _before(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
+    if len(context) == 4 and not isinstance(context, types.UniTuple):
+
+        def rows(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
+            if y_key != x_key:
+                return y_key < x_key
+            return line_before(context[1], context[2], y, x, context[3])
+
+        return rows
+    return lambda y, y_key, x, x_key, context: y_key < x_key

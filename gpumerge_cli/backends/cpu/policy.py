@@ -1,0 +1,60 @@
+"""Launch policies of the CPU backend.
+
+A block is a host thread's turn: its `block_size` threads run one after the other on slices staged in cache. Left alone,
+basic is one section a host thread, tiled and circular stage tiles that fit the
+innermost cache, and path runs four chains a tile.
+"""
+
+from __future__ import annotations
+
+from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+# Two tiles and their output in a 32 KB innermost cache.
+_TILE_BYTES = 8192
+_MAX_TILE = 1 << 24
+_MAX_BLOCK = 1024
+CHAINS = 4
+# Items a chain merges before the four are cut anew: short enough that chains which run dry at different times leave
+# little to a single one, long enough that co-ranking costs nothing.
+_CHAIN_ITEMS = 16384
+
+
+def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
+    """Decide what the request leaves open; UsageError names the limit that a wish exceeds."""
+    kernel = "path" if request.kernel == "auto" else request.kernel
+    why = "path: four independent chains a thread" if request.kernel == "auto" else "asked for"
+    if request.blocks is not None and request.blocks < 1:
+        raise UsageError(f"--blocks {request.blocks}: at least 1 block is needed")
+    block = _within("--block-size", request.block_size, 1, 1, _MAX_BLOCK, "threads a block")
+    width = order.width or 8
+    if kernel in ("tiled", "circular"):
+        tile = _within("--tile-size", request.tile_size, _TILE_BYTES // width, 1, _MAX_TILE, "items a tile")
+        items = -(-tile // block)
+        if request.items_per_thread is not None:
+            if request.tile_size is not None and request.items_per_thread * block < tile:
+                raise UsageError(
+                    f"--items-per-thread {request.items_per_thread} x --block-size {block} does not cover "
+                    f"--tile-size {tile}",
+                    way_out="leave --items-per-thread out: the tile decides it",
+                )
+            items = _within("--items-per-thread", request.items_per_thread, items, 1, _MAX_TILE, "items a thread")
+            tile = tile if request.tile_size is not None else items * block
+        return LaunchPolicy(kernel, block, items, tile, request.tile_load or "full", 0, why)
+    if kernel == "basic":
+        if request.tile_size is not None:
+            raise UsageError("--tile-size: the basic kernel stages no tile", way_out="use --kernel tiled")
+        items = _within("--items-per-thread", request.items_per_thread, 0, 1, 1 << 40, "items a thread")
+        return LaunchPolicy(kernel, block, items, why=why)
+    tile = _within("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, _MAX_TILE, "items a tile")
+    items = _within("--items-per-thread", request.items_per_thread, -(-tile // CHAINS), 1, _MAX_TILE, "items a thread")
+    return LaunchPolicy(kernel, block, items, items * CHAINS, why=why)
+
+
+def _within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
+    if wish is None:
+        return default
+    if not low <= wish <= high:
+        raise UsageError(f"{option} {wish}: the CPU backend takes {low} to {high} {what}")
+    return wish

@@ -1,0 +1,136 @@
+"""The reference backend: concatenate and sort stably. Slow, obvious, and what the others are held against.
+
+It needs neither Numba nor a GPU, so it is also the fastest way to merge a few kilobytes.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+
+
+class ReferenceBackend:
+    """NumPy's stable sort for keys, Python's for lines; launch shapes mean nothing to it."""
+
+    name = "reference"
+
+    def info(self) -> DeviceInfo:
+        return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
+
+    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+        kernel = "path" if request.kernel == "auto" else request.kernel
+        return LaunchPolicy(kernel, 1, 1, why="the reference sorts; kernels do not differ")
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
+        return ReferenceWorkspace(order)
+
+    def merge_arrays(
+        self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
+    ) -> None:
+        out[...] = _merged(list(runs), order, out.dtype)
+
+    def first_disorder(self, run: Any, order: Order) -> int | None:
+        image = order.image(run)
+        falls = np.flatnonzero(image[1:] < image[:-1])
+        return int(falls[0]) + 1 if falls.size else None
+
+
+def _merged(runs: list[NDArray[Any]], order: Order, dtype: np.dtype[Any]) -> NDArray[Any]:
+    items = np.concatenate([*runs, np.empty(0, dtype)])
+    return items[np.argsort(order.image(items), kind="stable")]
+
+
+class ReferenceWorkspace:
+    """One chunk at a time, as Workspace says."""
+
+    def __init__(self, order: Order) -> None:
+        self.spans: list[Span] = []
+        self.counts: list[int] = []
+        self._order = order
+        self._staging = np.empty(0, np.uint8)
+        self._runs: list[Bytes] = []
+        self._out = np.empty(0, np.uint8)
+
+    def staging(self, nbytes: int) -> Bytes:
+        self._staging = np.empty(nbytes, np.uint8)
+        return self._staging
+
+    def upload(self, lengths: Sequence[int]) -> None:
+        ends = np.cumsum([0, *lengths])
+        self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
+        if self._order.is_lines:
+            self.counts = [int(np.count_nonzero(run == 10)) for run in self._runs]
+        else:
+            self.counts = [len(run) // self._order.width for run in self._runs]
+
+    def disorder(self) -> Disorder | None:
+        start = time.perf_counter()
+        found = next(filter(None, (self._disorder_in(number) for number in range(len(self._runs)))), None)
+        self._span("check", start)
+        return found
+
+    def _disorder_in(self, number: int) -> Disorder | None:
+        run = self._runs[number]
+        if not self._order.is_lines:
+            index = ReferenceBackend().first_disorder(run.view(self._order.dtype), self._order)
+            return None if index is None else Disorder(number, index * self._order.width)
+        offset = 0
+        last: Any = None
+        for line in self._lines(run):
+            key = self._order.key(line)
+            if last is not None and key < last:
+                return Disorder(number, offset)
+            last = key
+            offset += len(line) + 1
+        return None
+
+    @staticmethod
+    def _lines(run: Bytes) -> list[bytes]:
+        return run.tobytes().split(b"\n")[:-1]
+
+    def merge(self, policy: LaunchPolicy) -> None:
+        start = time.perf_counter()
+        if self._order.is_lines:
+            lines = [line for run in self._runs for line in self._lines(run)]
+            lines.sort(key=self._order.key)
+            self._out = np.frombuffer(b"".join(line + b"\n" for line in lines), np.uint8)
+        else:
+            runs = [run.view(self._order.dtype) for run in self._runs]
+            self._out = _merged(runs, self._order, self._order.dtype).view(np.uint8)
+        self._span("kernel", start)
+
+    def download(self) -> Bytes:
+        return self._out
+
+    def copy(self) -> None:
+        self._out = self._staging.copy()
+
+    def poison(self) -> None:
+        self._out = np.full(self._staging.size, 0xA5, np.uint8)
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {}
+
+    def time(self, work: Callable[[], None]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    def synchronize(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._runs = []
+
+    def _span(self, name: str, start: float) -> None:
+        self.spans.append(Span(name, time.perf_counter() - start, self._staging.size))

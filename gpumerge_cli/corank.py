@@ -1,0 +1,109 @@
+"""Cuts of sorted runs under the total order (key, run number, position).
+
+A cut names one position per run: what lies before the positions is what the merge puts out first. With A first on ties
+it is co-rank for two runs; for k runs the same total order makes every cut unique, ties included. Source: Siebert and
+Traeff, Efficient MPI Implementation of a Parallel, Stable Merge Algorithm (2012); for k runs, Varman et al., Merging
+Multiple Lists on Hierarchical-Memory Multiprocessors (1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Run(Protocol):
+    """A sorted run whose items are probed by byte position; items may differ in length."""
+
+    size: int
+
+    def item_start(self, position: int) -> int:
+        """The first position at or after `position` where an item starts; `size` if there is none."""
+
+    def item_end(self, start: int) -> int:
+        """The position just after the item that starts at `start`."""
+
+    def key_at(self, start: int) -> Any:
+        """The comparable key of the item that starts at `start`."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An item seen in a run: ordered as the merge orders items."""
+
+    key: Any
+    run: int
+    start: int
+
+    def __lt__(self, other: Sample) -> bool:
+        if self.key < other.key:
+            return True
+        if other.key < self.key:
+            return False
+        return (self.run, self.start) < (other.run, other.start)
+
+
+def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int:
+    """The first position in [low, high] whose item does not go before `key`: a binary search over bytes.
+
+    after_equals: items equal to the key go before it too. Preconditions: low and high are cuts; items before low go
+    before the key, those from high on do not. Probes O(log(high - low)) items.
+    """
+    answer, limit = high, high
+    while low < limit:
+        middle = (low + limit) // 2
+        start = run.item_start(middle)
+        if start >= limit:
+            limit = middle  # no item starts in [middle, limit)
+            continue
+        found = run.key_at(start)
+        if found < key or (after_equals and not key < found):
+            low = run.item_end(start)
+        else:
+            answer, limit = start, middle
+    return answer
+
+
+def samples(run: Run, number: int, stride: int) -> list[Sample]:
+    """Items of the run about every `stride` bytes, its first one left out, in the order of their positions."""
+    found: list[Sample] = []
+    position = stride
+    while position < run.size:
+        start = run.item_start(position)
+        if start >= run.size:
+            break
+        found.append(Sample(run.key_at(start), number, start))
+        position = max(position + stride, start + 1)
+    return found
+
+
+def cut(runs: Sequence[Run], sampled: Sequence[Sequence[Sample]], at: Sample, floor: Sequence[int]) -> tuple[int, ...]:
+    """One position per run: the items before them are those up to and including `at` in the total order.
+
+    sampled: each run's samples, which narrow the search. floor: the cut before this one; a run that is not in order
+    cannot move a cut back behind it, so cuts always partition the runs.
+    """
+    positions = []
+    for number, run in enumerate(runs):
+        if number == at.run:
+            position = run.item_end(at.start)
+        else:
+            low, high = _window(sampled[number], at, run.size)
+            position = bound(
+                run, at.key, max(low, floor[number]), max(high, floor[number]), after_equals=number < at.run
+            )
+        positions.append(max(position, floor[number]))
+    return tuple(positions)
+
+
+def _window(sampled: Sequence[Sample], at: Sample, size: int) -> tuple[int, int]:
+    """The stretch between two samples of a run in which the cut at `at` lies."""
+    low, high = 0, len(sampled)
+    while low < high:
+        middle = (low + high) // 2
+        if sampled[middle] < at:
+            low = middle + 1
+        else:
+            high = middle
+    return sampled[low - 1].start if low else 0, sampled[low].start if low < len(sampled) else size

@@ -1,0 +1,111 @@
+"""Is a file in order? And if not, where first, and in which order would it be?"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+from gpumerge_cli.engine.resources import chunk_bytes_for, cores
+from gpumerge_cli.engine.stream import falls_at, read_chunk
+from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
+from gpumerge_cli.plan import Chunk, blocks_of
+from gpumerge_cli.report.model import InputFile
+
+_SHOWN = 40
+
+
+def check_files(inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> tuple[InputFile, ...]:
+    """Check every input; raises DisorderError at the first disorder of the first input that has one."""
+    with opened(inputs, items) as files:
+        backend = select(on.backend, on.device, files.order, files.nbytes).backend
+        workers = on.threads or cores()
+        for source in files.sources:
+            offset = first_disorder(source, files.order, backend, workers)
+            if offset is not None:
+                raise disorder_error(source, offset, files.order, backend, workers)
+        return files.files()
+
+
+def first_disorder(source: Source, order: Order, backend: Backend, workers: int) -> int | None:
+    """Position of the first item that sorts before the one ahead of it, or None."""
+    blocks = blocks_of(source, chunk_bytes_for(backend, source.size, 1, workers))
+    pending = iter(blocks)
+    lock = threading.Lock()
+    found: list[int] = []
+
+    def work() -> None:
+        workspace = backend.workspace(order, max(stop - start for start, stop in blocks))
+        try:
+            while True:
+                with lock:
+                    start, stop = next(pending, (-1, -1))
+                    if start < 0 or (found and min(found) <= start):
+                        return
+                if falls_at(source, start, order):
+                    found.append(start)
+                    continue
+                read_chunk([source], Chunk(((start, stop),), start), workspace, Stopwatch())
+                workspace.upload([stop - start])
+                disorder = workspace.disorder()
+                workspace.synchronize()
+                if disorder is not None:
+                    found.append(start + disorder.offset)
+        finally:
+            workspace.close()
+
+    if blocks:
+        number = min(workers, len(blocks))
+        with ThreadPoolExecutor(number) as pool:
+            for future in [pool.submit(work) for _ in range(number)]:
+                future.result()
+    return min(found, default=None)
+
+
+def disorder_error(source: Source, offset: int, order: Order, backend: Backend, workers: int) -> DisorderError:
+    """The error for the disorder at `offset`: where it is, what stands there, and what order would hold."""
+    here, ahead = source.item_at(offset), source.item_before(offset)
+    others = [replace(order, descending=not order.descending)]
+    if order.is_lines:
+        other_kind = replace(order, kind="bytes" if order.kind == "numeric" else "numeric")
+        others = [other_kind, *others, replace(other_kind, descending=not order.descending)]
+    way_out = "sort it first"
+    for other in others:
+        if first_disorder(source, other, backend, workers) is None:
+            way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
+            break
+    return DisorderError(
+        f"disorder: {_shown(here, order)} comes after {_shown(ahead, order)}",
+        where=source.place(offset),
+        way_out=way_out,
+    )
+
+
+def _options(order: Order) -> str:
+    named = [name for name, on in (("-n", order.kind == "numeric"), ("-r", order.descending)) if on]
+    return " ".join(named) or "ascending" + (" bytewise" if order.is_lines else "")
+
+
+def _change(order: Order, other: Order) -> str:
+    changes = []
+    if other.kind != order.kind:
+        changes.append("add -n" if other.kind == "numeric" else "leave -n out")
+    if other.descending != order.descending:
+        changes.append("add -r" if other.descending else "leave -r out")
+    return " and ".join(changes)
+
+
+def _shown(item: bytes, order: Order) -> str:
+    if not order.is_lines:
+        import numpy as np
+
+        return str(np.frombuffer(item, order.dtype)[0])
+    text = item[:_SHOWN].decode("utf-8", "replace")
+    return repr(text) + ("..." if len(item) > _SHOWN else "")

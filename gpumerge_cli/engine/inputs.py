@@ -1,0 +1,77 @@
+"""From what the user asked for to opened sources that agree on one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.files import STDIO
+from gpumerge_cli.formats.registry import Format, open_source, resolve_format
+from gpumerge_cli.order import Order
+from gpumerge_cli.report.model import InputFile
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Opened inputs. dtype: that of the first one, byte order included; None for lines."""
+
+    sources: tuple[Source, ...]
+    order: Order
+    format: Format
+    dtype: np.dtype[Any] | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all inputs."""
+        return sum(source.size for source in self.sources)
+
+    def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
+        """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""
+        known = [source.count() for source in self.sources] if counts is None else counts
+        rows = zip(self.sources, known, strict=True)
+        return tuple(InputFile(source.name, items, source.size) for source, items in rows)
+
+
+@contextmanager
+def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
+    """Open every input and find their common order. Raises UsageError or InputError; closes them at the end."""
+    if not names:
+        raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
+    if list(names).count(STDIO) > 1:
+        raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
+    formats = [resolve_format(name, items.format, items.dtype, numeric=items.numeric) for name in names]
+    with ExitStack() as stack:
+        sources = []
+        for name, chosen in zip(names, formats, strict=True):
+            source = open_source(name, chosen)
+            stack.callback(source.close)
+            sources.append(source)
+        _same_items(sources)
+        dtype = sources[0].dtype
+        if dtype is None:
+            order = Order.lines(numeric=items.numeric, descending=items.reverse)
+        else:
+            order = Order.of(dtype, descending=items.reverse)
+        yield Inputs(tuple(sources), order, formats[0], dtype)
+
+
+def _same_items(sources: Sequence[Source]) -> None:
+    first = sources[0]
+    for source in sources[1:]:
+        if _items(source) != _items(first):
+            raise InputError(
+                f"holds {_items(source)}, but {first.name} holds {_items(first)}",
+                where=source.name,
+                way_out="convert one of them: a merge needs one type",
+            )
+
+
+def _items(source: Source) -> str:
+    return "lines of text" if source.dtype is None else source.dtype.newbyteorder("=").name

@@ -1,0 +1,33 @@
+"""Whole inputs in memory, for comparisons of kernels on the same resident data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.order import Order
+from gpumerge_cli.report.model import InputFile
+
+
+@dataclass(frozen=True)
+class LoadedRuns:
+    """Every input as bytes (native keys, or lines that each end with a newline), and the order they share."""
+
+    runs: tuple[Bytes, ...]
+    order: Order
+    inputs: tuple[InputFile, ...]
+
+
+def load_runs(request: MergeRequest) -> LoadedRuns:
+    """Read the inputs whole. Raises as merge_files does."""
+    with opened(request.inputs, request.items) as inputs:
+        runs = []
+        for source in inputs.sources:
+            run = np.empty(source.size, np.uint8)
+            source.read_into(0, run)
+            runs.append(run)
+        return LoadedRuns(tuple(runs), inputs.order, inputs.files())

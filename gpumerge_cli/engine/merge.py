@@ -1,0 +1,116 @@
+"""Merge files: judge the request, plan, stream, report."""
+
+from __future__ import annotations
+
+import time
+
+from gpumerge_cli import __version__
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.select import Selected, select
+from gpumerge_cli.engine import check
+from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.resources import chunk_bytes_for, peak_memory, workers_for
+from gpumerge_cli.engine.stream import FoundDisorderError, Stream, run
+from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.plan import Plan, make_plan
+from gpumerge_cli.report.model import InputFile, MergeReport, Stage
+
+_STAGES = ("read", "upload", "index", "check", "kernel", "download", "write")
+
+
+def merge_files(request: MergeRequest, *, since_start: float = 0.0) -> MergeReport:
+    """Merge the inputs of `request` to its output, which appears whole or not at all.
+
+    since_start: seconds the process had run before the call, for the report. Raises UsageError, InputError,
+    DisorderError, OutputError, DeviceError; the output is then as it was.
+    """
+    called = time.perf_counter()
+    stopwatch = Stopwatch()
+    with opened(request.inputs, request.items) as inputs:
+        on = request.on
+        selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
+        policy = selected.backend.resolve(on.launch, inputs.order)
+        count = 0 if inputs.dtype is None else inputs.nbytes // inputs.order.width
+        sink = open_sink(request.output, inputs.format, inputs.dtype, count)
+        try:
+            started = time.perf_counter()
+            workers = workers_for(selected.backend, on.threads)
+            chunk_bytes = chunk_bytes_for(selected.backend, inputs.nbytes, len(inputs.sources), workers)
+            plan = make_plan(inputs.sources, inputs.order, chunk_bytes)
+            planned = time.perf_counter()
+            stream = Stream(
+                plan, inputs.sources, sink, inputs.order, selected.backend, policy, request.check, workers, 1
+            )
+            try:
+                counts = run(stream, stopwatch)
+            except FoundDisorderError as found:
+                source = inputs.sources[found.source]
+                offset = check.first_disorder(source, inputs.order, selected.backend, workers)
+                assert offset is not None
+                raise check.disorder_error(source, offset, inputs.order, selected.backend, workers) from None
+            sink.commit()
+        except BaseException:
+            sink.abort()
+            raise
+        ended = time.perf_counter()
+        return _report(
+            request, inputs.files(counts), selected, stream, stopwatch,
+            wall=since_start + ended - called,
+            start_up=since_start + started - called,
+            planning=planned - started,
+            busy=ended - planned,
+        )  # fmt: skip
+
+
+def _report(
+    request: MergeRequest,
+    files: tuple[InputFile, ...],
+    selected: Selected,
+    stream: Stream,
+    stopwatch: Stopwatch,
+    *,
+    wall: float,
+    start_up: float,
+    planning: float,
+    busy: float,
+) -> MergeReport:
+    plan, policy = stream.plan, stream.policy
+    totals = [stopwatch.total(name) for name in _STAGES]
+    stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
+    workers = max(1, min(stream.workers, len(plan.chunks)))
+    return MergeReport(
+        inputs=files,
+        output=request.output,
+        items=sum(file.items for file in files),
+        nbytes=plan.nbytes,
+        order=stream.order.describe(),
+        backend=selected.backend.name,
+        device=selected.backend.info().name,
+        backend_why=selected.why,
+        kernel=policy.kernel,
+        launch=policy.describe(),
+        launch_why=policy.why,
+        chunks=len(plan.chunks),
+        chunk_bytes=plan.largest,
+        workers=workers,
+        checked=stream.check,
+        wall=wall,
+        start_up=start_up,
+        plan=planning,
+        busy=busy,
+        stages=stages,
+        bound=_bound(stages, start_up, planning, busy, workers, plan),
+        peak_memory=peak_memory(),
+        version=__version__,
+    )
+
+
+def _bound(stages: tuple[Stage, ...], start_up: float, planning: float, busy: float, workers: int, plan: Plan) -> str:
+    """What to make faster to make the run faster."""
+    if not stages or start_up + planning > busy:
+        return f"start-up: {start_up + planning:.3f} s before the first byte, {busy:.3f} s of work"
+    longest = max(stages, key=lambda stage: stage.seconds)
+    share = longest.seconds / (busy * workers)
+    return f"{longest.name}: {share:.0%} of the workers' time"

@@ -1,0 +1,256 @@
+"""Positioned reads from any input, and outputs that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
+from gpumerge_cli.formats.base import Bytes
+
+STDIO = "-"
+# One read or write call moves at most 2^31 - 4096 bytes on Linux.
+_LARGEST_CALL = 1 << 30
+_TEMPORARY = ".gpumerge-"
+
+
+class InputFile:
+    """An input opened for positioned reads from any thread; a pipe is first copied to an unnamed temporary file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        try:
+            descriptor = os.dup(sys.stdin.fileno()) if name == STDIO else os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            raise input_error(_as_os_error(error), name) from None
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise input_error(OSError(errno.EISDIR, ""), name)
+            if stat.S_ISREG(status.st_mode):
+                self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if name == STDIO else 0
+            else:
+                descriptor = _spooled(descriptor, name)
+                status = os.fstat(descriptor)
+                self.start = 0
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+        self.size = max(0, status.st_size - self.start)
+
+    def read_into(self, position: int, out: Bytes) -> None:
+        """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""
+        view = out.data
+        at = self.start + position
+        while len(view):
+            try:
+                count = os.preadv(self._descriptor, [view[:_LARGEST_CALL]], at)
+            except OSError as error:
+                raise input_error(error, self.name) from None
+            if count == 0:
+                raise InputError(
+                    f"the file ends at byte {at - self.start}, {len(view)} bytes sooner than when it was opened",
+                    where=self.name,
+                    way_out="merge it again when nothing writes to it",
+                )
+            view = view[count:]
+            at += count
+
+    def read(self, position: int, count: int) -> bytes:
+        """Up to `count` bytes from byte `position` on, fewer only at the end of the file."""
+        try:
+            return os.pread(self._descriptor, max(0, min(count, self.size - position)), self.start + position)
+        except OSError as error:
+            raise input_error(error, self.name) from None
+
+    def close(self) -> None:
+        """Give the descriptor back; a second call does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _as_os_error(error: Exception) -> OSError:
+    return error if isinstance(error, OSError) else OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def _spooled(descriptor: int, name: str) -> int:
+    """Copy all that `descriptor` gives to an unnamed temporary file; closes it and returns the file's descriptor."""
+    try:
+        with os.fdopen(os.dup(descriptor), "rb", buffering=0) as pipe, tempfile.TemporaryFile() as spool:
+            try:
+                shutil.copyfileobj(pipe, spool, 1 << 20)
+                spool.flush()
+            except OSError as error:
+                raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
+            copy = os.dup(spool.fileno())
+    except OSError as error:
+        raise input_error(error, name) from None
+    os.close(descriptor)
+    return copy
+
+
+class OutputFile:
+    """A regular file, written at any position beside its place and renamed into it by `commit`."""
+
+    seekable = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._place = Path(os.path.realpath(name))
+        self._temporary = self._place.with_name(f".{self._place.name[:200]}{_TEMPORARY}{secrets.token_hex(6)}")
+        try:
+            mode = _mode_of(self._place)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._descriptor = os.open(self._temporary, flags, 0o666 if mode is None else 0o600)
+        except OSError as error:
+            raise output_error(error, name) from None
+        try:
+            # Held while this process lives, so that a later run can tell a left file from one in the making.
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if mode is not None:
+                os.fchmod(self._descriptor, mode)
+        except OSError as error:
+            self.abort()
+            raise output_error(error, name) from None
+        _remove_left(self._place)
+
+    def write_at(self, position: int, data: Bytes) -> None:
+        """Write all of `data` at byte `position`."""
+        view = data.data
+        while len(view):
+            try:
+                count = os.pwrite(self._descriptor, view[:_LARGEST_CALL], position)
+            except OSError as error:
+                raise output_error(error, self.name) from None
+            view = view[count:]
+            position += count
+
+    def commit(self) -> None:
+        """Put the file in its place, in one step."""
+        try:
+            os.replace(self._temporary, self._place)
+        except OSError as error:
+            self.abort()
+            raise output_error(error, self.name) from None
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def abort(self) -> None:
+        """Remove what was written; does nothing after `commit`."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(self._temporary)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _mode_of(place: Path) -> int | None:
+    """Permissions of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
+    try:
+        status = os.stat(place)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "")
+    if not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, "")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _remove_left(place: Path) -> None:
+    """Remove the temporary files of runs on this output that were killed: those that nobody holds locked."""
+    prefix = f".{place.name[:200]}{_TEMPORARY}"
+    with contextlib.suppress(OSError), os.scandir(place.parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix):
+                _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+        finally:
+            os.close(descriptor)
+
+
+class OutputStream:
+    """Standard output, or a device or pipe named as output: written in order, nothing to take back."""
+
+    seekable = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        try:
+            if name == STDIO:
+                self._descriptor = os.dup(sys.stdout.fileno())
+            else:
+                self._descriptor = os.open(name, os.O_WRONLY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            raise output_error(_as_os_error(error), name) from None
+        self._position = 0
+
+    def write_at(self, position: int, data: Bytes) -> None:
+        """Write all of `data`, which must follow what was written before."""
+        assert position == self._position, "a stream is written in order"
+        view = data.data
+        self._position += len(view)
+        while len(view):
+            try:
+                view = view[os.write(self._descriptor, view[:_LARGEST_CALL]) :]
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise output_error(error, self.name) from None
+
+    def commit(self) -> None:
+        """Close the stream; some file systems tell only now that a write failed."""
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            os.close(descriptor)
+        except OSError as error:
+            raise output_error(error, self.name) from None
+
+    def abort(self) -> None:
+        """Close the stream."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def open_output(name: str) -> OutputFile | OutputStream:
+    """The right kind of output for `name`. Raises OutputError."""
+    if name == STDIO:
+        return OutputStream(name)
+    try:
+        kind = os.stat(name).st_mode
+    except FileNotFoundError:
+        return OutputFile(name)
+    except OSError as error:
+        raise output_error(error, name) from None
+    return OutputFile(name) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
+
+
+def is_terminal(name: str) -> bool:
+    """Whether `name` is standard output and that is a terminal."""
+    if name != STDIO:
+        return False
+    try:
+        return os.isatty(sys.stdout.fileno())
+    except (OSError, ValueError):
+        return False
+
+
+__all__ = ["STDIO", "InputFile", "OutputError", "OutputFile", "OutputStream", "is_terminal", "open_output"]

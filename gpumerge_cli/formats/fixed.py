@@ -1,0 +1,134 @@
+"""Keys of a fixed width, one after the other: raw binary files and .npy files."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.files import InputFile, OutputFile, OutputStream
+
+
+class FixedSource:
+    """Keys of one dtype, from byte `header` of a file on. Shown in native byte order."""
+
+    def __init__(self, file: InputFile, dtype: np.dtype[Any], header: int, size: int) -> None:
+        self.name = file.name
+        self.size = size
+        self.dtype: np.dtype[Any] | None = dtype
+        self._file = file
+        self._header = header
+        self._width = dtype.itemsize
+        self._stored = dtype
+        self._swapped = not dtype.isnative
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        self._file.read_into(self._header + start, out)
+        if self._swapped:
+            out.view(self._stored.newbyteorder("=")).byteswap(inplace=True)
+
+    def item_start(self, position: int) -> int:
+        return min(self.size, -(-position // self._width) * self._width)
+
+    def item_at(self, start: int) -> bytes:
+        out = np.empty(self._width, np.uint8)
+        self.read_into(start, out)
+        return out.tobytes()
+
+    def item_before(self, start: int) -> bytes:
+        return self.item_at(start - self._width)
+
+    def item_end(self, start: int) -> int:
+        return start + self._width
+
+    def place(self, start: int) -> str:
+        return f"{self.name}@{start // self._width}"
+
+    def count(self) -> int:
+        return self.size // self._width
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def open_raw(file: InputFile, dtype: np.dtype[Any]) -> FixedSource:
+    """A raw file of `dtype`. Raises InputError if its size is no multiple of the item."""
+    over = file.size % dtype.itemsize
+    if over:
+        raise InputError(
+            f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {dtype.name}: {over} left over",
+            where=file.name,
+            way_out="check --dtype, or whether the file is whole",
+        )
+    return FixedSource(file, dtype, 0, file.size)
+
+
+def open_npy(file: InputFile) -> FixedSource:
+    """A 1-D .npy file. Raises InputError for any other array, and for a length that the file does not have."""
+    head = io.BytesIO(file.read(0, 1 << 16))
+    try:
+        version = npy.read_magic(head)
+        read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+        if read_header is None:
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
+        shape, fortran, dtype = read_header(head)
+    except ValueError as error:
+        reason = str(error).splitlines()[0] if str(error) else "unreadable header"
+        raise InputError(
+            f"not a readable .npy file ({reason})", where=file.name, way_out="say --format raw --dtype ... if it is raw"
+        ) from None
+    if dtype.hasobject:
+        raise InputError("the array holds pickled objects", where=file.name, way_out="save it as numbers")
+    if len(shape) != 1:
+        order = ", Fortran order" if fortran else ""
+        raise InputError(f"the array has {len(shape)} dimensions{order}", where=file.name, way_out="save it as 1-D")
+    header = head.tell()
+    size, there = shape[0] * dtype.itemsize, file.size - header
+    if there != size:
+        raise InputError(
+            f"the header says {shape[0]} items of {dtype.name}, {size} bytes, but {there} bytes follow it",
+            where=file.name,
+            way_out="the file is truncated" if there < size else "the file has been added to; save it again",
+        )
+    return FixedSource(file, dtype, header, size)
+
+
+def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
+    """The header of a 1-D, C-order .npy file."""
+    head = io.BytesIO()
+    npy.write_array_header_1_0(head, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)})
+    return head.getvalue()
+
+
+class FixedSink:
+    """Keys written after `header`, in the byte order of `dtype`; they come in native order."""
+
+    def __init__(self, output: OutputFile | OutputStream, dtype: np.dtype[Any], header: bytes) -> None:
+        self.name = output.name
+        self.seekable = output.seekable
+        self._output = output
+        self._header = len(header)
+        self._native = dtype.newbyteorder("=")
+        self._swapped = not dtype.isnative
+        self._output.write_at(0, np.frombuffer(header, np.uint8))
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        if self._swapped:
+            data = data.view(self._native).byteswap().view(np.uint8)
+        self._output.write_at(self._header + start, data)
+
+    def commit(self) -> None:
+        self._output.commit()
+
+    def abort(self) -> None:
+        self._output.abort()
+
+
+def suffix_of(name: str) -> str:
+    """The last suffix of a file's name, in lower case, with its dot."""
+    return os.path.splitext(name)[1].lower()

@@ -1,0 +1,114 @@
+"""Which format a file has: what the user said, else what its name says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.formats.files import STDIO, InputFile, is_terminal, open_output
+from gpumerge_cli.formats.fixed import FixedSink, npy_header, open_npy, open_raw, suffix_of
+from gpumerge_cli.formats.text import LineSink, LineSource
+from gpumerge_cli.order import DTYPES, Order
+
+RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
+"""Suffix -> dtype of raw files: ".i32" -> "int32"."""
+TEXT_SUFFIXES: tuple[str, ...] = ("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format and, for keys, the dtype with its byte order (None: the file's header says it)."""
+
+    name: str
+    dtype: np.dtype[Any] | None = None
+
+
+def resolve_format(name: str, format: str | None, dtype: str | None, *, numeric: bool = False) -> Format:
+    """The format of the file `name`. Raises UsageError if neither options nor suffix say it, or if they disagree."""
+    suffix = suffix_of(name) if name != STDIO else ""
+    if dtype is not None and format in (None, "raw"):
+        wanted = _dtype(dtype)
+        if format is None and suffix == ".npy":
+            return Format("npy", wanted)
+        named = RAW_SUFFIXES.get(suffix)
+        if named is not None and np.dtype(named) != wanted.newbyteorder("="):
+            raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
+        return Format("raw", wanted)
+    if format == "npy" or (format is None and suffix == ".npy" and not numeric):
+        return Format("npy", None if dtype is None else _dtype(dtype))
+    if format in (None, "raw") and suffix in RAW_SUFFIXES and not numeric:
+        return Format("raw", np.dtype(RAW_SUFFIXES[suffix]))
+    if format == "raw":
+        raise UsageError(f"{name}: raw items need a dtype", way_out="say --dtype, for example --dtype int32")
+    if format == "text" or numeric or (format is None and suffix in TEXT_SUFFIXES):
+        if dtype is not None:
+            raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
+        if numeric and (format in ("raw", "npy") or (format is None and (suffix in RAW_SUFFIXES or suffix == ".npy"))):
+            raise UsageError(f"-n: {name} is binary, its numbers need no -n", way_out="leave -n out, or --format text")
+        return Format("text")
+    if format is not None:
+        raise UsageError(f"--format {format}: no such format", way_out="use raw, npy or text")
+    raise UsageError(
+        f"{name}: what the suffix {suffix!r} holds is not known",
+        way_out="say --format text, or --dtype for raw binary items",
+    )
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    Order.of(name)  # raises UsageError for what has no order
+    return np.dtype(name)
+
+
+def open_source(name: str, chosen: Format) -> Source:
+    """Open an input. Raises InputError."""
+    file = InputFile(name)
+    try:
+        if chosen.name == "text":
+            return LineSource(file)
+        if chosen.name == "raw":
+            assert chosen.dtype is not None
+            return open_raw(file, chosen.dtype)
+        source = open_npy(file)
+        assert source.dtype is not None
+        if chosen.dtype is not None and source.dtype.newbyteorder("=") != chosen.dtype.newbyteorder("="):
+            raise InputError(
+                f"the array is {source.dtype.name}, --dtype says {chosen.dtype.name}",
+                where=name,
+                way_out="leave --dtype out",
+            )
+        try:
+            Order.of(source.dtype)
+        except UsageError as error:
+            what = f"items of type {source.dtype} have no order here"
+            raise InputError(what, where=name, way_out=error.way_out) from None
+        return source
+    except BaseException:
+        file.close()
+        raise
+
+
+def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int) -> Sink:
+    """Open an output for `count` items of `dtype` (None: lines).
+
+    Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
+    that contradicts the items, and for binary to a terminal.
+    """
+    suffix = suffix_of(name) if name != STDIO else ""
+    if dtype is None:
+        if suffix in RAW_SUFFIXES or suffix == ".npy":
+            raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
+        return LineSink(open_output(name))
+    if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
+        raise OutputError(
+            f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {dtype.name}", where=name, way_out="rename it"
+        )
+    if suffix in TEXT_SUFFIXES and suffix:
+        raise OutputError(f"{dtype.name} items cannot be written as {suffix}", where=name, way_out="name it .npy")
+    if is_terminal(name):
+        raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
+    as_npy = suffix == ".npy" or (suffix not in RAW_SUFFIXES and source_format.name == "npy")
+    return FixedSink(open_output(name), dtype, npy_header(dtype, count) if as_npy else b"")

@@ -1,0 +1,98 @@
+"""Lines of text. Bytes, not characters: a line ends at a newline and may hold anything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.files import InputFile, OutputFile, OutputStream
+
+_BLOCK = 1 << 12
+_LARGEST_BLOCK = 1 << 24
+
+
+class LineSource:
+    """The lines of a file; a missing last newline is supplied."""
+
+    dtype: np.dtype[Any] | None = None
+
+    def __init__(self, file: InputFile) -> None:
+        self.name = file.name
+        self._file = file
+        self._held = file.size
+        unfinished = file.size > 0 and file.read(file.size - 1, 1) != b"\n"
+        self.size = file.size + unfinished
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        inside = max(0, min(len(out), self._held - start))
+        self._file.read_into(start, out[:inside])
+        out[inside:] = 10
+
+    def item_start(self, position: int) -> int:
+        return 0 if position <= 0 else self.item_end(position - 1)
+
+    def item_at(self, start: int) -> bytes:
+        stop = self.item_end(start) - 1
+        return self._bytes(start, stop)
+
+    def item_before(self, start: int) -> bytes:
+        stop = start - 1
+        block, low = _BLOCK, stop
+        while low > 0:
+            high, low = low, max(0, low - block)
+            found = self._bytes(low, high).rfind(b"\n")
+            if found >= 0:
+                low += found + 1
+                break
+            block = min(2 * block, _LARGEST_BLOCK)
+        return self._bytes(low, stop)
+
+    def item_end(self, start: int) -> int:
+        block, at = _BLOCK, start
+        while at < self._held:
+            found = self._file.read(at, block).find(b"\n")
+            if found >= 0:
+                return at + found + 1
+            at += block
+            block = min(2 * block, _LARGEST_BLOCK)
+        return self.size
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        out = np.empty(stop - start, np.uint8)
+        self.read_into(start, out)
+        return out.tobytes()
+
+    def place(self, start: int) -> str:
+        return f"{self.name}:{self._lines_before(start) + 1}"
+
+    def count(self) -> int:
+        return self._lines_before(self.size)
+
+    def _lines_before(self, stop: int) -> int:
+        lines = 0
+        for at in range(0, min(stop, self._held), _LARGEST_BLOCK):
+            lines += self._file.read(at, min(_LARGEST_BLOCK, stop - at)).count(b"\n")
+        return lines + (stop > self._held)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class LineSink:
+    """Lines written as they come."""
+
+    def __init__(self, output: OutputFile | OutputStream) -> None:
+        self.name = output.name
+        self.seekable = output.seekable
+        self._output = output
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        self._output.write_at(start, data)
+
+    def commit(self) -> None:
+        self._output.commit()
+
+    def abort(self) -> None:
+        self._output.abort()
