@@ -1,0 +1,70 @@
+"""Fixtures shared by all tests: the backends of this machine, reproducible randomness, small files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from gpumerge_cli.backends import cpu, gpu
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.reference import ReferenceBackend
+from gpumerge_cli.errors import DeviceError
+
+# A failing example prints how to run it again; a first call compiles, so there is no deadline.
+settings.register_profile(
+    "default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("default")
+
+
+@lru_cache(maxsize=1)
+def _gpu() -> Backend | str:
+    try:
+        return gpu.create()
+    except DeviceError as error:
+        return str(error)
+
+
+@pytest.fixture(params=["reference", "cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """Every backend that the machine has; the GPU's is skipped, with its reason, where there is none."""
+    if request.param == "reference":
+        return ReferenceBackend()
+    if request.param == "cpu":
+        return cpu.create()
+    found = _gpu()
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers; the seed is printed with a failing test and can be set by GPUMERGE_TEST_SEED."""
+    seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+    print(f"GPUMERGE_TEST_SEED={seed} repeats {request.node.name}")
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, Any], str]:
+    """write(name, array or bytes) makes a file in the test's folder and returns its path."""
+
+    def make(name: str, content: Any) -> str:
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif path.suffix == ".npy":
+            np.save(path, content)
+        else:
+            content.tofile(path)
+        return str(path)
+
+    return make

@@ -1,0 +1,51 @@
+"""What results are held against: NumPy's stable sort and Python's, by the plainest reading of the order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def merged_keys(runs: Sequence[NDArray[Any]], *, descending: bool = False) -> NDArray[Any]:
+    """The stable merge of runs, NaN last (first when descending), -0.0 equal to 0.0."""
+    items = np.concatenate(runs)
+    # NumPy sorts NaN last and zeros as equal; a stable descending order is the stable ascending order of the ranks.
+    _, ranks = np.unique(items, return_inverse=True, equal_nan=True)
+    return items[np.argsort(-ranks if descending else ranks, kind="stable")]
+
+
+def number_of(line: bytes) -> Decimal:
+    """The value that GNU sort -n sees in a line, exactly."""
+    text = line.lstrip(b" \t")
+    sign, text = (-1, text[1:]) if text[:1] == b"-" else (1, text)
+    whole = text[: len(text) - len(text.lstrip(b"0123456789"))]
+    rest = text[len(whole) :]
+    fraction = b""
+    if rest[:1] == b".":
+        rest = rest[1:]
+        fraction = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
+    digits = (whole + fraction).decode() or "0"
+    return sign * Decimal((0, tuple(map(int, digits)), -len(fraction)))
+
+
+def sorted_lines(lines: Sequence[bytes], *, numeric: bool = False, descending: bool = False) -> list[bytes]:
+    """Lines in the order of GNU sort in the C locale, with its last-resort comparison."""
+
+    def compare(a: bytes, b: bytes) -> int:
+        if numeric:
+            difference = number_of(a).compare(number_of(b))
+            if difference:
+                return int(difference)
+        return (a > b) - (a < b)
+
+    return sorted(lines, key=functools.cmp_to_key(compare), reverse=descending)
+
+
+def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether two arrays hold the same bits: tells NaN payloads and signs of zero apart."""
+    return a.dtype == b.dtype and a.tobytes() == b.tobytes()
