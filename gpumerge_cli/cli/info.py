@@ -109,8 +109,7 @@ def _show(facts: dict[str, Any]) -> None:
     console.print(devices)
     picks = _table("items", "bytes", "auto picks", "launch", "why")
     for pick in facts["auto"]:
-        why = "; ".join(reason for reason in (pick["why"], pick["launch_why"]) if reason)
-        picks.add_row(pick["items"], format_bytes(pick["nbytes"]), pick["backend"], pick["launch"], why)
+        picks.add_row(pick["items"], format_bytes(pick["nbytes"]), pick["backend"], pick["launch"], pick["why"])
     console.print(picks)
 
 

@@ -142,8 +142,9 @@ def _merge(request: MergeRequest, report: str | None, quiet: bool) -> None:
 
     with report_file(report, MERGE_SUFFIXES) as write:
         from gpumerge_cli.engine.merge import merge_files
+        from gpumerge_cli.engine.resources import seconds_since_start
 
-        measured = merge_files(request)
+        measured = merge_files(request, since_start=seconds_since_start())
         write(measured)
     if not quiet:
         from gpumerge_cli.report.terminal import show
@@ -159,6 +160,7 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
         from gpumerge_cli.backends.select import select
         from gpumerge_cli.compare.run import compare
         from gpumerge_cli.engine.load import load_runs
+        from gpumerge_cli.engine.resources import cores
 
         loaded = load_runs(request)
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
@@ -168,7 +170,7 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
             selected.backend,
             request.on.launch,
             repeat=repeat,
-            threads=request.on.threads or os.cpu_count() or 1,
+            threads=request.on.threads or cores(),
             check=request.check,
             version=__version__,
         )

@@ -112,7 +112,9 @@ def _check(workspace: Workspace, loaded: LoadedRuns) -> None:
     else:
         place = f"{name}@{found.offset // order.width}"
     raise DisorderError(
-        f"disorder: sorts before the one ahead of it ({order.describe()})", where=place, way_out="sort the file first"
+        f"disorder: sorts before the one ahead of it ({order.describe()})",
+        where=place,
+        way_out="sort it first, or name its order (-n, -r)",
     )
 
 

@@ -8,6 +8,7 @@ from gpumerge_cli.units import format_bytes, format_count, format_seconds, forma
 
 _MEANINGS = {
     "read": "read inputs",
+    "index": "index lines",
     "upload": "to the device",
     "check": "check order",
     "kernel": "merge kernel",
@@ -75,7 +76,7 @@ def compare_cells(report: CompareReport) -> list[tuple[str, ...]]:
 
 
 def _compare_row(row: Measured) -> tuple[str, ...]:
-    launch = "library" if row.library else row.launch.removeprefix(f"{row.name.split()[0]} ")
+    launch = "library" if row.library else _shape(row)
     result = "wrong" if not row.right else "not run" if row.problem else "right"
     if row.median <= 0:
         return (row.name, launch, "-", "-", "-", "-", "-", result)
@@ -89,6 +90,13 @@ def _compare_row(row: Measured) -> tuple[str, ...]:
         f"{row.speed_up:.2f}" if row.speed_up else "-",
         result,
     )
+
+
+def _shape(row: Measured) -> str:
+    """The launch shape without what the variant's name ("tiled exact") says already."""
+    kernel, *load = row.name.split()
+    shape = row.launch.removeprefix(f"{kernel} ")
+    return shape.replace(f" {load[0]}", "", 1) if load else shape
 
 
 def _gigabytes(nbytes: int, seconds: float) -> str:

@@ -68,6 +68,14 @@ def test_text_passes_from_standard_input_to_standard_output(tmp_path: Path) -> N
     assert (done.returncode, done.stdout, done.stderr) == (0, "11\n10\n9.5\n9\n", "")
 
 
+def test_the_report_counts_from_the_start_of_the_process(two: tuple[str, str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gpumerge_cli", "merge", "-q", *two, "-o", "/dev/null"]
+    subprocess.run([*command, "--report", str(tmp_path / "r.json")], cwd=ROOT, timeout=60, check=True)
+    told = json.loads((tmp_path / "r.json").read_text())
+    # No interpreter loads NumPy and the rest in less.
+    assert 0.02 < told["start_up"] < told["wall"]
+
+
 def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("line\n" * 100_000)
     command = f'"{sys.executable}" -m gpumerge_cli merge -q "{tmp_path}/a.txt"; echo $? >&2'
