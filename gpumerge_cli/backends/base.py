@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
@@ -32,6 +33,12 @@ class LaunchRequest:
     tile_size: int | None = None
     tile_load: TileLoad | None = None
     blocks: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kernel not in ("auto", *KERNELS):
+            raise UsageError(f"{self.kernel!r} is no kernel", way_out=f"use auto, {', '.join(KERNELS)}")
+        if self.tile_load not in (None, "full", "exact"):
+            raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,9 @@ def test_default_shapes_on_larger_runs(backend: Backend, kernel: str, shape: str
     a = np.cumsum(rng.integers(0, 3, n))
     if shape == "blocky":
         a = np.repeat(rng.integers(0, 10_000, 2_000), rng.integers(1, 400, 2_000))
-    b = {"all equal": np.zeros(n, int), "disjoint": a + 10**6, "one tiny": a[n // 2 : n // 2 + 1]}.get(shape, a[::2] + 1)
+    b = {"all equal": np.zeros(n, int), "disjoint": a + 10**6, "one tiny": a[n // 2 : n // 2 + 1]}.get(
+        shape, a[::2] + 1
+    )
     if shape == "all equal":
         a = b
     runs = [np.sort(run).astype(np.int32) for run in (a, b)]

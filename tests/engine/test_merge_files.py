@@ -1,0 +1,301 @@
+"""Merging files from end to end, on every backend."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.engine import resources
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
+from gpumerge_cli.report.model import MergeReport
+from tests.oracles import merged_keys, same_bits
+from tests.strategies import as_text, key_runs, line_runs
+
+Write = Callable[[str, Any], str]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans of many chunks for small files."""
+    monkeypatch.setattr(resources, "_CPU_CHUNK", 4096)
+    monkeypatch.setattr(resources, "_CPU_LEAST", 64)
+    monkeypatch.setattr(resources, "_GPU_CHUNK", 4096)
+
+
+def on(backend: Backend, threads: int | None = None) -> BackendRequest:
+    return BackendRequest(backend.name, threads=threads)  # type: ignore[arg-type]
+
+
+def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
+    return merge_files(MergeRequest(tuple(inputs), output, ItemRequest(**items), on(backend)))
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3, 7])
+@pytest.mark.parametrize("suffix", [".i32", ".npy"])
+def test_keys_in_many_chunks(
+    backend: Backend,
+    small_chunks: None,
+    write: Write,
+    tmp_path: Path,
+    rng: np.random.Generator,
+    inputs: int,
+    suffix: str,
+) -> None:
+    runs = [np.sort(rng.integers(0, 5000, rng.integers(0, 9000)).astype(np.int32)) for _ in range(inputs)]
+    names = [write(f"{number}{suffix}", run) for number, run in enumerate(runs)]
+    report = merge(backend, names, str(tmp_path / "out.npy"))
+    assert same_bits(np.load(tmp_path / "out.npy"), merged_keys(runs))
+    assert report.items == sum(map(len, runs))
+    assert [file.items for file in report.inputs] == [len(run) for run in runs]
+    assert backend.name == "reference" or report.chunks > inputs
+    assert sorted(os.listdir(tmp_path)) == sorted([*map(os.path.basename, names), "out.npy"])
+
+
+@settings(max_examples=40)
+@given(case=key_runs(most_runs=4))
+def test_any_keys(backend: Backend, tmp_path_factory: pytest.TempPathFactory, case: Any) -> None:
+    runs, descending = case
+    folder = tmp_path_factory.mktemp("keys")
+    names = []
+    for number, run in enumerate(runs):
+        run.tofile(folder / f"{number}")
+        names.append(str(folder / f"{number}"))
+    merge(backend, names, str(folder / "out"), dtype=runs[0].dtype.name, reverse=descending)
+    assert (folder / "out").read_bytes() == merged_keys(runs, descending=descending).tobytes()
+
+
+@pytest.mark.skipif(shutil.which("sort") is None, reason="no system sort to compare with")
+@settings(max_examples=40)
+@given(case=line_runs(most_runs=3), last_newline=st.booleans())
+def test_lines_equal_the_systems_sort(
+    backend: Backend, tmp_path_factory: pytest.TempPathFactory, case: Any, last_newline: bool
+) -> None:
+    runs, numeric, descending = case
+    folder = tmp_path_factory.mktemp("lines")
+    names = []
+    for number, run in enumerate(runs):
+        text = as_text(run)
+        (folder / f"{number}.txt").write_bytes(text if last_newline or text == b"\n" else text[:-1])
+        names.append(str(folder / f"{number}.txt"))
+    merge(backend, names, str(folder / "out.txt"), numeric=numeric, reverse=descending)
+    options = ["-n"] * numeric + ["-r"] * descending
+    expected = subprocess.run(
+        ["sort", "-m", *options, *names], env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=True
+    ).stdout
+    assert (folder / "out.txt").read_bytes() == expected
+
+
+def test_lines_in_many_chunks(
+    backend: Backend, small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    runs = [sorted(b"%d" % x for x in rng.integers(0, 99999, 4000)) for _ in range(3)]
+    runs[1].append(b"~" * 20_000)
+    names = [write(f"{number}.txt", as_text(run)) for number, run in enumerate(runs)]
+    report = merge(backend, names, str(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_bytes() == as_text(sorted(line for run in runs for line in run))
+    assert report.items == 12_001
+
+
+def test_output_may_be_an_input(backend: Backend, write: Write) -> None:
+    a, b = write("a.u8", np.array([1, 3], np.uint8)), write("b.u8", np.array([2], np.uint8))
+    merge(backend, [a, b], a)
+    assert Path(a).read_bytes() == bytes([1, 2, 3])
+
+
+def test_byte_orders_mix_and_the_first_decides(backend: Backend, write: Write, tmp_path: Path) -> None:
+    a, b = write("a.npy", np.array([1, 300], ">i4")), write("b.i32", np.array([2, 400], "<i4"))
+    merge(backend, [a, b], str(tmp_path / "out.npy"))
+    result = np.load(tmp_path / "out.npy")
+    assert result.dtype == np.dtype(">i4")
+    assert result.tolist() == [1, 2, 300, 400]
+
+
+def test_empty_inputs(backend: Backend, write: Write, tmp_path: Path) -> None:
+    empty, one = write("empty.i64", b""), write("one.i64", np.array([5], np.int64))
+    for inputs, expected in (([empty], []), ([empty, empty], []), ([empty, one, empty], [5])):
+        merge(backend, inputs, str(tmp_path / "out.i64"))
+        assert np.fromfile(tmp_path / "out.i64", np.int64).tolist() == expected
+    blank = write("blank.txt", b"\n")
+    merge(backend, [write("empty.txt", b""), blank], str(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_bytes() == b"\n"
+
+
+def test_a_stream_is_written_in_order(
+    backend: Backend, small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    runs = [np.sort(rng.integers(0, 999, 20_000).astype(np.int16)) for _ in range(2)]
+    names = [write(f"{number}.i16", run) for number, run in enumerate(runs)]
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:
+        merge_files(MergeRequest(tuple(names), str(fifo), on=on(backend, threads=3)))
+        assert reader.stdout is not None
+        assert reader.stdout.read() == merged_keys(runs).tobytes()
+
+
+@pytest.mark.parametrize("position", [1, 17, 1023, 1024, 1025, 5_000, 9_999])
+def test_disorder_is_found_wherever_it_is(
+    backend: Backend, small_chunks: None, write: Write, tmp_path: Path, position: int
+) -> None:
+    run = np.arange(10_000, dtype=np.int32)
+    run[position] = -1
+    run[9_999] = min(run[9_999], 5)  # a later one, so that the first is not found by luck
+    good = write("good.i32", np.arange(0, 10_000, 2, dtype=np.int32))
+    bad = write("bad.i32", run)
+    output = write("out.i32", b"earlier")
+    with pytest.raises(DisorderError) as caught:
+        merge(backend, [good, bad], output)
+    assert str(caught.value) == f"{bad}@{position}: disorder: -1 comes after {position - 1}; sort it first"
+    assert Path(output).read_bytes() == b"earlier"
+    assert sorted(os.listdir(tmp_path)) == ["bad.i32", "good.i32", "out.i32"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "items", "where", "hint"),
+    [
+        ([b"9", b"10"], {}, 2, "the file is in -n order: add -n"),
+        ([b"10", b"9"], {"numeric": True}, 2, "the file is in ascending bytewise order: leave -n out"),
+        ([b"c", b"b", b"a"], {}, 2, "the file is in -r order: add -r"),
+        ([b"10", b"9", b"8"], {}, 3, "the file is in -n -r order: add -n and add -r"),
+        ([b"a", b"b"], {"reverse": True}, 2, "the file is in ascending bytewise order: leave -r out"),
+        ([b"a", b"c", b"b"], {}, 3, "sort it first"),
+    ],
+)
+def test_disorder_of_lines_says_which_order_would_hold(
+    backend: Backend, write: Write, tmp_path: Path, lines: list[bytes], items: Any, where: int, hint: str
+) -> None:
+    bad = write("bad.txt", as_text(lines))
+    with pytest.raises(DisorderError) as caught:
+        merge(backend, [bad], str(tmp_path / "out"), **items)
+    assert caught.value.where == f"{bad}:{where}"
+    assert caught.value.way_out == hint
+
+
+def test_no_check_merges_all_the_same(backend: Backend, write: Write, tmp_path: Path) -> None:
+    bad = write("bad.i32", np.array([3, 1, 2], np.int32))
+    merge_files(MergeRequest((bad,), str(tmp_path / "out.i32"), on=on(backend), check=False))
+    assert sorted(np.fromfile(tmp_path / "out.i32", np.int32)) == [1, 2, 3]
+
+
+def faults(write: Write, folder: Path) -> dict[str, tuple[list[str], str, dict[str, Any]]]:
+    """Name -> (inputs, output, items): requests that cannot be honoured."""
+    a, b, text = (
+        write("a.i32", np.arange(3, dtype=np.int32)),
+        write("b.f32", np.zeros(3, np.float32)),
+        write("t", b"x\n"),
+    )
+    out = str(folder / "out")
+    return {
+        "missing": ([a, str(folder / "missing.i32")], out, {}),
+        "folder": ([str(folder)], out, {"dtype": "int32"}),
+        "different dtypes": ([a, b], out, {}),
+        "text and binary": ([a, text], out, {}),
+        "no input": ([], out, {}),
+        "standard input twice": (["-", "-"], out, {}),
+        "output folder missing": ([a], str(folder / "missing" / "out"), {}),
+        "output is a folder": ([a], str(folder), {}),
+        "output of another dtype": ([a], str(folder / "out.i64"), {}),
+        "odd size": ([write("odd.i32", b"12345")], out, {}),
+        "unknown suffix": ([write("a.xyz", b"")], out, {}),
+        "unknown dtype": ([a], out, {"dtype": "int31"}),
+    }
+
+
+@pytest.mark.parametrize("fault", list(faults(lambda name, content: name, Path("."))))
+def test_faults_are_one_line_and_leave_nothing(backend: Backend, write: Write, tmp_path: Path, fault: str) -> None:
+    inputs, output, items = faults(write, tmp_path)[fault]
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises((UsageError, InputError, OutputError)) as caught:
+        merge(backend, inputs, output, **items)
+    assert "\n" not in str(caught.value)
+    assert caught.value.way_out
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_unreadable_files(backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("a.i32", np.zeros(2, np.int32))
+    really = os.open
+
+    def refuse(name: Any, *arguments: Any, **more: Any) -> int:
+        if str(name) == path:  # the superuser may read anything, so permissions alone show nothing there
+            raise PermissionError(13, "")
+        return really(name, *arguments, **more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(InputError) as caught:
+        merge(backend, [path], str(tmp_path / "out.i32"))
+    assert str(caught.value) == f"{path}: permission denied; check its permissions"
+
+
+def test_a_shrinking_input_leaves_nothing(
+    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("a.i32", np.arange(10_000, dtype=np.int32))
+    from gpumerge_cli.engine import merge as engine
+
+    really = engine.make_plan
+
+    def shrink(*arguments: Any) -> Any:
+        plan = really(*arguments)
+        os.truncate(path, 4000)
+        return plan
+
+    monkeypatch.setattr(engine, "make_plan", shrink)
+    with pytest.raises(InputError, match="sooner than when it was opened"):
+        merge(backend, [path], str(tmp_path / "out.i32"))
+    assert os.listdir(tmp_path) == ["a.i32"]
+
+
+def test_an_interrupt_leaves_nothing(
+    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("a.i32", np.arange(10_000, dtype=np.int32))
+    from gpumerge_cli.formats import fixed
+
+    def interrupt(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fixed.FixedSink, "write_at", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        merge(backend, [path], str(tmp_path / "out.i32"))
+    assert os.listdir(tmp_path) == ["a.i32"]
+
+
+def test_reports_account_for_the_bytes(backend: Backend, write: Write, tmp_path: Path) -> None:
+    names = [write(f"{number}.f64", np.arange(5_000, dtype=np.float64)) for number in range(2)]
+    report = merge(backend, names, str(tmp_path / "out.f64"))
+    for stage in ("read", "check", "kernel", "write"):
+        assert report.stage(stage).nbytes == 80_000
+        assert 0 < report.stage(stage).seconds <= report.busy * report.workers
+    assert report.wall >= report.busy
+    assert report.bound
+    assert report.backend == backend.name
+    assert report.peak_memory > 0
+
+
+def test_errors_have_one_root() -> None:
+    for kind in (UsageError, InputError, DisorderError, OutputError):
+        assert issubclass(kind, GpumergeError)
+    assert str(InputError("is bad", where="a:1", way_out="mend it")) == "a:1: is bad; mend it"
+
+
+def test_stdin_is_an_input(backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("in.txt", b"b\nd\n")
+    other = write("other.txt", b"a\nc")
+    with open(path, "rb") as file:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
+        merge(backend, ["-", other], str(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_bytes() == b"a\nb\nc\nd\n"

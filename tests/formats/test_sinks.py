@@ -1,0 +1,111 @@
+"""Outputs appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.errors import OutputError
+from gpumerge_cli.formats.files import OutputFile
+from gpumerge_cli.formats.registry import Format, open_sink
+
+DATA = np.arange(6, dtype=np.uint8)
+
+
+def test_nothing_shows_before_commit_and_nothing_stays_after_abort(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    place.write_bytes(b"old")
+    for end in ("abort", "commit"):
+        output = OutputFile(str(place))
+        output.write_at(3, DATA[3:])
+        output.write_at(0, DATA[:3])
+        assert place.read_bytes() == b"old"
+        getattr(output, end)()
+        output.abort()
+    assert place.read_bytes() == DATA.tobytes()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_permissions_are_kept_and_new_files_get_the_usual_ones(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.write_bytes(b"")
+    old.chmod(0o640)
+    umask = os.umask(0o022)
+    try:
+        for name, mode in (("old", 0o640), ("new", 0o644)):
+            output = OutputFile(str(tmp_path / name))
+            output.commit()
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == mode
+    finally:
+        os.umask(umask)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "real").write_bytes(b"")
+    (tmp_path / "link").symlink_to("folder/real")
+    output = OutputFile(str(tmp_path / "link"))
+    output.write_at(0, DATA)
+    output.commit()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder" / "real").read_bytes() == DATA.tobytes()
+
+
+def test_files_left_by_killed_runs_are_removed_and_living_ones_kept(tmp_path: Path) -> None:
+    living = OutputFile(str(tmp_path / "out"))
+    left = tmp_path / ".out.gpumerge-0123456789ab"
+    left.write_bytes(b"left")
+    other = tmp_path / ".outer.gpumerge-0123456789ab"
+    other.write_bytes(b"another output's")
+    second = OutputFile(str(tmp_path / "out"))
+    assert not left.exists()
+    assert other.exists()
+    assert len([name for name in os.listdir(tmp_path) if name.startswith(".out.")]) == 2
+    living.abort()
+    second.abort()
+
+
+def test_outputs_that_cannot_be(tmp_path: Path) -> None:
+    for name in (tmp_path, tmp_path / "missing" / "out"):
+        with pytest.raises(OutputError) as caught:
+            OutputFile(str(name))
+        assert caught.value.where == str(name)
+
+
+def test_a_device_is_written_in_order() -> None:
+    sink = open_sink("/dev/null", Format("text"), None, 0)
+    assert not sink.seekable
+    sink.write_at(0, DATA)
+    sink.write_at(6, DATA)
+    sink.commit()
+
+
+def test_a_full_device_is_one_clear_error() -> None:
+    sink = open_sink("/dev/full", Format("text"), None, 0)
+    with pytest.raises(OutputError, match="/dev/full: no space left on device; free some space"):
+        sink.write_at(0, DATA)
+    sink.abort()
+
+
+@pytest.mark.parametrize("dtype", ["<i4", ">i4", "<f8"])
+def test_npy_outputs_are_read_by_numpy(tmp_path: Path, dtype: str) -> None:
+    values = np.arange(5, dtype=np.dtype(dtype).newbyteorder("="))
+    sink = open_sink(str(tmp_path / "out.npy"), Format("raw"), np.dtype(dtype), 5)
+    sink.write_at(0, values.view(np.uint8))
+    sink.commit()
+    read = np.load(tmp_path / "out.npy")
+    assert read.dtype == np.dtype(dtype)
+    assert np.array_equal(read, values)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("out.i64", "int32"), ("out.txt", "int32"), ("out.npy", None), ("out.f32", None)]
+)
+def test_suffixes_that_contradict_the_items(tmp_path: Path, name: str, dtype: str | None) -> None:
+    with pytest.raises(OutputError):
+        open_sink(str(tmp_path / name), Format("raw"), None if dtype is None else np.dtype(dtype), 1)
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,160 @@
+"""Sources: every format as one stream of whole native items."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpumerge_cli.errors import GpumergeError, InputError, UsageError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.registry import open_source, resolve_format
+
+Write = Callable[[str, Any], str]
+
+
+def opened(path: str, format: str | None = None, dtype: str | None = None, *, numeric: bool = False) -> Source:
+    return open_source(path, resolve_format(path, format, dtype, numeric=numeric))
+
+
+def content(source: Source) -> bytes:
+    out = np.empty(source.size, np.uint8)
+    source.read_into(0, out)
+    source.close()
+    return out.tobytes()
+
+
+@given(data=st.binary(max_size=60).map(lambda data: data.replace(b"\0", b"\n")), position=st.integers(0, 70))
+def test_lines_by_position(tmp_path_factory: pytest.TempPathFactory, data: bytes, position: int) -> None:
+    path = tmp_path_factory.mktemp("lines") / "text"
+    path.write_bytes(data)
+    source = opened(str(path))
+    whole = data if not data or data.endswith(b"\n") else data + b"\n"
+    starts = [0] if whole else []
+    starts += [i + 1 for i, byte in enumerate(whole) if byte == 10 and i + 1 < len(whole)]
+    assert source.size == len(whole)
+    assert source.count() == len(starts)
+    assert source.item_start(position) == next((start for start in starts if start >= position), len(whole))
+    lines = whole.split(b"\n")[:-1]
+    for number, (start, line) in enumerate(zip(starts, lines, strict=True)):
+        assert source.item_at(start) == line
+        assert source.item_end(start) == start + len(line) + 1
+        assert source.place(start) == f"{path}:{number + 1}"
+        if number:
+            assert source.item_before(start) == lines[number - 1]
+    assert content(source) == whole
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 70_000])
+def test_lines_longer_than_a_block(write: Write, size: int) -> None:
+    source = opened(write("a.txt", b"short\n" + b"x" * size + b"\nend"))
+    assert source.item_end(6) == 6 + size + 1
+    assert source.item_before(6 + size + 1) == b"x" * size
+    assert source.item_start(7) == 6 + size + 1
+    source.close()
+
+
+@pytest.mark.parametrize("dtype", ["<i4", ">i4", ">f8", "<u2", "|u1"])
+def test_npy_of_any_byte_order_reads_as_native(write: Write, dtype: str) -> None:
+    array = np.array([1, 2, 200], dtype)
+    source = opened(write("a.npy", array))
+    assert source.dtype == np.dtype(dtype)
+    assert source.item_at(array.itemsize) == array.astype(array.dtype.newbyteorder("="))[1:2].tobytes()
+    assert content(source) == array.astype(array.dtype.newbyteorder("=")).tobytes()
+
+
+def test_suffixes_say_the_dtype(write: Write) -> None:
+    for suffix, dtype in (("i8", "int8"), ("u16", "uint16"), ("f16", "float16"), ("f64", "float64")):
+        source = opened(write(f"a.{suffix}", np.zeros(2, dtype)))
+        assert source.dtype == np.dtype(dtype)
+        source.close()
+
+
+def test_a_pipe_is_read_at_any_position(tmp_path: Path) -> None:
+    read, write_end = os.pipe()
+    os.write(write_end, b"3\n1\n2")
+    os.close(write_end)
+    source = opened(f"/proc/self/fd/{read}", "text")
+    os.close(read)
+    assert source.item_at(2) == b"1"
+    assert content(source) == b"3\n1\n2\n"
+
+
+def test_a_file_that_shrinks_is_noticed(write: Write) -> None:
+    path = write("a.i32", np.arange(1000, dtype=np.int32))
+    source = opened(path)
+    os.truncate(path, 100)
+    with pytest.raises(InputError, match=r"a\.i32: the file ends at byte 100"):
+        content(source)
+    source.close()
+
+
+NPY_FAULTS = {
+    "two dimensions": (np.zeros((2, 2)), "2 dimensions"),
+    "Fortran": (np.asfortranarray(np.zeros((2, 3))), "Fortran order"),
+    "no dimension": (np.array(3), "0 dimensions"),
+    "records": (np.zeros(2, [("a", "i4")]), "no order here"),
+    "complex": (np.zeros(2, complex), "no order here"),
+}
+
+
+@pytest.mark.parametrize("fault", NPY_FAULTS)
+def test_npy_arrays_that_cannot_be_merged(write: Write, fault: str) -> None:
+    array, message = NPY_FAULTS[fault]
+    path = write("a.npy", array)
+    with pytest.raises(InputError, match=message) as caught:
+        opened(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_npy_files_that_lie(write: Write, tmp_path: Path) -> None:
+    good = Path(write("a.npy", np.arange(10))).read_bytes()
+    with pytest.raises(InputError, match="truncated"):
+        opened(write("short.npy", good[:-3]))
+    with pytest.raises(InputError, match="added to"):
+        opened(write("long.npy", good + b"x"))
+    for bad in (b"", b"not an array", good[:20], good[:6] + b"\x09\x00" + good[8:], good.replace(b"descr", b"dscre")):
+        with pytest.raises(InputError, match=r"not a readable \.npy file"):
+            opened(write("bad.npy", bad))
+    np.save(tmp_path / "object.npy", np.array([{}, 1], object), allow_pickle=True)
+    with pytest.raises(InputError, match="pickled"):
+        opened(str(tmp_path / "object.npy"))
+
+
+def test_a_size_that_is_no_multiple(write: Write) -> None:
+    with pytest.raises(InputError, match="7 bytes are no multiple of 4, the size of int32: 3 left over"):
+        opened(write("a.i32", b"1234567"))
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "dtype", "numeric", "message"),
+    [
+        ("a.xyz", None, None, False, "suffix '.xyz'"),
+        ("a.i32", None, "int64", False, "its suffix says int32"),
+        ("a.txt", "text", "int8", False, "lines of text have none"),
+        ("a.i32", None, None, True, "is binary"),
+        ("a.npy", None, None, True, "is binary"),
+        ("a", "raw", None, False, "need a dtype"),
+        ("a", None, "int33", False, "use one of int8"),
+        ("a", "xml", None, False, "no such format"),
+    ],
+)
+def test_formats_that_cannot_be_decided(
+    name: str, format: str | None, dtype: str | None, numeric: bool, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve_format(name, format, dtype, numeric=numeric)
+
+
+@pytest.mark.parametrize("name", ["missing.i32", "."])
+def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
+    with pytest.raises(GpumergeError) as caught:
+        opened(str(tmp_path / name), "raw", "int32")
+    assert str(tmp_path) in str(caught.value)
+    assert caught.value.way_out

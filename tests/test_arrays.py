@@ -1,0 +1,113 @@
+"""The Python interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import gpumerge_cli
+from gpumerge_cli.backends.base import KERNELS, Backend
+from gpumerge_cli.errors import UsageError
+from tests.oracles import merged_keys, same_bits
+from tests.strategies import key_runs
+
+
+@settings(max_examples=60)
+@given(case=key_runs(most_runs=5))
+def test_merge_and_is_sorted(backend: Backend, case: Any) -> None:
+    runs, descending = case
+    before = [run.copy() for run in runs]
+    result = gpumerge_cli.merge(*runs, backend=backend.name, descending=descending)
+    assert same_bits(result, merged_keys(runs, descending=descending))
+    assert all(same_bits(run, old) for run, old in zip(runs, before, strict=True))
+    assert gpumerge_cli.is_sorted(result, descending=descending)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_options_reach_the_kernel(backend: Backend, kernel: str, rng: np.random.Generator) -> None:
+    a, b = (np.sort(rng.integers(0, 50, 10_000)) for _ in range(2))
+    out = np.empty(20_000, np.int64)
+    result = gpumerge_cli.merge(a, b, kernel=kernel, backend=backend.name, out=out, threads=2, block_size=2)
+    assert result is out
+    assert same_bits(out, merged_keys([a, b]))
+
+
+def test_views_and_byte_orders(backend: Backend) -> None:
+    a = np.arange(20, dtype=np.int32)[::2]
+    b = np.arange(1, 20, 2).astype(">i4")
+    c = np.arange(100, dtype=np.int32)[1:4]
+    result = gpumerge_cli.merge(a, b, c, backend=backend.name)
+    assert result.tolist() == sorted([*range(20), 1, 2, 3])
+
+
+def test_is_sorted_tells() -> None:
+    assert gpumerge_cli.is_sorted(np.array([1.0, np.nan]))
+    assert not gpumerge_cli.is_sorted(np.array([np.nan, 1.0]))
+    assert gpumerge_cli.is_sorted(np.array([np.nan, 1.0]), descending=True)
+    assert gpumerge_cli.is_sorted(np.empty(0, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ([], {}, "no arrays"),
+        ([[1, 2]], {}, "list is no array"),
+        ([np.zeros((2, 2))], {}, "2 dimensions"),
+        ([np.zeros(1), np.zeros(1, np.float32)], {}, "float32, float64"),
+        ([np.array(["a"])], {}, "no dtype of keys"),
+        ([np.zeros(2)], {"out": np.zeros(3)}, "out is not"),
+        ([np.zeros(2)], {"out": np.zeros(4)[::2]}, "out is not"),
+        ([np.zeros(2)], {"backend": "abacus"}, "no such backend"),
+        ([np.zeros(2)], {"kernel": "fast"}, "fast"),
+    ],
+)
+def test_what_cannot_be_merged(arguments: list[Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        gpumerge_cli.merge(*arguments, **options)
+
+
+def test_out_must_not_overlap() -> None:
+    both = np.arange(10)
+    with pytest.raises(UsageError, match="shares memory"):
+        gpumerge_cli.merge(both[:5], out=both[:5])
+
+
+@pytest.mark.gpu
+def test_cupy_arrays_stay_on_the_device(rng: np.random.Generator) -> None:
+    cupy = pytest.importorskip("cupy")
+    if not _devices(cupy):
+        pytest.skip("no GPU")
+    a, b, c = (np.sort(rng.integers(-9, 9, size)) for size in (1000, 0, 3001))
+    arrays = [cupy.asarray(run) for run in (a, b, c)]
+    result = gpumerge_cli.merge(*arrays)
+    assert isinstance(result, cupy.ndarray)
+    assert same_bits(result.get(), merged_keys([a, b, c]))
+    assert same_bits(gpumerge_cli.merge(arrays[0][1:], arrays[2][3:]).get(), merged_keys([a[1:], c[3:]]))
+    assert gpumerge_cli.is_sorted(result)
+    assert not gpumerge_cli.is_sorted(result[::-1])
+    with pytest.raises(UsageError, match="cannot merge CuPy arrays"):
+        gpumerge_cli.merge(arrays[0], backend="cpu")
+    with pytest.raises(UsageError, match="partly in host"):
+        gpumerge_cli.merge(arrays[0], a)
+
+
+def _devices(cupy: Any) -> int:
+    try:
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return 0
+
+
+@pytest.mark.slow
+def test_more_than_two_to_the_31_items() -> None:
+    a = np.zeros(1 << 30, np.uint8)
+    b = np.zeros((1 << 30) + 5, np.uint8)
+    a[-3:] = 1
+    b[-2:] = 2
+    out = gpumerge_cli.merge(a, b, backend="cpu")
+    assert len(out) == len(a) + len(b) > 1 << 31
+    assert out[:-5].max() == 0
+    assert out[-5:].tolist() == [1, 1, 1, 2, 2]

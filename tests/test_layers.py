@@ -1,0 +1,92 @@
+"""The layers hold: a room imports only from rooms below it. Reads the imports; runs nothing."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
+
+# Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
+LAYERS = {
+    "errors": 0, "units": 0, "order": 0, "corank": 0, "jit": 0, "measure": 0,
+    "formats": 1, "backends": 1, "report.model": 1,
+    "plan": 2,
+    "engine": 3,
+    "arrays": 4, "compare": 4, "report": 4,
+    "cli": 5, "__main__": 5,
+}  # fmt: skip
+# Below their own layer, these see no more than this.
+ONLY = {
+    "report": {"report", "units", "errors"},
+    "backends": {"backends", "errors", "units", "order", "jit", "measure"},
+    "formats": {"formats", "errors", "units", "order"},
+    "plan": {"plan", "corank", "order", "formats.base", "errors"},
+}
+# Outside libraries and the only rooms that may import them.
+LIBRARIES = {
+    "typer": {"cli", "__main__"},
+    "click": {"cli", "__main__"},
+    "rich": {"cli", "report.terminal"},
+    "numba": {"jit", "backends.cpu", "corank"},
+    "llvmlite": {"jit"},
+    "cupy": {"backends.gpu", "arrays"},
+}
+
+
+def modules() -> list[str]:
+    return sorted(
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+        for path in PACKAGE.rglob("*.py")
+        if path != PACKAGE / "__init__.py"
+    )
+
+
+def within(module: str, rooms: set[str]) -> bool:
+    return any(module == room or module.startswith(room + ".") for room in rooms)
+
+
+def layer(module: str) -> int:
+    rooms = [room for room in LAYERS if within(module, {room})]
+    assert rooms, f"{module} is in no layer"
+    return LAYERS[max(rooms, key=len)]
+
+
+def imports(module: str) -> list[str]:
+    path = PACKAGE.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import"
+            base = node.module or ""
+            for alias in node.names:
+                inner = PACKAGE.parent.joinpath(*base.split("."), alias.name)
+                is_module = inner.is_dir() or inner.with_suffix(".py").exists()
+                found.append(f"{base}.{alias.name}" if is_module else base)
+    return found
+
+
+def test_there_are_modules() -> None:
+    assert len(modules()) > 30
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_go_down(module: str) -> None:
+    for name in imports(module):
+        if name == "gpumerge_cli":
+            continue  # the version
+        if name.startswith("gpumerge_cli."):
+            other = name.removeprefix("gpumerge_cli.")
+            assert layer(other) <= layer(module), f"{module} (layer {layer(module)}) imports {other} above it"
+            for room, allowed in ONLY.items():
+                if within(module, {room}) and module != "report.model":
+                    assert within(other, allowed), f"{module} imports {other}"
+        else:
+            library = name.split(".")[0]
+            if library in LIBRARIES:
+                assert within(module, LIBRARIES[library]), f"{module} imports {library}"

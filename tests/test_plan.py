@@ -1,0 +1,145 @@
+"""Plans: chunks that partition inputs and output exactly, for any keys, ties and lengths."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.order import Order
+from gpumerge_cli.plan import Plan, blocks_of, make_plan
+from tests.oracles import merged_keys, sorted_lines
+from tests.strategies import as_text, key_runs, line_runs
+
+
+def open_runs(folder: Path, runs: list[bytes], format: str, dtype: str | None = None) -> list[Source]:
+    sources = []
+    for number, run in enumerate(runs):
+        path = folder / f"{number}"
+        path.write_bytes(run)
+        sources.append(open_source(str(path), resolve_format(str(path), format, dtype)))
+    return sources
+
+
+def pieces(plan: Plan, runs: list[bytes]) -> list[list[bytes]]:
+    """The bytes of every chunk, run by run; asserts that the chunks partition runs and output."""
+    floor = [0] * len(runs)
+    offset = 0
+    found = []
+    for chunk in plan.chunks:
+        assert chunk.offset == offset
+        assert [start for start, _ in chunk.ranges] == floor
+        assert all(start <= stop for start, stop in chunk.ranges)
+        floor = [stop for _, stop in chunk.ranges]
+        offset += chunk.nbytes
+        found.append([run[start:stop] for run, (start, stop) in zip(runs, chunk.ranges, strict=True)])
+    assert floor == [len(run) for run in runs]
+    return found
+
+
+@given(case=key_runs(most_runs=6), chunk_bytes=st.sampled_from([1, 8, 64, 500, 10**6]))
+def test_merged_chunks_are_the_merge(tmp_path_factory: pytest.TempPathFactory, case: Any, chunk_bytes: int) -> None:
+    runs, descending = case
+    order = Order.of(runs[0].dtype, descending=descending)
+    data = [run.tobytes() for run in runs]
+    sources = open_runs(tmp_path_factory.mktemp("runs"), data, "raw", runs[0].dtype.name)
+    plan = make_plan(sources, order, chunk_bytes)
+    merged = [
+        merged_keys([np.frombuffer(part, order.dtype) for part in parts], descending=descending)
+        for parts in pieces(plan, data)
+    ]
+    expected = merged_keys(runs, descending=descending)
+    assert b"".join(chunk.tobytes() for chunk in merged) == expected.tobytes()
+    if chunk_bytes >= 64:
+        assert plan.largest <= 1.4 * chunk_bytes + len(runs) * order.width
+    for source in sources:
+        source.close()
+
+
+@given(case=line_runs(most_runs=4), chunk_bytes=st.sampled_from([1, 20, 200]))
+def test_merged_chunks_of_lines(tmp_path_factory: pytest.TempPathFactory, case: Any, chunk_bytes: int) -> None:
+    runs, numeric, descending = case
+    order = Order.lines(numeric=numeric, descending=descending)
+    data = [as_text(run) for run in runs]
+    sources = open_runs(tmp_path_factory.mktemp("runs"), data, "text")
+    merged: list[bytes] = []
+    for parts in pieces(make_plan(sources, order, chunk_bytes), data):
+        assert all(part[-1:] in (b"", b"\n") for part in parts)
+        lines = [line for part in parts for line in part.split(b"\n")[:-1]]
+        merged += sorted_lines(lines, numeric=numeric, descending=descending)
+    every = [line for run in runs for line in run]
+    assert merged == sorted_lines(every, numeric=numeric, descending=descending)
+    for source in sources:
+        source.close()
+
+
+def test_one_value_in_every_file_is_still_cut(tmp_path: Path) -> None:
+    data = [np.full(10_000, 7, np.int32).tobytes()] * 3
+    sources = open_runs(tmp_path, data, "raw", "int32")
+    plan = make_plan(sources, Order.of("int32"), 4_000)
+    assert len(plan.chunks) >= 25
+    assert plan.largest <= 5_000
+    # Equal keys come out by run, so the first chunks take from the first run alone.
+    assert plan.chunks[0].lengths[1:] == (0, 0)
+    for source in sources:
+        source.close()
+
+
+def test_disorder_cannot_break_the_partition(tmp_path: Path, rng: np.random.Generator) -> None:
+    data = [rng.integers(0, 1000, 5_000).astype(np.int64).tobytes() for _ in range(3)]
+    sources = open_runs(tmp_path, data, "raw", "int64")
+    pieces(make_plan(sources, Order.of("int64"), 3_000), data)
+    for source in sources:
+        source.close()
+
+
+def test_a_plan_is_pure_data(tmp_path: Path) -> None:
+    sources = open_runs(tmp_path, [b"a\nb\n", b"b\nc\n"], "text")
+    plan = make_plan(sources, Order.lines(), 2)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert json.loads(json.dumps(plan.as_dict()))["sizes"] == [4, 4]
+    for source in sources:
+        source.close()
+
+
+def test_probes_grow_with_the_logarithm(tmp_path: Path) -> None:
+    sources = open_runs(tmp_path, [np.arange(1 << 18, dtype=np.int32).tobytes()] * 2, "raw", "int32")
+    probes = 0
+    for source in sources:
+        source.item_at = _counted(source.item_at, lambda: _add())  # type: ignore[method-assign]
+
+    def _add() -> None:
+        nonlocal probes
+        probes += 1
+
+    plan = make_plan(sources, Order.of("int32"), 1 << 18)
+    assert probes <= len(plan.chunks) * 2 * (18 + 10)
+    for source in sources:
+        source.close()
+
+
+def _counted(function: Callable[..., Any], note: Callable[[], None]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        note()
+        return function(*arguments)
+
+    return call
+
+
+@pytest.mark.parametrize("block", [1, 3, 10, 1000])
+def test_blocks_hold_whole_lines(tmp_path: Path, block: int) -> None:
+    data = b"\n\nlong line with words\nx\n" * 3
+    (source,) = open_runs(tmp_path, [data], "text")
+    blocks = blocks_of(source, block)
+    assert b"".join(data[start:stop] for start, stop in blocks) == data
+    assert all(data[stop - 1 : stop] == b"\n" for _, stop in blocks)
+    source.close()

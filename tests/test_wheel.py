@@ -1,0 +1,41 @@
+"""What is shipped works: build the wheel, install it in a clean environment, merge with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.slow
+def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    kernels = [path.name for path in (ROOT / "kernels").iterdir() if path.suffix in (".cu", ".cuh")]
+    assert kernels
+    assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
+    assert "gpumerge_cli/py.typed" in names
+    assert not [name for name in names if name.startswith(("tests/", "data/"))]
+    venv.create(tmp_path / "venv", with_pip=True)
+    programs = tmp_path / "venv" / "bin"
+    subprocess.run([programs / "python", "-m", "pip", "install", "-q", str(wheel)], check=True, cwd=tmp_path)
+    for name in ("a.i32", "b.i32"):
+        np.arange(10, dtype=np.int32).tofile(tmp_path / name)
+    subprocess.run(
+        [programs / "gpumerge", "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend", "cpu"], check=True, cwd=tmp_path
+    )
+    assert np.fromfile(tmp_path / "out.i32", np.int32).tolist() == sorted([*range(10), *range(10)])
+    find = "from gpumerge_cli.backends.gpu.source import flatten"
+    located = subprocess.run(
+        [programs / "python", "-c", f"{find}; print(len(flatten('merge_path.cu')))"], cwd=tmp_path, check=False
+    )
+    assert located.returncode == 0
