@@ -1,0 +1,27 @@
+"""The GPU backend. Nothing here needs CuPy until `create` is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+
+def create(device: int = 0) -> GpuBackend:
+    """The backend on GPU number `device`.
+
+    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or there is no such device.
+    """
+    try:
+        import cupy  # noqa: F401
+    except ImportError as error:
+        raise DeviceError(
+            f"CuPy cannot be imported ({error})",
+            way_out="install gpumerge[cuda13] or gpumerge[cuda12], or use --backend cpu",
+        ) from error
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+    return GpuBackend(device)

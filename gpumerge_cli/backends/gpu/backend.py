@@ -1,0 +1,100 @@
+"""The GPU backend: CuPy, and the kernels in kernels/."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from gpumerge_cli.backends.base import DeviceInfo, LaunchPolicy, LaunchRequest, Workspace
+from gpumerge_cli.backends.gpu import device, policy
+from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+
+class GpuBackend:
+    """See backends.base.Backend. One device, chosen by number. Raises DeviceError if it is not there."""
+
+    name = "gpu"
+
+    def __init__(self, number: int = 0) -> None:
+        self._device = device.select(number)
+        self._limits = device.limits(self._device)
+
+    def info(self) -> DeviceInfo:
+        """See Backend."""
+        return device.info(self._device)
+
+    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+        """See Backend."""
+        return policy.resolve(request, order, self._limits)
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
+        """See Backend. `threads` is for backends that work on the host."""
+        return GpuWorkspace(self._device, order, self._kernels(order), capacity)
+
+    def merge_arrays(
+        self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
+    ) -> None:
+        """See Backend. CuPy arrays, merged on the current stream without waiting; `out` may not overlap a run."""
+        with device_errors(), self._device:
+            for array in (*runs, out):
+                _check_array(array, order)
+            total = sum(run.size for run in runs)
+            if out.size != total:
+                raise UsageError(
+                    f"out holds {out.size} items, the runs {total}", way_out="make out as long as all runs"
+                )
+            if any(_overlap(run, out) for run in runs):
+                raise UsageError("out overlaps one of the runs", way_out="give an array of its own")
+            if total == 0:
+                return
+            deep = sum(run.size > 0 for run in runs) > 2
+            scratch = cupy.empty(total if deep else 0, out.dtype)
+            kernels = self._kernels(order)
+            stream = cupy.cuda.get_current_stream()
+
+            def copy(run: Run, to: int) -> None:
+                kind = cupy.cuda.runtime.memcpyDeviceToDevice
+                cupy.cuda.runtime.memcpyAsync(to, run[0], run[1] * order.width, kind, stream.ptr)
+
+            merge_runs(
+                [(run.data.ptr, run.size) for run in runs],
+                order.width,
+                out.data.ptr,
+                scratch.data.ptr,
+                merge=lambda a, b, to: kernels.merge(policy, a, b, to),
+                copy=copy,
+            )
+
+    def first_disorder(self, run: Any, order: Order) -> int | None:
+        """See Backend. Waits for the current stream."""
+        with device_errors(), self._device:
+            _check_array(run, order)
+            first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
+            self._kernels(order).check((run.data.ptr, run.size), 0, first.data.ptr)
+            index = int(first.get()[0])
+        return index if index < run.size else None
+
+    def _kernels(self, order: Order) -> Kernels:
+        return Kernels(self._device.id, order, self._limits)
+
+
+def _check_array(array: Any, order: Order) -> None:
+    if not isinstance(array, cupy.ndarray):
+        raise UsageError(f"{type(array).__name__} is not an array on the GPU", way_out="pass CuPy arrays")
+    if order.is_lines or array.dtype != order.dtype:
+        raise UsageError(f"an array of {array.dtype} is not one of {order.describe()}", way_out="convert one of them")
+    if array.ndim != 1 or not array.flags.c_contiguous:
+        raise UsageError("an array is not 1-D and contiguous", way_out="pass it through cupy.ravel")
+
+
+def _overlap(run: Any, out: Any) -> bool:
+    begin, end = run.data.ptr, run.data.ptr + run.nbytes
+    return bool(begin < out.data.ptr + out.nbytes and out.data.ptr < end)

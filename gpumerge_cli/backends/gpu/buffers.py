@@ -1,0 +1,62 @@
+"""Memory that is taken once and grown when asked: on the device, and pinned on the host.
+
+Neither goes through CuPy's pools, which would round pinned memory up to powers of two and keep what is freed.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.gpu.failures import pinning_errors
+
+
+class DeviceBuffer:
+    """Bytes on the current device. Growing loses what they held, and waits for the device."""
+
+    def __init__(self) -> None:
+        self._pointer: cupy.cuda.MemoryPointer | None = None
+        self._size = 0
+
+    def reserve(self, nbytes: int) -> DeviceBuffer:
+        """Room for at least `nbytes`."""
+        if nbytes > self._size or self._pointer is None:
+            self.free()
+            self._pointer = cupy.cuda.MemoryPointer(cupy.cuda.Memory(max(nbytes, 16)), 0)
+            self._size = nbytes
+        return self
+
+    @property
+    def address(self) -> int:
+        assert self._pointer is not None
+        return int(self._pointer.ptr)
+
+    def view(self, count: int, dtype: np.dtype[np.generic]) -> cupy.ndarray:
+        """The first `count` items as an array."""
+        assert self._pointer is not None
+        return cupy.ndarray((count,), dtype, memptr=self._pointer)
+
+    def free(self) -> None:
+        self._pointer = None
+        self._size = 0
+
+
+class PinnedBuffer:
+    """Page-locked host bytes, which the device copies from and to at the full speed of its link."""
+
+    def __init__(self) -> None:
+        self._array: Bytes | None = None
+
+    def reserve(self, nbytes: int, capacity: int) -> Bytes:
+        """`nbytes` of memory; room for `capacity` is taken if there is none for `nbytes` yet."""
+        if self._array is None or nbytes > len(self._array):
+            self._array = None
+            size = max(nbytes, capacity, 16)
+            with pinning_errors(size):
+                memory = cupy.cuda.PinnedMemoryPointer(cupy.cuda.PinnedMemory(size), 0)
+            self._array = np.frombuffer(memory, np.uint8)
+        return self._array[:nbytes]
+
+    def free(self) -> None:
+        self._array = None

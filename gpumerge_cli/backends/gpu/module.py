@@ -1,0 +1,141 @@
+"""Compiled kernels, one module for a kernel file and its macros, and how each kernel is called."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, shared_bytes
+from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros, policy_macros
+from gpumerge_cli.order import Order
+
+Address = int
+"""A device address; kernels take pointers and counts alike as 64-bit arguments."""
+
+_THREADS = 256
+_USUAL_SHARED_MEMORY = 48 * 1024
+_BYTES_PER_THREAD = 16  # rows.cu
+
+
+@lru_cache(maxsize=256)
+def _function(device: int, file: str, name: str, macros: Macros, shared: int) -> Any:
+    """The kernel, compiled for the current device, whose number is `device`; `shared` bytes are made available."""
+    module = cupy.RawModule(code=flatten(file), options=compiler_options(macros))
+    function = module.get_function(name)
+    if shared > _USUAL_SHARED_MEMORY:
+        function.max_dynamic_shared_size_bytes = shared
+    return function
+
+
+class Kernels:
+    """The kernels for one order on one device. All launches go to the current stream of the current device.
+
+    Addresses and counts are of items: keys of the order's width, or rows. text and starts: see lines.cuh; 0 for keys.
+    """
+
+    def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
+        self._device = device
+        self._order = order
+        self._limits = limits
+        self._macros = order_macros(order)
+
+    def merge(
+        self,
+        policy: LaunchPolicy,
+        a: tuple[Address, int],
+        b: tuple[Address, int],
+        out: Address,
+        text: Address = 0,
+        starts: Address = 0,
+    ) -> None:
+        """Merge two sorted runs, each an address and a count, into `out`."""
+        total = a[1] + b[1]
+        if total == 0:
+            return
+        blocks = grid_size(policy, total)
+        shared = shared_bytes(policy, self._order)
+        if policy.kernel == "path":
+            cuts = self._partition(policy.tile_size, blocks + 1, a, b, text, starts)
+            self._launch(
+                "merge_path", blocks, policy.block_size, (*a, *b, out, cuts.data.ptr, text, starts),
+                macros=policy_macros(policy), shared=shared,
+            )  # fmt: skip
+            return
+        if policy.kernel == "basic":
+            arguments: tuple[int, ...] = (*a, *b, out, policy.items_per_thread, text, starts)
+        else:
+            arguments = (*a, *b, out, policy.items_per_thread, policy.tile_size, text, starts)
+        name = f"merge_tiled_{policy.tile_load}" if policy.kernel == "tiled" else f"merge_{policy.kernel}"
+        self._launch(name, blocks, policy.block_size, arguments, file=f"merge_{policy.kernel}.cu", shared=shared)
+
+    def _partition(
+        self, tile: int, edges: int, a: tuple[Address, int], b: tuple[Address, int], text: Address, starts: Address
+    ) -> Any:
+        cuts = cupy.empty(edges, cupy.int64)
+        self._launch(
+            "partition", _ceil_div(edges, _THREADS), _THREADS, (*a, *b, cuts.data.ptr, edges, tile, text, starts)
+        )
+        return cuts
+
+    def check(
+        self, run: tuple[Address, int], base: int, first: Address, text: Address = 0, starts: Address = 0
+    ) -> None:
+        """Lower the uint64 at `first` to base + i for the least i that goes before i - 1."""
+        if run[1] > 1:
+            blocks = min(_ceil_div(run[1], _THREADS), 16 * self._limits.multiprocessors)
+            self._launch("check_order", blocks, _THREADS, (*run, base, first, text, starts), file="check.cu")
+
+    def line_starts(self, text: Address, nbytes: int) -> Any:
+        """Offsets of all lines of a text that ends in a newline, and of its end: int64. Waits for the device."""
+        blocks = self._text_blocks(nbytes)
+        ends = cupy.empty(blocks, cupy.int64)
+        self._launch(
+            "count_lines", blocks, _THREADS, (text, nbytes, ends.data.ptr), file="rows.cu", shared=4 * _THREADS
+        )
+        cupy.cumsum(ends, out=ends)
+        starts = cupy.empty(int(ends[-1]) + 1, cupy.int64)
+        self._launch(
+            "find_lines", blocks, _THREADS, (text, nbytes, ends.data.ptr, starts.data.ptr),
+            file="rows.cu", shared=4 * _THREADS,
+        )  # fmt: skip
+        return starts
+
+    def make_rows(self, text: Address, starts: Address, lines: int, rows: Address) -> None:
+        """Rows of all lines, in the text's order."""
+        self._launch("make_rows", _ceil_div(lines, _THREADS), _THREADS, (text, starts, lines, rows), file="rows.cu")
+
+    def gather(self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int) -> None:
+        """Write the lines of `rows`, which are `nbytes` bytes in all, to `out`."""
+        ends = cupy.empty(rows[1], cupy.int64)
+        self._launch(
+            "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="rows.cu"
+        )
+        cupy.cumsum(ends, out=ends)
+        self._launch(
+            "gather_lines", self._text_blocks(nbytes), _THREADS,
+            (text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes), file="rows.cu",
+        )  # fmt: skip
+
+    def _text_blocks(self, nbytes: int) -> int:
+        return _ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)
+
+    def _launch(
+        self,
+        name: str,
+        blocks: int,
+        threads: int,
+        arguments: tuple[int, ...],
+        *,
+        file: str = "",
+        macros: Macros = (),
+        shared: int = 0,
+    ) -> None:
+        function = _function(self._device, file or f"{name}.cu", name, (*self._macros, *macros), shared)
+        function((blocks,), (threads,), arguments, shared_mem=shared)
+
+
+def _ceil_div(count: int, size: int) -> int:
+    return -(-count // size)

@@ -1,0 +1,189 @@
+"""From what the user asked for to how a kernel is launched, judged against what the device can do.
+
+Pure: a device is here only its limits, so that every decision is tested without one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpumerge_cli.backends.base import KERNELS, KernelName, LaunchPolicy, LaunchRequest
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+MAX_ITEMS_PER_THREAD = 64
+"""The path kernel keeps a thread's items in registers, its loops written out; a device thread has 255 registers."""
+
+MAX_GRID = 2**31 - 1
+"""Blocks that CUDA allows in a grid's first dimension."""
+
+_VECTOR = 16
+_STATIC_SHARED = 64  # the kernels' own shared variables, rounded up
+
+
+@dataclass(frozen=True)
+class DeviceLimits:
+    """What a device allows. shared_memory: bytes a block may have when it asks for more than the usual 48 KiB."""
+
+    max_threads: int
+    shared_memory: int
+    multiprocessors: int
+
+
+@dataclass(frozen=True)
+class _Shape:
+    block_size: int
+    items_per_thread: int
+
+
+_PATH = {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)}
+"""By item bytes: the fastest shapes on an H200 that fit into 48 KiB. Larger tiles need fewer searches of global memory;
+odd item counts spread a warp's accesses over the banks of shared memory."""
+
+_BASIC = _Shape(256, 8)
+_TILED = _Shape(256, 4)
+_BLOCKS_PER_MULTIPROCESSOR = 64
+
+_WHY: dict[KernelName, str] = {
+    "basic": "asked for: every thread co-ranks and merges in global memory",
+    "tiled": "asked for: blocks stage rounds of both inputs in shared memory",
+    "circular": "asked for: as tiled, and what a round leaves over stays in a ring",
+    "path": "asked for: one tile a block, cut beforehand",
+}
+_WHY_AUTO = "the fastest at every key width: one tile a block, cut beforehand, moved in 16-byte pieces"
+
+
+def item_bytes(order: Order) -> int:
+    """Bytes of what the kernels move: a key, or a row of prefix and line number."""
+    return order.width or 16
+
+
+def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
+    """Dynamic shared memory of one block, as the kernel files say."""
+    size = item_bytes(order)
+    if policy.kernel == "basic":
+        return 0
+    if policy.kernel == "path":
+        return (_ceil_div(policy.tile_size * size, _VECTOR) + 4) * _VECTOR
+    slices = 1 if policy.kernel == "tiled" and policy.tile_load == "exact" else 2
+    return slices * policy.tile_size * size
+
+
+def grid_size(policy: LaunchPolicy, total: int) -> int:
+    """Blocks for `total` items of output. Raises UsageError if CUDA allows no such grid."""
+    per_block = policy.tile_size if policy.kernel == "path" else policy.block_size * policy.items_per_thread
+    blocks = policy.blocks or _ceil_div(total, per_block)
+    if blocks > MAX_GRID:
+        raise UsageError(
+            f"{total} items of {per_block} a block need {blocks} blocks, more than the {MAX_GRID} of a CUDA grid",
+            way_out="raise --block-size or --items-per-thread",
+        )
+    return blocks
+
+
+def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits) -> LaunchPolicy:
+    """Decide what `request` leaves open. Raises UsageError naming the limit that a wish exceeds.
+
+    Wishes that mean nothing to the kernel (a tile for `basic`, blocks for `path`) are left aside, and `why` says so.
+    """
+    _check_positive(request)
+    kernel: KernelName = "path" if request.kernel == "auto" else request.kernel
+    if kernel not in KERNELS:
+        raise UsageError(f"--kernel {kernel}: no such kernel", way_out=f"use auto or one of {', '.join(KERNELS)}")
+    if request.block_size and request.block_size > limits.max_threads:
+        raise UsageError(
+            f"--block-size {request.block_size} is more than the {limits.max_threads} threads a block of this device",
+            way_out=f"use at most {limits.max_threads}",
+        )
+    why = _WHY_AUTO if request.kernel == "auto" else _WHY[kernel]
+    if ignored := _ignored(request, kernel):
+        why += f"; {ignored} does not apply to {kernel}"
+    if kernel == "path":
+        return _path(request, order, limits, why)
+    if kernel == "basic":
+        return LaunchPolicy(
+            "basic",
+            request.block_size or _BASIC.block_size,
+            request.items_per_thread or _BASIC.items_per_thread,
+            why=why,
+        )
+    return _staged(request, kernel, order, limits, why)
+
+
+def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, why: str) -> LaunchPolicy:
+    """One tile a block: tile = block size x items, so two of the three decide the last."""
+    default = _PATH[item_bytes(order)]
+    block, items, tile = request.block_size, request.items_per_thread, request.tile_size
+    if tile and items and not block:
+        block = tile // items
+    block = min(block or default.block_size, limits.max_threads)
+    if tile and not items:
+        items = _ceil_div(tile, block)
+    if items is None:
+        fitting = (_dynamic_limit(limits) - 4 * _VECTOR) // (block * item_bytes(order))
+        items = max(1, min(default.items_per_thread, fitting))
+    if tile and tile != block * items:
+        raise UsageError(
+            f"--tile-size {tile} is not --block-size {block} times a whole number of items a thread",
+            way_out=f"leave --tile-size out: for the path kernel it is the product, here {block * items}",
+        )
+    if items > MAX_ITEMS_PER_THREAD:
+        raise UsageError(
+            f"{items} items per thread are more than the {MAX_ITEMS_PER_THREAD} that the path kernel can hold",
+            way_out="raise --block-size or lower --items-per-thread",
+        )
+    return _fitting(LaunchPolicy("path", block, items, block * items, why=why), order, limits)
+
+
+def _staged(request: LaunchRequest, kernel: KernelName, order: Order, limits: DeviceLimits, why: str) -> LaunchPolicy:
+    """Blocks that own a section each; items a thread are by default what spreads one round over the block."""
+    block = min(request.block_size or _TILED.block_size, limits.max_threads)
+    slices = 1 if kernel == "tiled" and request.tile_load == "exact" else 2
+    fitting = _dynamic_limit(limits) // (slices * item_bytes(order))
+    tile = request.tile_size or min(block * (request.items_per_thread or _TILED.items_per_thread), fitting)
+    items = min(request.items_per_thread or _ceil_div(tile, block), tile)
+    load = request.tile_load or "full" if kernel == "tiled" else "full"
+    blocks = request.blocks or _BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors
+    if blocks > MAX_GRID:
+        raise UsageError(
+            f"--blocks {blocks} is more than the {MAX_GRID} blocks of a CUDA grid", way_out="use fewer, or leave it out"
+        )
+    return _fitting(LaunchPolicy(kernel, block, items, tile, load, blocks, why), order, limits)
+
+
+def _fitting(policy: LaunchPolicy, order: Order, limits: DeviceLimits) -> LaunchPolicy:
+    needed = shared_bytes(policy, order)
+    available = _dynamic_limit(limits)
+    if needed > available:
+        raise UsageError(
+            f"{policy.describe()}: needs {needed} bytes of shared memory a block, this device has {available}",
+            way_out="lower --tile-size, --block-size or --items-per-thread",
+        )
+    return policy
+
+
+def _dynamic_limit(limits: DeviceLimits) -> int:
+    return limits.shared_memory - _STATIC_SHARED
+
+
+def _check_positive(request: LaunchRequest) -> None:
+    for name in ("block_size", "items_per_thread", "tile_size", "blocks"):
+        value = getattr(request, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {value} is less than 1", way_out="use 1 or more")
+
+
+def _ignored(request: LaunchRequest, kernel: KernelName) -> str:
+    """The wishes that the kernel has no use for, as option names."""
+    ignored = []
+    if kernel == "basic" and request.tile_size:
+        ignored.append("--tile-size")
+    if kernel != "tiled" and request.tile_load:
+        ignored.append("--tile-load")
+    if kernel in ("basic", "path") and request.blocks:
+        ignored.append("--blocks")
+    return " and ".join(ignored)
+
+
+def _ceil_div(count: int, size: int) -> int:
+    return -(-count // size)

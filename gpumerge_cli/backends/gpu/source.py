@@ -1,0 +1,78 @@
+"""The CUDA sources: where they lie, one flat string per kernel file, and the macros that fit them to an order.
+
+Flat because CuPy's kernel cache does not look into included files: an edited header would go unnoticed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.order import Order
+
+Macros = tuple[tuple[str, int], ...]
+
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+_ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
+_KINDS = {"uint": 0, "int": 1, "float": 2}
+
+
+def kernel_directory(package: Path | None = None) -> Path:
+    """Where the CUDA sources lie: inside the package (a wheel) or beside it (a source tree)."""
+    package = package or Path(__file__).resolve().parents[2]
+    for directory in (package / "kernels", package.parent / "kernels"):
+        if (directory / "keys.cuh").is_file():
+            return directory
+    raise DeviceError("the CUDA sources are missing from this installation", way_out="reinstall gpumerge")
+
+
+@cache
+def flatten(name: str, directory: Path | None = None) -> str:
+    """The text of kernel file `name` with the project's headers written out in place, each once."""
+    directory = directory or kernel_directory()
+    seen: set[str] = set()
+
+    def inline(file: str) -> str:
+        text = _ONCE.sub("\n", (directory / file).read_text(encoding="utf-8"))
+        line_of = [0]
+        for match in _INCLUDE.finditer(text):
+            line_of.append(text.count("\n", 0, match.end()) + 1)
+        resume = iter(line_of[1:])
+
+        def written_out(match: re.Match[str]) -> str:
+            header, back = match.group(1), next(resume)
+            if header in seen:
+                return "\n"
+            seen.add(header)
+            return f'#line 1 "{header}"\n{inline(header)}\n#line {back} "{file}"\n'
+
+        return _INCLUDE.sub(written_out, text)
+
+    return f'#line 1 "{name}"\n{inline(name)}'
+
+
+def order_macros(order: Order) -> Macros:
+    """The macros of keys.cuh and lines.cuh."""
+    if order.is_lines:
+        return (
+            ("ROWS", 1),
+            ("KEY_BITS", 64),
+            ("NUMERIC", int(order.kind == "numeric")),
+            ("DESCENDING", int(order.descending)),
+        )
+    return (("KEY_BITS", 8 * order.width), ("KEY_KIND", _KINDS[order.kind]), ("DESCENDING", int(order.descending)))
+
+
+def policy_macros(policy: LaunchPolicy) -> Macros:
+    """The macros of the kernel that the policy launches; only the path kernel's shape is compiled in."""
+    if policy.kernel != "path":
+        return ()
+    return (("BLOCK_SIZE", policy.block_size), ("ITEMS_PER_THREAD", policy.items_per_thread))
+
+
+def compiler_options(macros: Macros) -> tuple[str, ...]:
+    """Macros as NVRTC's options."""
+    return tuple(f"-D{name}={value}" for name, value in macros)

@@ -1,0 +1,111 @@
+"""Lines on the device: found, made rows of, merged, gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import cupy
+import numpy as np
+
+from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.order import Order
+
+
+class DeviceText:
+    """The lines of one chunk's runs. All work goes to the current stream.
+
+    Every run must end in a newline or be empty. Lines are found once a chunk; rows are made anew for each merge, since
+    they are part of the work, unless a check has just made them.
+    """
+
+    def __init__(self, order: Order, kernels: Kernels) -> None:
+        self._row = item_bytes(order)
+        self._kernels = kernels
+        self._address = 0
+        self._lengths: Sequence[int] = ()
+        self._starts: cupy.ndarray | None = None
+        self._edges: list[int] = []
+        self._fresh = False
+        self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+
+    def reset(self, address: int, lengths: Sequence[int]) -> None:
+        """A new chunk: runs of these byte lengths, back to back at `address`."""
+        self._address = address
+        self._lengths = lengths
+        self._starts = None
+        self._fresh = False
+
+    @property
+    def context(self) -> tuple[int, int]:
+        """Addresses of the text and of its line starts, as the kernels take them."""
+        assert self._starts is not None
+        return self._address, int(self._starts.data.ptr)
+
+    def runs(self) -> list[Run]:
+        """The runs as rows. The first call for a chunk waits for the device."""
+        if self._starts is None:
+            self._find_lines()
+        assert self._starts is not None
+        lines = self._edges[-1]
+        if not self._fresh and lines:
+            self._rows.reserve(lines * self._row)
+            self._kernels.make_rows(*self.context, lines, self._rows.address)
+            self._fresh = True
+        if not lines:
+            return [(0, 0)] * len(self._lengths)
+        return [(self._rows.address + begin * self._row, end - begin) for begin, end in pairwise(self._edges)]
+
+    @property
+    def counts(self) -> list[int]:
+        """Lines of each run; known once `runs` was called."""
+        return [end - begin for begin, end in pairwise(self._edges)]
+
+    def offset_of(self, line: int) -> int:
+        """Where a line starts in the chunk, in bytes. Waits for the device."""
+        assert self._starts is not None
+        return int(self._starts[line])
+
+    def merge(self, policy: LaunchPolicy, out: int, nbytes: int) -> None:
+        """Merge the runs' lines into the `nbytes` at `out`."""
+        runs = self.runs()
+        self._fresh = False
+        lines = self._edges[-1]
+        self._merged.reserve(lines * self._row)
+        deep = sum(count > 0 for _, count in runs) > 2
+        if deep:
+            self._scratch.reserve(lines * self._row)
+        text, starts = self.context
+        merge_runs(
+            runs,
+            self._row,
+            self._merged.address,
+            self._scratch.address if deep else 0,
+            merge=lambda a, b, to: self._kernels.merge(policy, a, b, to, text, starts),
+            copy=self._copy_rows,
+        )
+        self._kernels.gather(text, starts, (self._merged.address, lines), out, nbytes)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._starts = None
+        for buffer in (self._rows, self._merged, self._scratch):
+            buffer.free()
+
+    def _find_lines(self) -> None:
+        bounds = list(accumulate(self._lengths, initial=0))
+        if bounds[-1] == 0:
+            self._starts = cupy.zeros(1, np.int64)
+            self._edges = [0] * len(bounds)
+            return
+        self._starts = self._kernels.line_starts(self._address, bounds[-1])
+        self._edges = cupy.searchsorted(self._starts, cupy.asarray(bounds, np.int64)).tolist()
+
+    def _copy_rows(self, run: Run, to: int) -> None:
+        stream = cupy.cuda.get_current_stream()
+        kind = cupy.cuda.runtime.memcpyDeviceToDevice
+        cupy.cuda.runtime.memcpyAsync(to, run[0], run[1] * self._row, kind, stream.ptr)

@@ -1,0 +1,212 @@
+"""The GPU's workspace: a chunk's bytes in pinned memory, on the device, merged, and back.
+
+Work is queued on a stream of its own and timed by events; the host waits only where it needs a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import accumulate, pairwise
+
+import cupy
+import numpy as np
+
+from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy
+from gpumerge_cli.backends.gpu.baselines import merge_by_cub, sort_by_cupy
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, PinnedBuffer
+from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.text import DeviceText
+from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+
+_TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
+_TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost
+_ON_DEVICE = cupy.cuda.runtime.memcpyDeviceToDevice
+_POISON = 0xA5
+
+
+class GpuWorkspace:
+    """See backends.base.Workspace. Every span carries the bytes of the chunk, once.
+
+    Lines are counted on the device: of them `counts` says 0 from `upload` until `disorder` or `merge`.
+    """
+
+    def __init__(self, device: cupy.cuda.Device, order: Order, kernels: Kernels, capacity: int) -> None:
+        self.spans: list[Span] = []
+        self.counts: list[int] = []
+        self._device = device
+        self._order = order
+        self._kernels = kernels
+        self._capacity = capacity
+        self._pending: list[tuple[str, int, cupy.cuda.Event, cupy.cuda.Event]] = []
+        self._staging, self._downloaded = PinnedBuffer(), PinnedBuffer()
+        self._input, self._output, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._lengths: list[int] = []
+        with device_errors(), device:
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+            self._uploaded = cupy.cuda.Event(disable_timing=True)
+        self._staged: Bytes = np.empty(0, np.uint8)
+        self._text = DeviceText(order, kernels) if order.is_lines else None
+
+    def staging(self, nbytes: int) -> Bytes:
+        """See Workspace. Waits until the last upload has left the memory."""
+        with device_errors(), self._device:
+            self._uploaded.synchronize()
+            self._staged = self._staging.reserve(nbytes, self._capacity)
+        return self._staged
+
+    def upload(self, lengths: Sequence[int]) -> None:
+        """See Workspace. Returns before the bytes are on the device."""
+        self._lengths = list(lengths)
+        total = self._total
+        with self._span("upload", total):
+            self._input.reserve(max(total, self._capacity))
+            self._output.reserve(max(total, self._capacity))
+            if total:
+                self._copy_bytes(self._input.address, self._staged.ctypes.data, total, _TO_DEVICE)
+            self._uploaded.record(self._stream)
+            if self._text is not None:
+                self._text.reset(self._input.address, self._lengths)
+        width = self._order.width
+        self.counts = [length // width if width else 0 for length in self._lengths]
+
+    def disorder(self) -> Disorder | None:
+        """See Workspace."""
+        with self._span("check", self._total):
+            runs = self._runs()
+            self.counts = [count for _, count in runs]
+            text = (0, 0) if self._text is None else self._text.context
+            bases = list(accumulate((count for _, count in runs), initial=0))
+            first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
+            for run, base in zip(runs, bases, strict=False):
+                self._kernels.check(run, base, first.data.ptr, *text)
+            item = int(first.get()[0])
+        if item >= bases[-1]:
+            return None
+        number = next(number for number, (_, end) in enumerate(pairwise(bases)) if item < end)
+        if self._text is None:
+            return Disorder(number, (item - bases[number]) * self._order.width)
+        with device_errors(), self._device, self._stream:
+            return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
+
+    def merge(self, policy: LaunchPolicy) -> None:
+        """See Workspace. Returns before the merge is done."""
+        total = self._total
+        if total == 0:
+            return
+        with self._span("kernel", total):
+            if self._text is not None:
+                self._text.merge(policy, self._output.address, total)
+                self.counts = self._text.counts
+                return
+            deep = sum(length > 0 for length in self._lengths) > 2
+            if deep:
+                self._scratch.reserve(max(total, self._capacity))
+            merge_runs(
+                self._runs(),
+                self._order.width,
+                self._output.address,
+                self._scratch.address if deep else 0,
+                merge=lambda a, b, out: self._kernels.merge(policy, a, b, out),
+                copy=lambda run, out: self._copy_bytes(out, run[0], run[1] * self._order.width, _ON_DEVICE),
+            )
+
+    def download(self) -> Bytes:
+        """See Workspace. Waits for all work so far."""
+        total = self._total
+        with self._span("download", total):
+            merged = self._downloaded.reserve(total, self._capacity)
+            if total:
+                self._copy_bytes(merged.ctypes.data, self._output.address, total, _TO_HOST)
+        self.synchronize()
+        return merged
+
+    def copy(self) -> None:
+        """See Workspace."""
+        with self._entered():
+            if self._total:
+                self._copy_bytes(self._output.address, self._input.address, self._total, _ON_DEVICE)
+
+    def poison(self) -> None:
+        """See Workspace."""
+        with self._entered():
+            if self._total:
+                cupy.cuda.runtime.memsetAsync(self._output.address, _POISON, self._total, self._stream.ptr)
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        """See Workspace. "cub" merges two runs of keys and no other number."""
+        if self._text is not None or self._total == 0:
+            return {}
+        baselines: dict[str, Callable[[], None]] = {"cupy.sort": self._sort}
+        if len(self._lengths) == 2:
+            baselines["cub"] = self._cub
+        return baselines
+
+    def time(self, work: Callable[[], None]) -> float:
+        """See Workspace: by events on the workspace's stream."""
+        with self._entered():
+            start, end = cupy.cuda.Event(), cupy.cuda.Event()
+            start.record(self._stream)
+            work()
+            end.record(self._stream)
+            end.synchronize()
+            return float(cupy.cuda.get_elapsed_time(start, end)) / 1000
+
+    def synchronize(self) -> None:
+        """See Workspace."""
+        with device_errors(), self._device:
+            self._stream.synchronize()
+            for name, nbytes, start, end in self._pending:
+                self.spans.append(Span(name, float(cupy.cuda.get_elapsed_time(start, end)) / 1000, nbytes))
+        self._pending.clear()
+
+    def close(self) -> None:
+        """See Workspace."""
+        self.synchronize()
+        self._staged = np.empty(0, np.uint8)
+        for buffer in (self._staging, self._downloaded, self._input, self._output, self._scratch):
+            buffer.free()
+        if self._text is not None:
+            self._text.free()
+
+    @property
+    def _total(self) -> int:
+        return sum(self._lengths)
+
+    def _runs(self) -> list[Run]:
+        if self._text is not None:
+            return self._text.runs()
+        starts = accumulate(self._lengths, initial=self._input.address)
+        return [(start, length // self._order.width) for start, length in zip(starts, self._lengths, strict=False)]
+
+    def _sort(self) -> None:
+        with self._entered():
+            count = self._total // self._order.width
+            sort_by_cupy(
+                self._input.view(count, self._order.dtype), self._output.view(count, self._order.dtype), self._order
+            )
+
+    def _cub(self) -> None:
+        with self._entered():
+            a, b = self._runs()
+            merge_by_cub(self._device.id, self._order, a, b, self._output.address)
+
+    def _copy_bytes(self, to: int, source: int, nbytes: int, kind: int) -> None:
+        cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._stream.ptr)
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        with device_errors(), self._device, self._stream:
+            yield
+
+    @contextmanager
+    def _span(self, name: str, nbytes: int) -> Iterator[None]:
+        with self._entered():
+            start, end = cupy.cuda.Event(), cupy.cuda.Event()
+            start.record(self._stream)
+            yield
+            end.record(self._stream)
+            self._pending.append((name, nbytes, start, end))

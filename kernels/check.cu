@@ -1,0 +1,18 @@
+// Whether a run is in order, and where it first is not.
+#include "corank.cuh"
+
+// Lowers *first to the least base + i for which run[i] goes before run[i - 1]; *first starts out as all ones.
+// Any grid: threads stride over the run.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
+    const Item* run, long long count, long long base, unsigned long long* first,
+    const unsigned char* text, const long long* starts)
+{
+    const Lines lines{text, starts};
+    const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x + 1; i < count; i += stride) {
+        if (before(run[i], run[i - 1], lines)) {
+            atomicMin(first, static_cast<unsigned long long>(base + i));
+            return;  // what this thread would meet later lies further back
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// Rung 3: as rung 2 with full loading, but what a round leaves over stays in shared memory. Each input has a ring of
+// `tile` items, and a round refills only the places of the items that the round before consumed.
+#include "tile.cuh"
+
+// A view of a ring from its oldest unread item on.
+struct Ring {
+    Item* items;
+    int size, head;
+
+    // at must be below 2 * size - head.
+    __device__ __forceinline__ Item& operator[](int at) const
+    {
+        const int place = head + at;
+        return items[place < size ? place : place - size];
+    }
+};
+
+// What a block knows of one input: items [next - held, next) of its section are in the ring, unread; `next` is the
+// first that was never loaded.
+struct Feed {
+    const Item* source;
+    long long next, end;
+    Ring ring;
+    int held;
+
+    // Every thread of the block must call this, and a barrier must follow before the new items are read.
+    __device__ __forceinline__ void refill()
+    {
+        const int count = static_cast<int>(smaller(ring.size - held, end - next));
+        for (int at = threadIdx.x; at < count; at += blockDim.x) ring[held + at] = source[next + at];
+        next += count;
+        held += count;
+    }
+
+    __device__ __forceinline__ void consume(int count)
+    {
+        ring.head = ring.head + count < ring.size ? ring.head + count : ring.head + count - ring.size;
+        held -= count;
+    }
+};
+
+// Shared memory: 2 * tile items.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_circular(
+    const Item* a, long long m, const Item* b, long long n, Item* out, long long items, long long tile,
+    const unsigned char* text, const long long* starts)
+{
+    __shared__ int a_used;  // items of A in the round
+    const Lines lines{text, starts};
+    const Range section = block_section(a, m, b, n, lines);
+    const int size = static_cast<int>(tile);
+    Feed feed_a{a, section.a, section.a_end, {shared_items(), size, 0}, 0};
+    Feed feed_b{b, section.b, section.b_end, {shared_items() + size, size, 0}, 0};
+    long long left = section.total();
+    out += section.out();
+    while (left > 0) {
+        feed_a.refill();
+        feed_b.refill();
+        __syncthreads();  // the rings are full before any thread searches them
+        const int round = static_cast<int>(smaller(tile, left));
+        merge_round(
+            feed_a.ring, feed_a.held, feed_b.ring, feed_b.held, round, static_cast<int>(items), out, &a_used, lines);
+        __syncthreads();  // every thread is done with the round before it is refilled, and a_used is there
+        feed_a.consume(a_used);
+        feed_b.consume(round - a_used);
+        out += round;
+        left -= round;
+    }
+}

@@ -1,0 +1,39 @@
+// One block's work, shared by the kernels that stage items in shared memory: which section of the output the block
+// owns, and the merge of one staged round.
+#pragma once
+
+#include "corank.cuh"
+
+extern __shared__ __align__(16) unsigned char shared_bytes[];
+
+__device__ __forceinline__ Item* shared_items() { return reinterpret_cast<Item*>(shared_bytes); }
+
+// The section of a block: all sections have the same length, but the last ones, which may be shorter or empty.
+// Every thread of the block must call this.
+__device__ inline Range block_section(
+    const Item* a, long long m, const Item* b, long long n, Lines lines)
+{
+    __shared__ long long cuts[2];  // not in shared_items(): an item may be narrower than a co-rank
+    const long long total = m + n;
+    const long long section = (total + gridDim.x - 1) / gridDim.x;
+    const long long first = smaller(section * blockIdx.x, total);
+    const long long last = smaller(first + section, total);
+    for (int edge = threadIdx.x; edge < 2; edge += blockDim.x)
+        cuts[edge] = co_rank<long long>(edge == 0 ? first : last, a, m, b, n, lines);
+    __syncthreads();  // both cuts are there before any thread reads one
+    return range_between(first, cuts[0], last, cuts[1]);
+}
+
+// Merges the first `round` items of two staged sequences to out[0 .. round), `items` outputs a thread at a time.
+// *a_used becomes the items of A among them; it may be read behind the next barrier.
+template <typename SequenceA, typename SequenceB>
+__device__ __forceinline__ void merge_round(
+    SequenceA a, int a_count, SequenceB b, int b_count, int round, int items, Item* out, int* a_used, Lines lines)
+{
+    for (int k = threadIdx.x * items; k < round; k += blockDim.x * items) {
+        const int count = k + items < round ? items : round - k;
+        const int i = co_rank<int>(k, a, a_count, b, b_count, lines);
+        const int i_end = merge_sequential<int>(a, i, a_count, b, k - i, b_count, count, out + k, lines);
+        if (k + count == round) *a_used = i_end;
+    }
+}

@@ -1,0 +1,97 @@
+// Reads cases from a file, runs each on its variant of the kernels, and compares what comes out with what should.
+#pragma once
+
+#include "shim.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, CHECK, TEXT, TEXT_CHECK };
+
+// As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for TEXT; skew: items by which a buffer starts off a
+// 16-byte boundary.
+struct Header {
+    long long variant, work, merge, block, items, tile, blocks, m, n, a_skew, b_skew, out_skew, a_bytes, b_bytes,
+        expected_bytes;
+};
+
+// `bytes` bytes, `skew` bytes behind a 16-byte boundary. Room up to the next boundary, since vectors are read whole.
+class Buffer {
+public:
+    Buffer(long long bytes, long long skew) : skew_(skew), memory_(shim::allocate((skew + bytes + 15) / 16 * 16))
+    {
+        std::memset(memory_.get(), 0xee, (skew + bytes + 15) / 16 * 16);
+    }
+
+    template <typename T>
+    T* as() const
+    {
+        return reinterpret_cast<T*>(memory_.get() + skew_);
+    }
+
+private:
+    long long skew_;
+    shim::Bytes memory_;
+};
+
+// An output: nothing behind its end may be written, not even inside its last vector.
+class Output {
+public:
+    Output(long long bytes, long long skew) : skew_(skew), memory_(shim::allocate(skew + bytes))
+    {
+        std::memset(memory_.get(), 0xee, skew + bytes);
+    }
+
+    template <typename T>
+    T* as() const
+    {
+        return reinterpret_cast<T*>(memory_.get() + skew_);
+    }
+
+private:
+    long long skew_;
+    shim::Bytes memory_;
+};
+
+struct Case {
+    Header header;
+    std::string a, b, expected;
+};
+
+inline unsigned ceil_div(long long count, long long size) { return static_cast<unsigned>((count + size - 1) / size); }
+
+inline bool read_case(std::ifstream& file, Case& next)
+{
+    if (!file.read(reinterpret_cast<char*>(&next.header), sizeof(Header))) return false;
+    next.a.resize(next.header.a_bytes);
+    next.b.resize(next.header.b_bytes);
+    next.expected.resize(next.header.expected_bytes);
+    file.read(next.a.data(), next.header.a_bytes);
+    file.read(next.b.data(), next.header.b_bytes);
+    file.read(next.expected.data(), next.header.expected_bytes);
+    return true;
+}
+
+using Runner = std::string (*)(const Case&);
+
+inline int run_cases(const char* path, const Runner* runners)
+{
+    std::ifstream file(path, std::ios::binary);
+    Case next;
+    int failed = 0;
+    for (long long number = 0; read_case(file, next); ++number) {
+        const Header& h = next.header;
+        const std::string got = runners[h.variant](next);
+        if (got == next.expected) continue;
+        std::size_t at = 0;
+        while (at < got.size() && at < next.expected.size() && got[at] == next.expected[at]) ++at;
+        std::printf("case %lld: byte %zu of %zu differs (got %zu bytes); variant %lld work %lld merge %lld block %lld items "
+                    "%lld tile %lld blocks %lld m %lld n %lld\n",
+            number, at, next.expected.size(), got.size(), h.variant, h.work, h.merge, h.block, h.items, h.tile, h.blocks,
+            h.m, h.n);
+        ++failed;
+    }
+    return failed == 0 ? 0 : 1;
+}

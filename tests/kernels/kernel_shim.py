@@ -1,0 +1,160 @@
+"""Builds the kernels for the CPU, under a sanitizer, and runs cases on them. See shim.hpp.
+
+One program holds many variants: a variant is the kernels for one order and one path shape, in a namespace of its own,
+perhaps with its text changed to see whether a test notices.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.gpu.source import flatten, order_macros
+from gpumerge_cli.order import Order
+
+HERE = Path(__file__).parent
+FILES = {
+    "keys": "tile.cuh",
+    "parts": "partition.cu",
+    "basic": "merge_basic.cu",
+    "tiled": "merge_tiled.cu",
+    "circular": "merge_circular.cu",
+    "path": "merge_path.cu",
+    "check": "check.cu",
+    "rows": "rows.cu",
+}
+WORKS = ("partition", "basic", "tiled_full", "tiled_exact", "circular", "path", "check", "text", "text_check")
+MERGES = WORKS[1:6]
+SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+_MACROS = ("KEY_BITS", "KEY_KIND", "DESCENDING", "ROWS", "NUMERIC", "BLOCK_SIZE", "ITEMS_PER_THREAD")
+_ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The kernels for one order. change: takes and gives the flattened text of every file, by its short name."""
+
+    order: Order
+    path_block: int = 4
+    path_items: int = 3
+    change: Callable[[str, str], str] = field(default=lambda name, text: text)
+
+    def source(self, number: int) -> str:
+        values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
+        values = {"KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, **values}
+        lines = [f"#undef {name}\n#define {name} {values[name]}" for name in _MACROS]
+        lines.append(f"namespace variant_{number} {{")
+        for name, file in FILES.items():
+            if name != "rows" or self.order.is_lines:
+                text = self.change(name, flatten(file)).replace('extern "C"', "")
+                text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
+                lines.append(f"namespace {name} {{\n{text}\n}}")
+        lines.append('#include "variant.inl"\n}')
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of one kernel (`work`; for text also which `merge`), and the bytes that must come out."""
+
+    variant: int
+    work: str
+    a: bytes
+    b: bytes
+    expected: bytes
+    m: int = 0
+    n: int = 0
+    merge: str = "basic"
+    block: int = 2
+    items: int = 2
+    tile: int = 4
+    blocks: int = 2
+    skews: tuple[int, int, int] = (0, 0, 0)
+
+    def pack(self) -> bytes:
+        header = struct.pack(
+            "15q",
+            *(self.variant, WORKS.index(self.work), WORKS.index(self.merge)),
+            *(self.block, self.items, self.tile, self.blocks, self.m, self.n, *self.skews),
+            *(len(self.a), len(self.b), len(self.expected)),
+        )
+        return header + self.a + self.b + self.expected
+
+
+class Program:
+    """A built program; `run` gives the exit status and what it printed."""
+
+    def __init__(self, variants: Sequence[Variant], sanitizer: str, directory: Path) -> None:
+        compiler = shutil.which("g++")
+        if compiler is None:
+            pytest.skip("no g++ to build the kernels for the CPU")
+        self.variants = list(variants)
+        self.directory = directory
+        source = directory / "program.cpp"
+        runners = ", ".join(f"variant_{number}::run" for number in range(len(variants)))
+        source.write_text(
+            '#include "driver.hpp"\n'
+            + "\n".join(variant.source(number) for number, variant in enumerate(variants))
+            + f"\nint main(int, char** argv)\n{{\n    const Runner runners[] = {{{runners}}};\n"
+            + "    return run_cases(argv[1], runners);\n}\n",
+            encoding="utf-8",
+        )
+        flags = ["-std=c++20", "-O0", "-g1", "-w", "-fno-strict-aliasing", "-pthread", f"-I{HERE}"]
+        flags += [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"]
+        built = subprocess.run(
+            [compiler, *flags, str(source), "-o", str(directory / "program")], capture_output=True, text=True
+        )
+        if "cannot find -l" in built.stderr:
+            pytest.skip(f"g++ has no library for -fsanitize={SANITIZERS[sanitizer]}")
+        assert built.returncode == 0, built.stderr[-4000:]
+        self._runner = [str(directory / "program")]
+        if sanitizer == "thread":
+            setarch = shutil.which("setarch")
+            if setarch is None:
+                pytest.skip("no setarch, without which the thread sanitizer may not start")
+            self._runner = [setarch, "-R", *self._runner]
+
+    def run(self, cases: Sequence[Case]) -> tuple[int, str]:
+        file = self.directory / "cases.bin"
+        file.write_bytes(b"".join(case.pack() for case in cases))
+        environment = {"TSAN_OPTIONS": "halt_on_error=1 exitcode=66", "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(
+            [*self._runner, str(file)], capture_output=True, text=True, timeout=240, env=environment, errors="replace"
+        )
+        return done.returncode, (done.stdout + done.stderr)[-6000:]
+
+    def variant_of(self, order: Order) -> int:
+        """The number of the first variant for `order`."""
+        return next(number for number, variant in enumerate(self.variants) if variant.order == order)
+
+
+def without_barrier(name: str, which: int) -> Callable[[str, str], str]:
+    """A change: file `name` without its barrier number `which`, those of its headers counted too."""
+
+    def change(file: str, text: str) -> str:
+        if file != name:
+            return text
+        place = list(re.finditer(r"__syncthreads\(\);", text))[which]
+        return text[: place.start()] + text[place.end() :]
+
+    return change
+
+
+def barriers(name: str) -> int:
+    """How many barriers file `name` has, those of its headers counted too."""
+    return flatten(FILES[name]).count("__syncthreads();")
+
+
+def merged(order: Order, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What a stable merge gives: both runs behind each other, stably sorted by key image."""
+    both = np.concatenate([a, b])
+    return both[np.argsort(order.image(both), kind="stable")]

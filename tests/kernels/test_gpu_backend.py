@@ -1,0 +1,230 @@
+"""The GPU backend against NumPy's stable sort, and Python's for lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kernel_pairs import in_order, key_pairs, line_pairs, special_floats
+
+from gpumerge_cli.backends.base import KERNELS, Disorder, LaunchRequest
+from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.order import DTYPES, Order
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+    from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+
+pytestmark = pytest.mark.gpu
+
+REQUESTS = [
+    LaunchRequest(kernel, tile_load=load) for kernel in KERNELS for load in ("full", "exact")[: 1 + (kernel == "tiled")]
+]
+TINY = [LaunchRequest(r.kernel, 2, 2, 4, r.tile_load, 3) for r in REQUESTS]
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def stable(order: Order, runs: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    both = np.concatenate(runs)
+    return both[np.argsort(order.image(both), kind="stable")]
+
+
+def fill(workspace: GpuWorkspace, runs: list[bytes]) -> None:
+    joined = b"".join(runs)
+    workspace.staging(len(joined))[:] = np.frombuffer(joined, np.uint8)
+    workspace.upload([len(run) for run in runs])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+def test_merges_every_dtype(gpu: GpuBackend, dtype: str, descending: bool) -> None:
+    order = Order.of(dtype, descending=descending)
+    workspace = gpu.workspace(order, 1 << 12)
+    for request in REQUESTS + TINY:
+        policy = gpu.resolve(request, order)
+        for name, a, b in key_pairs(order, seed=1):
+            fill(workspace, [a.tobytes(), b.tobytes()])
+            assert workspace.disorder() is None, name
+            workspace.poison()
+            workspace.merge(policy)
+            got = workspace.download()
+            assert got.tobytes() == stable(order, [a, b]).tobytes(), (policy.describe(), name)
+    workspace.close()
+
+
+@FEW
+@given(data=st.data())
+def test_merges_any_number_of_runs(gpu: GpuBackend, data: st.DataObject) -> None:
+    order = Order.of(data.draw(st.sampled_from(DTYPES)), descending=data.draw(st.booleans()))
+    lengths = data.draw(st.lists(st.integers(0, 3000), min_size=1, max_size=9))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    spread = data.draw(st.sampled_from([1, 3, 100, 120]))
+    runs = [in_order(order, random.integers(0, spread, length).astype(order.dtype)) for length in lengths]
+    policy = gpu.resolve(data.draw(st.sampled_from(REQUESTS + TINY)), order)
+    workspace = gpu.workspace(order, 0)
+    fill(workspace, [run.tobytes() for run in runs])
+    workspace.merge(policy)
+    assert workspace.download().tobytes() == stable(order, runs).tobytes()
+    workspace.merge(policy)
+    assert workspace.download().tobytes() == stable(order, runs).tobytes()
+    assert workspace.counts == lengths
+    workspace.close()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_is_stable_down_to_the_bits(gpu: GpuBackend, dtype: str) -> None:
+    order = Order.of(dtype)
+    random = np.random.default_rng(2)
+    runs = [in_order(order, random.choice(special_floats(order), 9000)) for _ in range(3)]
+    workspace = gpu.workspace(order, 0)
+    for request in REQUESTS:
+        fill(workspace, [run.tobytes() for run in runs])
+        workspace.merge(gpu.resolve(request, order))
+        assert workspace.download().tobytes() == stable(order, runs).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64"])
+def test_merges_arrays_in_place_at_any_alignment(gpu: GpuBackend, dtype: str) -> None:
+    import cupy
+
+    order = Order.of(dtype)
+    random = np.random.default_rng(3)
+    for skew in range(4):
+        hosts = [in_order(order, random.integers(0, 100, 20_000 + k).astype(order.dtype)) for k in range(3)]
+        views = [cupy.asarray(host)[skew + k % 2 :] for k, host in enumerate(hosts)]
+        total = sum(view.size for view in views)
+        memory = cupy.full(total + 8, 77, order.dtype)
+        for request in REQUESTS:
+            gpu.merge_arrays(views, order, gpu.resolve(request, order), memory[skew : skew + total])
+            assert (
+                memory[skew : skew + total].get().tobytes() == stable(order, [view.get() for view in views]).tobytes()
+            )
+        assert (memory[:skew] == 77).all()
+        assert (memory[skew + total :] == 77).all()
+
+
+def test_refuses_arrays_that_do_not_fit(gpu: GpuBackend) -> None:
+    import cupy
+
+    order = Order("int", 4)
+    policy = gpu.resolve(LaunchRequest(), order)
+    memory = cupy.zeros(20, cupy.int32)
+    with pytest.raises(UsageError, match="out overlaps"):
+        gpu.merge_arrays([memory[:5], memory[5:10]], order, policy, memory[4:14])
+    with pytest.raises(UsageError, match="float64"):
+        gpu.merge_arrays([cupy.zeros(2)], order, policy, cupy.zeros(2))
+    with pytest.raises(UsageError, match="on the GPU"):
+        gpu.merge_arrays([np.zeros(2, np.int32)], order, policy, memory[:2])
+    with pytest.raises(UsageError, match="contiguous"):
+        gpu.merge_arrays([memory[::2]], order, policy, cupy.zeros(10, cupy.int32))
+    with pytest.raises(UsageError, match="out holds 3 items"):
+        gpu.merge_arrays([memory[:2]], order, policy, memory[3:6])
+
+
+@pytest.mark.parametrize("request_", REQUESTS + TINY, ids=str)
+def test_merges_lines(gpu: GpuBackend, request_: LaunchRequest) -> None:
+    for numeric in (False, True):
+        for descending in (False, True):
+            order = Order.lines(numeric=numeric, descending=descending)
+            workspace = gpu.workspace(order, 1 << 12)
+            for name, a, b in line_pairs(order, seed=4):
+                c, _ = next((x, y) for other, x, y in line_pairs(order, seed=5) if other == "mixed")
+                runs = [a, b, [], c]
+                fill(workspace, [b"".join(run) for run in runs])
+                assert workspace.disorder() is None, name
+                workspace.merge(gpu.resolve(request_, order))
+                expected = b"".join(sorted(a + b + c, key=lambda line: order.key(line[:-1])))
+                assert workspace.download().tobytes() == expected, (order.describe(), name)
+                assert workspace.counts == [len(run) for run in runs]
+            workspace.close()
+
+
+def test_many_lines(gpu: GpuBackend) -> None:
+    order = Order.lines(numeric=True)
+    random = np.random.default_rng(6)
+    runs = [sorted((b"%d" % n for n in random.integers(-(10**6), 10**6, 50_000)), key=order.key) for _ in range(3)]
+    workspace = gpu.workspace(order, 0)
+    fill(workspace, [b"".join(line + b"\n" for line in run) for run in runs])
+    workspace.merge(gpu.resolve(LaunchRequest(), order))
+    assert workspace.download().tobytes().splitlines() == sorted(runs[0] + runs[1] + runs[2], key=order.key)
+
+
+def test_finds_the_first_disorder(gpu: GpuBackend) -> None:
+    import cupy
+
+    order = Order("int", 4)
+    good, bad = np.arange(3000, dtype=np.int32), np.arange(3000, dtype=np.int32)
+    bad[[1234, 2000]] = -1
+    workspace = gpu.workspace(order, 0)
+    fill(workspace, [good.tobytes(), b"", bad.tobytes(), bad.tobytes()])
+    assert workspace.disorder() == Disorder(2, 4 * 1234)
+    assert gpu.first_disorder(cupy.asarray(bad), order) == 1234
+    assert gpu.first_disorder(cupy.asarray(good), order) is None
+    assert gpu.first_disorder(cupy.asarray(good[:0]), order) is None
+
+    lines = gpu.workspace(Order.lines(), 0)
+    fill(lines, [b"a\nb\n", b"b\nc\naa\nb\n"])
+    assert lines.disorder() == Disorder(1, 4)
+    fill(lines, [b"a\nb\n", b"a\nb\n"])
+    assert lines.disorder() is None
+
+
+def test_nothing_to_merge(gpu: GpuBackend) -> None:
+    for order in (Order("int", 4), Order.lines()):
+        workspace = gpu.workspace(order, 100)
+        fill(workspace, [b"", b""])
+        assert workspace.disorder() is None
+        workspace.merge(gpu.resolve(LaunchRequest(), order))
+        assert len(workspace.download()) == 0
+        assert workspace.counts == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "float64"])
+def test_baselines_agree_by_key_image(gpu: GpuBackend, dtype: str) -> None:
+    for descending in (False, True):
+        order = Order.of(dtype, descending=descending)
+        random = np.random.default_rng(7)
+        runs = [in_order(order, random.integers(0, 200, 30_000).astype(order.dtype)) for _ in range(2)]
+        workspace = gpu.workspace(order, 0)
+        fill(workspace, [run.tobytes() for run in runs])
+        baselines = workspace.baselines()
+        assert set(baselines) == {"cupy.sort", "cub"}
+        for name, baseline in baselines.items():
+            workspace.poison()
+            baseline()
+            got = workspace.download().view(order.dtype)
+            assert (order.image(got) == order.image(stable(order, runs))).all(), name
+
+
+def test_spans_and_time(gpu: GpuBackend) -> None:
+    order = Order("int", 4)
+    run = np.arange(1 << 16, dtype=np.int32).tobytes()
+    workspace = gpu.workspace(order, 0)
+    fill(workspace, [run, run])
+    assert workspace.disorder() is None
+    workspace.merge(gpu.resolve(LaunchRequest(), order))
+    workspace.download()
+    assert [span.name for span in workspace.spans] == ["upload", "check", "kernel", "download"]
+    assert all(span.seconds > 0 and span.nbytes == 2 * len(run) for span in workspace.spans)
+    assert workspace.time(workspace.copy) > 0
+    workspace.poison()
+    assert (workspace.download() == 0xA5).all()
+
+
+def test_out_of_memory_is_one_clear_line(gpu: GpuBackend) -> None:
+    workspace = gpu.workspace(Order("int", 4), 1 << 50)
+    with pytest.raises(DeviceError, match=r"no 1\.13 PB of host memory can be pinned"):
+        workspace.staging(8)
+    order = Order("int", 4)
+    with pytest.raises(DeviceError, match="the GPU is out of memory"):
+        gpu.workspace(order, 1 << 50).upload([0])
+
+
+def test_info_names_the_device(gpu: GpuBackend) -> None:
+    info = gpu.info()
+    assert info.backend == "gpu"
+    assert info.memory > 0
+    assert info.details["CuPy"]

@@ -1,0 +1,70 @@
+"""Every kernel compiles for every device generation, by NVRTC, which needs no device."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.gpu.source import compiler_options, flatten, order_macros, policy_macros
+from gpumerge_cli.order import DTYPES, Order
+
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+MERGES = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu", "check.cu")
+KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
+LINE_ORDERS = [Order.lines(numeric=numeric, descending=down) for numeric in (False, True) for down in (False, True)]
+
+
+def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
+    nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError).cuda.nvrtc
+    try:
+        supported = nvrtc.getSupportedArchs()
+    except RuntimeError as error:
+        pytest.skip(f"no NVRTC: {error}")
+    if architecture not in supported:
+        pytest.skip(f"this NVRTC does not know sm_{architecture}")
+    program = nvrtc.createProgram(flatten(file), file, (), ())
+    try:
+        nvrtc.compileProgram(program, ("-std=c++17", f"-arch=sm_{architecture}", "-ftz=true", *options))
+    except nvrtc.NVRTCError:
+        pytest.fail(nvrtc.getProgramLog(program))
+    assert nvrtc.getCUBIN(program)
+
+
+@pytest.mark.parametrize("file", MERGES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_architecture(architecture: int, file: str) -> None:
+    """Each with an order of its own choosing, so that all widths and kinds are met."""
+    orders = itertools.islice(itertools.cycle(KEY_ORDERS), architecture % len(KEY_ORDERS), None, 5)
+    compile_for(architecture, file, compiler_options(order_macros(next(orders))))
+
+
+@pytest.mark.parametrize("order", KEY_ORDERS, ids=Order.describe)
+def test_every_key_order(order: Order) -> None:
+    for file in MERGES:
+        compile_for(90, file, compiler_options(order_macros(order)))
+
+
+@pytest.mark.parametrize("order", LINE_ORDERS, ids=Order.describe)
+def test_every_line_order(order: Order) -> None:
+    for file in (*MERGES, "rows.cu"):
+        compile_for(80, file, compiler_options(order_macros(order)))
+
+
+@pytest.mark.parametrize(("block", "items"), [(1, 1), (2, 2), (3, 64), (1024, 1)])
+def test_odd_path_shapes(block: int, items: int) -> None:
+    policy = LaunchPolicy("path", block, items, block * items)
+    compile_for(75, "merge_path.cu", compiler_options((*order_macros(Order("int", 2)), *policy_macros(policy))))
+
+
+def test_cub_baseline() -> None:
+    baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
+    options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("float", 4))))
+    compile_for(90, "baseline_cub.cu", options)
+
+
+def test_a_header_is_written_out_once() -> None:
+    text = flatten("merge_path.cu")
+    assert text.count("struct Lines {") == 1
+    assert '#include "' not in text

@@ -1,0 +1,170 @@
+"""The kernels, run on the CPU under sanitizers and compared with a stable sort by key image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from kernel_pairs import key_pairs, line_pairs, special_floats
+from kernel_shim import MERGES, Case, Program, Variant, barriers, merged, without_barrier
+
+from gpumerge_cli.order import Order
+
+KEYS = [
+    Variant(Order("int", 4), 4, 3),
+    Variant(Order("uint", 1), 2, 2),
+    Variant(Order("int", 2, True), 2, 8),
+    Variant(Order("float", 2), 3, 5),
+    Variant(Order("float", 4, True), 4, 3),
+    Variant(Order("float", 8), 2, 2),
+    Variant(Order("uint", 8, True), 5, 7),
+]
+LINES = [
+    Variant(Order.lines(), 4, 3),
+    Variant(Order.lines(descending=True), 2, 2),
+    Variant(Order.lines(numeric=True), 3, 5),
+    Variant(Order.lines(numeric=True, descending=True), 2, 2),
+]
+SHAPES = [(2, 2, 4, 2), (2, 1, 4, 3), (4, 3, 8, 1), (3, 2, 16, 2), (1, 5, 3, 4)]
+"""Threads, items a thread, tile and blocks."""
+SKEWS = [(0, 0, 0), (1, 0, 3), (3, 2, 1), (0, 1, 0)]
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(KEYS + LINES, "address", tmp_path_factory.mktemp("address"))
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program([KEYS[0], KEYS[1], LINES[0]], "thread", tmp_path_factory.mktemp("thread"))
+
+
+def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterator[Case]:
+    """Every pair of runs on every variant for keys, the shapes taken in turn."""
+    turn = 0
+    for number, variant in enumerate(program.variants):
+        if variant.order.is_lines:
+            continue
+        for _, (_, a, b) in zip(range(pairs_each), key_pairs(variant.order, seed=number), strict=False):
+            block, items, tile, blocks = SHAPES[turn % len(SHAPES)]
+            expected = merged(variant.order, a, b).tobytes()
+            yield Case(
+                number, work, a.tobytes(), b.tobytes(), expected, len(a), len(b),
+                block=block, items=items, tile=tile, blocks=blocks, skews=SKEWS[turn % len(SKEWS)],
+            )  # fmt: skip
+            turn += 1
+
+
+def line_cases(program: Program, merge: str) -> Iterator[Case]:
+    for number, variant in enumerate(program.variants):
+        if not variant.order.is_lines:
+            continue
+        for turn, (_, a, b) in enumerate(line_pairs(variant.order, seed=number)):
+            block, items, tile, blocks = SHAPES[turn % len(SHAPES)]
+            expected = b"".join(sorted(a + b, key=lambda line: variant.order.key(line[:-1])))
+            yield Case(
+                number, "text", b"".join(a), b"".join(b), expected, merge=merge,
+                block=block, items=items, tile=tile, blocks=blocks, skews=SKEWS[turn % len(SKEWS)],
+            )  # fmt: skip
+
+
+def passes(program: Program, cases: list[Case]) -> None:
+    assert cases
+    status, output = program.run(cases)
+    assert status == 0, output
+
+
+@pytest.mark.parametrize("work", MERGES)
+def test_merges_keys_within_bounds(checked: Program, work: str) -> None:
+    passes(checked, list(key_cases(checked, work)))
+
+
+@pytest.mark.parametrize("merge", MERGES)
+def test_merges_lines_within_bounds(checked: Program, merge: str) -> None:
+    passes(checked, list(line_cases(checked, merge)))
+
+
+@pytest.mark.parametrize("work", MERGES)
+def test_merges_without_a_race(raced: Program, work: str) -> None:
+    passes(raced, list(key_cases(raced, work, pairs_each=20)) + list(line_cases(raced, work))[:3])
+
+
+def test_partition_cuts_at_every_tile_edge(checked: Program) -> None:
+    cases = []
+    for number, variant in enumerate(checked.variants[: len(KEYS)]):
+        order = variant.order
+        for _, a, b in key_pairs(order, seed=3):
+            for tile in (1, 4, 7):
+                from_a = np.argsort(order.image(np.concatenate([a, b])), kind="stable") < len(a)
+                edges = np.minimum(np.arange(-(-(len(a) + len(b)) // tile) + 1) * tile, len(a) + len(b))
+                cuts = np.concatenate([[0], np.cumsum(from_a)])[edges].astype(np.int64)
+                cases.append(
+                    Case(number, "partition", a.tobytes(), b.tobytes(), cuts.tobytes(), len(a), len(b), tile=tile)
+                )
+    passes(checked, cases)
+
+
+def test_check_finds_the_first_disorder(checked: Program) -> None:
+    random = np.random.default_rng(5)
+    cases = []
+    for number, variant in enumerate(checked.variants[: len(KEYS)]):
+        order = variant.order
+        runs = [run for _, run, _ in key_pairs(order, seed=4)]
+        runs += [random.permutation(run) for run in runs]
+        if order.kind == "float":
+            runs.append(special_floats(order))
+        for run in runs:
+            images = order.image(run)
+            disorders = np.flatnonzero(images[1:] < images[:-1])
+            first = 1000 + int(disorders[0]) + 1 if disorders.size else 2**64 - 1
+            cases.append(Case(number, "check", run.tobytes(), b"", first.to_bytes(8, "little"), len(run)))
+    passes(checked, cases)
+
+
+def test_check_finds_the_first_disorder_of_lines(checked: Program) -> None:
+    cases = []
+    for number, variant in enumerate(checked.variants):
+        if not variant.order.is_lines:
+            continue
+        for _, a, b in line_pairs(variant.order, seed=6):
+            keys = [variant.order.key(line[:-1]) for line in a + b]
+            disorders = (at for at in range(1, len(keys)) if keys[at] < keys[at - 1])
+            first = next(disorders, 2**64 - 1)
+            cases.append(Case(number, "text_check", b"".join(a), b"".join(b), first.to_bytes(8, "little")))
+    passes(checked, cases)
+
+
+def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    mutants = [(name, which) for name in ("tiled", "circular", "path") for which in range(barriers(name))]
+    mutants = [(name, which) for name, which in mutants if name != "path" or which > 0]  # path calls no block_section
+    program = Program(
+        [Variant(Order("int", 4), change=without_barrier(name, which)) for name, which in mutants],
+        "thread",
+        tmp_path_factory.mktemp("mutants"),
+    )
+    a, b = np.arange(0, 240, 2, dtype=np.int32), np.arange(1, 241, 2, dtype=np.int32)
+    unnoticed = []
+    for number, (name, which) in enumerate(mutants):
+        works = {"tiled": ["tiled_full", "tiled_exact"]}.get(name, [name])
+        cases = [
+            Case(
+                number,
+                work,
+                a.tobytes(),
+                b.tobytes(),
+                merged(Order("int", 4), a, b).tobytes(),
+                len(a),
+                len(b),
+                block=4,
+                items=2,
+                tile=8,
+                blocks=2,
+            )
+            for work in works
+        ]
+        status, output = program.run(cases)
+        if status == 0 or "data race" not in output:
+            unnoticed.append((name, which, status))
+    assert not unnoticed

@@ -1,0 +1,142 @@
+// Included once for each variant, inside its namespace, behind its kernels: from a case to launches.
+
+static void merge_items(const Case& c, long long work, const void* a, long long m, const void* b, long long n, void* out,
+    const unsigned char* text, const long long* starts)
+{
+    const Header& h = c.header;
+    const long long total = m + n;
+    const std::size_t size = sizeof(keys::Item);
+    const unsigned threads = static_cast<unsigned>(h.block);
+    const unsigned blocks = static_cast<unsigned>(h.blocks);
+    switch (work) {
+    case BASIC:
+        return shim::launch(ceil_div(total, h.block * h.items), threads, 0, [&] {
+            using namespace basic;
+            merge_basic((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, text, starts);
+        });
+    case TILED_FULL:
+        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
+            using namespace tiled;
+            merge_tiled_full((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
+        });
+    case TILED_EXACT:
+        return shim::launch(blocks, threads, h.tile * size, [&] {
+            using namespace tiled;
+            merge_tiled_exact((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
+        });
+    case CIRCULAR:
+        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
+            using namespace circular;
+            merge_circular((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
+        });
+    case PATH: {
+        const unsigned tiles = ceil_div(total, path::TILE);
+        std::vector<long long> cuts(tiles + 1);
+        shim::launch(ceil_div(tiles + 1, 4), 4, 0, [&] {
+            using namespace parts;
+            partition((const Item*)a, m, (const Item*)b, n, cuts.data(), tiles + 1, path::TILE, text, starts);
+        });
+        return shim::launch(tiles, BLOCK_SIZE, (path::STAGED_VECTORS + 1) * 16, [&] {
+            using namespace path;
+            merge_path((const Item*)a, m, (const Item*)b, n, (Item*)out, cuts.data(), text, starts);
+        });
+    }
+    default:
+        std::abort();
+    }
+}
+
+static unsigned long long first_disorder(
+    const void* run, long long count, long long base, const unsigned char* text, const long long* starts)
+{
+    unsigned long long first = ~0ull;
+    shim::launch(2, 3, 0, [&] {
+        using namespace check;
+        check_order((const Item*)run, count, base, &first, text, starts);
+    });
+    return first;
+}
+
+template <typename T>
+static std::string bytes_of(const T* items, long long count)
+{
+    return std::string(reinterpret_cast<const char*>(items), count * sizeof(T));
+}
+
+#if ROWS
+
+// a: the text of run A, b: of run B, each line with its newline.
+static std::string run_text(const Case& c)
+{
+    using namespace rows;
+    const Header& h = c.header;
+    const std::string both = c.a + c.b;
+    const long long nbytes = both.size();
+    Buffer text_buffer(nbytes, 0);
+    unsigned char* const text = text_buffer.as<unsigned char>();
+    std::memcpy(text, both.data(), nbytes);
+
+    const unsigned threads = 3;
+    const unsigned blocks = ceil_div(nbytes, threads * BYTES_PER_THREAD);
+    std::vector<long long> ends(blocks);
+    shim::launch(blocks, threads, threads * sizeof(int), [&] { count_lines(text, nbytes, ends.data()); });
+    for (unsigned block = 1; block < blocks; ++block) ends[block] += ends[block - 1];
+    const long long lines = blocks == 0 ? 0 : ends[blocks - 1];
+    std::vector<long long> starts(lines + 1);
+    shim::launch(blocks, threads, threads * sizeof(int), [&] { find_lines(text, nbytes, ends.data(), starts.data()); });
+    if (starts[lines] != nbytes) return "the last line does not end the text";
+
+    Buffer items(lines * sizeof(Item), 0);
+    Buffer merged(lines * sizeof(Item), 0);
+    shim::launch(ceil_div(lines, 4), 4, 0, [&] { make_rows(text, starts.data(), lines, items.as<Item>()); });
+    if (h.work == TEXT_CHECK) {
+        const unsigned long long first = first_disorder(items.as<Item>(), lines, 0, text, starts.data());
+        return bytes_of(&first, 1);
+    }
+
+    long long m = 0;
+    while (starts[m] < static_cast<long long>(c.a.size())) ++m;
+    merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, lines - m, merged.as<Item>(), text, starts.data());
+
+    std::vector<long long> lengths(lines);
+    shim::launch(
+        ceil_div(lines, 4), 4, 0, [&] { line_lengths(merged.as<Item>(), lines, starts.data(), lengths.data()); });
+    for (long long row = 1; row < lines; ++row) lengths[row] += lengths[row - 1];
+    Output out(nbytes, h.out_skew);
+    shim::launch(blocks, threads, 0, [&] {
+        gather_lines(text, starts.data(), merged.as<Item>(), lengths.data(), lines, out.as<unsigned char>(), nbytes);
+    });
+    return bytes_of(out.as<unsigned char>(), nbytes);
+}
+
+#endif
+
+static std::string run(const Case& c)
+{
+    const Header& h = c.header;
+#if ROWS
+    return run_text(c);
+#else
+    using keys::Item;
+    Buffer a(h.a_bytes, h.a_skew * sizeof(Item));
+    Buffer b(h.b_bytes, h.b_skew * sizeof(Item));
+    std::memcpy(a.as<char>(), c.a.data(), h.a_bytes);
+    std::memcpy(b.as<char>(), c.b.data(), h.b_bytes);
+    if (h.work == CHECK) {
+        const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, nullptr, nullptr);
+        return bytes_of(&first, 1);
+    }
+    if (h.work == PARTITION) {
+        const long long edges = ceil_div(h.m + h.n, h.tile) + 1;
+        std::vector<long long> cuts(edges);
+        shim::launch(ceil_div(edges, 3), 3, 0, [&] {
+            parts::partition((const parts::Item*)a.as<Item>(), h.m, (const parts::Item*)b.as<Item>(), h.n, cuts.data(), edges,
+                h.tile, nullptr, nullptr);
+        });
+        return bytes_of(cuts.data(), edges);
+    }
+    Output out(h.a_bytes + h.b_bytes, h.out_skew * sizeof(Item));
+    merge_items(c, h.work, a.as<Item>(), h.m, b.as<Item>(), h.n, out.as<Item>(), nullptr, nullptr);
+    return bytes_of(out.as<Item>(), h.m + h.n);
+#endif
+}
