@@ -45,35 +45,58 @@ def jit(function: Function) -> Function:
     return cast(Function, compiled)
 
 
-def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    base = context.make_array(array_type)(context, builder, array).data
-    return builder.gep(base, [index])
+def _pointer(context: Any, builder: Any, address: Any, kind: Any) -> Any:
+    return builder.inttoptr(address, context.get_value_type(kind).as_pointer())
 
 
 @intrinsic
-def load64(typing_context: Any, array: Any, index: Any) -> Any:
-    """Eight bytes of a uint8 array from `index` on, at any alignment, as a little-endian uint64. Not bounds-checked."""
+def word_at(typing_context: Any, address: Any) -> Any:
+    """The eight bytes at `address`, at any alignment, as a little-endian uint64.
+
+    Addresses instead of arrays keep reference counts and index checks out of inner loops; the caller keeps the array
+    alive and the address inside it.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _element_pointer(context, builder, signature.args[0], *arguments)
-        word = context.get_value_type(types.uint64)
-        return builder.load(builder.bitcast(pointer, word.as_pointer()), align=1, typ=word)
+        pointer = _pointer(context, builder, arguments[0], types.uint64)
+        return builder.load(pointer, align=1, typ=context.get_value_type(types.uint64))
 
-    return types.uint64(array, types.int64), generate
+    return types.uint64(types.int64), generate
 
 
 @intrinsic
-def store64(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """The counterpart of load64."""
+def byte_at(typing_context: Any, address: Any) -> Any:
+    """The byte at `address`, as an int64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array_value, index_value, word_value = arguments
-        pointer = _element_pointer(context, builder, signature.args[0], array_value, index_value)
-        word = context.get_value_type(types.uint64)
-        builder.store(word_value, builder.bitcast(pointer, word.as_pointer()), align=1)
+        pointer = _pointer(context, builder, arguments[0], types.uint8)
+        byte = builder.load(pointer, align=1, typ=context.get_value_type(types.uint8))
+        return builder.zext(byte, context.get_value_type(types.int64))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def put_word(typing_context: Any, address: Any, word: Any) -> Any:
+    """Store eight bytes at `address`, at any alignment."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], _pointer(context, builder, arguments[0], types.uint64), align=1)
         return context.get_dummy_value()
 
-    return types.none(array, types.int64, types.uint64), generate
+    return types.none(types.int64, types.uint64), generate
+
+
+@intrinsic
+def put_byte(typing_context: Any, address: Any, byte: Any) -> Any:
+    """Store one byte at `address`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = builder.trunc(arguments[1], context.get_value_type(types.uint8))
+        builder.store(value, _pointer(context, builder, arguments[0], types.uint8), align=1)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64), generate
 
 
 @intrinsic

@@ -119,7 +119,7 @@ def _merge_tree(
     if len(runs) <= 1:
         if runs:
             out[:] = runs[0]
-        return out  # type: ignore[no-any-return]
+        return out
     levels = (len(runs) - 1).bit_length()
     for level in range(levels):
         if level == levels - 1:
@@ -141,7 +141,7 @@ def _merge_tree(
             merged.append(part)
             start += len(part)
         runs = merged
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 class CpuWorkspace:
@@ -274,13 +274,15 @@ class _Rows:
             self.prefixes = np.empty(room_for, np.uint64)
             self.lines = np.arange(room_for, dtype=np.int64)
             self._merged = np.empty(room_for, np.int64)
-        text.find_lines(room, stop, self.starts)
+        text.find_lines(room.ctypes.data, stop, self.starts)
         pieces = team.pieces(self._count)
-        team.run(text.make_prefixes, [(room, self.starts, a, b, self._flags, self.prefixes) for a, b in pieces])
+        where = (room.ctypes.data, self.starts.ctypes.data)
+        team.run(text.make_prefixes, [(*where, a, b, self._flags, self.prefixes) for a, b in pieces])
         return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
 
     def context(self) -> tuple[Any, ...]:
-        return self.prefixes, self._text, self.starts, self._flags
+        """What keys.py wants of rows; valid as long as these arrays live."""
+        return self.prefixes.ctypes.data, self._text.ctypes.data, self.starts.ctypes.data, self._flags
 
     def merged(self) -> NDArray[np.int64]:
         return self._merged[: self._count]
@@ -288,10 +290,11 @@ class _Rows:
     def gather(self, room: Bytes, lines: NDArray[Any], out: Bytes, nbytes: int, team: _Team) -> None:
         """Copy the lines, in this order, to out[:nbytes]."""
         pieces = team.pieces(len(lines))
-        lengths = team.run(text.total_length, [(self.starts, lines, a, b) for a, b in pieces])
+        starts = self.starts.ctypes.data
+        lengths = team.run(text.total_length, [(starts, lines, a, b) for a, b in pieces])
         edges = np.cumsum([0, *lengths])
         calls = [
-            (room, self.starts, lines, a, b, out, int(edges[piece]), int(edges[piece + 1]))
+            (room.ctypes.data, starts, lines, a, b, out.ctypes.data, int(edges[piece]), int(edges[piece + 1]))
             for piece, (a, b) in enumerate(pieces)
         ]
         team.run(text.gather, calls)

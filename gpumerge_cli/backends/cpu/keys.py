@@ -3,8 +3,8 @@
 The kernels are written once; Numba compiles them for each kind of context:
 - integer keys, (flip,): items are key bits, the key is `bits ^ flip`;
 - float keys, (flip, infinity, sign): the key is the image of order.py;
-- rows, (prefixes, text, starts, flags): items are line numbers, the key is the line's prefix, ties fall through to
-  the text.
+- rows, (prefixes, text, starts, flags), the first three addresses: items are line numbers, the key is the line's
+  prefix, ties fall through to the text.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.core import types
 from numba.extending import overload
 
 from gpumerge_cli.backends.cpu.text import line_before
+from gpumerge_cli.jit import word_at
 from gpumerge_cli.order import Order
 
 
@@ -38,7 +38,7 @@ def _key_of(item: Any, context: Any) -> Any:
     if fields == 1:
         return lambda item, context: item ^ context[0]
     if fields == 4:
-        return lambda item, context: context[0][item]
+        return lambda item, context: word_at(context[0] + 8 * item)
     all_ones = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[item.bitwidth](-1 % (1 << item.bitwidth))
 
     def image(item: Any, context: Any) -> Any:
@@ -57,7 +57,7 @@ def before(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
 
 @overload(before, strict=False)
 def _before(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
-    if len(context) == 4 and not isinstance(context, types.UniTuple):
+    if len(context) == 4:
 
         def rows(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
             if y_key != x_key:
