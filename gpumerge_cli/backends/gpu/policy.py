@@ -41,7 +41,7 @@ _PATH = {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(1
 odd item counts spread a warp's accesses over the banks of shared memory."""
 
 _BASIC = _Shape(256, 8)
-_TILED = _Shape(256, 4)
+_TILED = _Shape(128, 3)
 _BLOCKS_PER_MULTIPROCESSOR = 64
 
 _WHY: dict[KernelName, str] = {
