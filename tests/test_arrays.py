@@ -102,12 +102,32 @@ def _devices(cupy: Any) -> int:
 
 
 @pytest.mark.slow
-def test_more_than_two_to_the_31_items() -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_more_than_two_to_the_31_items(kernel: str) -> None:
     a = np.zeros(1 << 30, np.uint8)
     b = np.zeros((1 << 30) + 5, np.uint8)
     a[-3:] = 1
     b[-2:] = 2
-    out = gpumerge_cli.merge(a, b, backend="cpu")
+    out = gpumerge_cli.merge(a, b, backend="cpu", kernel=kernel)
     assert len(out) == len(a) + len(b) > 1 << 31
     assert out[:-5].max() == 0
     assert out[-5:].tolist() == [1, 1, 1, 2, 2]
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("power", [31, 32])
+def test_long_arrays_on_the_device(kernel: str, power: int) -> None:
+    cupy = pytest.importorskip("cupy")
+    if not _devices(cupy):
+        pytest.skip("no GPU")
+    a = cupy.zeros(1 << (power - 1), np.uint8)
+    b = cupy.zeros((1 << (power - 1)) + 5, np.uint8)
+    a[-3:] = 1
+    b[-2:] = 2
+    out = gpumerge_cli.merge(a, b, kernel=kernel)
+    assert len(out) == len(a) + len(b) > 1 << power
+    assert not int(out[:-5].max())
+    assert out[-5:].get().tolist() == [1, 1, 1, 2, 2]
+    assert gpumerge_cli.is_sorted(out)

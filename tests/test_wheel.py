@@ -31,7 +31,9 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     for name in ("a.i32", "b.i32"):
         np.arange(10, dtype=np.int32).tofile(tmp_path / name)
     subprocess.run(
-        [programs / "gpumerge", "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend", "cpu"], check=True, cwd=tmp_path
+        [programs / "gpumerge", "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend", "cpu"],
+        check=True,
+        cwd=tmp_path,
     )
     assert np.fromfile(tmp_path / "out.i32", np.int32).tolist() == sorted([*range(10), *range(10)])
     find = "from gpumerge_cli.backends.gpu.source import flatten"

@@ -21,6 +21,12 @@ Bytes = NDArray[np.uint8]
 KernelName = Literal["basic", "tiled", "circular", "path"]
 KERNELS: tuple[KernelName, ...] = ("basic", "tiled", "circular", "path")
 TileLoad = Literal["full", "exact"]
+_USED_BY: Mapping[str, tuple[KernelName, ...]] = {
+    "tile_size": ("tiled", "circular", "path"),
+    "tile_load": ("tiled",),
+    "blocks": ("tiled", "circular"),
+}
+"""Launch options that not every kernel has."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,18 @@ class LaunchRequest:
             raise UsageError(f"{self.kernel!r} is no kernel", way_out=f"use auto, {', '.join(KERNELS)}")
         if self.tile_load not in (None, "full", "exact"):
             raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
+
+    def decided_kernel(self) -> KernelName:
+        """The kernel to run; "auto" is path on every backend. Raises UsageError for a wish that it has no use for."""
+        kernel: KernelName = "path" if self.kernel == "auto" else self.kernel
+        for name, kernels in _USED_BY.items():
+            if getattr(self, name) is not None and kernel not in kernels:
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"{option}: the {kernel} kernel has no use for it",
+                    way_out=f"leave it out, or use --kernel {' or '.join(kernels)}",
+                )
+        return kernel
 
 
 @dataclass(frozen=True)
@@ -97,7 +115,7 @@ class Workspace(Protocol):
 
     spans: list[Span]
     counts: list[int]
-    """Items of each run of the last `upload`."""
+    """Items of each run of the last `upload`; of lines, known once `disorder` or `merge` has found them."""
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""

@@ -28,8 +28,7 @@ class ReferenceBackend:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
-        kernel = "path" if request.kernel == "auto" else request.kernel
-        return LaunchPolicy(kernel, 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return ReferenceWorkspace(order)

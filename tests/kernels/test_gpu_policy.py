@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
@@ -79,10 +81,17 @@ def test_nothing_below_one(option: str) -> None:
         resolve(LaunchRequest(**{option: 0}), Order("int", 4), LARGE)  # type: ignore[arg-type]
 
 
-def test_what_a_kernel_has_no_use_for_is_said() -> None:
-    policy = resolve(LaunchRequest("basic", tile_size=512, blocks=3), Order("int", 4), LARGE)
-    assert "--tile-size and --blocks does not apply to basic" in policy.why
-    assert policy.blocks == 0
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"kernel": "basic", "tile_size": 64}, "--tile-size: the basic kernel has no use for it; .*tiled or circular"),
+        ({"kernel": "path", "blocks": 7}, "--blocks: the path kernel has no use for it"),
+        ({"kernel": "auto", "tile_load": "full"}, "--tile-load: the path kernel has no use for it; .*--kernel tiled"),
+    ],
+)
+def test_wishes_that_the_kernel_has_no_use_for(wish: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve(LaunchRequest(**wish), Order.of("int32"), LARGE)
 
 
 def test_the_grid_covers_the_output() -> None:

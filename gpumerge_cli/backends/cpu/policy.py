@@ -23,8 +23,9 @@ _CHAIN_ITEMS = 16384
 
 def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
     """Decide what the request leaves open; UsageError names the limit that a wish exceeds."""
-    kernel = "path" if request.kernel == "auto" else request.kernel
-    why = "path: four independent chains a thread" if request.kernel == "auto" else "asked for"
+    kernel = request.decided_kernel()
+    why = "four independent chains a thread" if request.kernel == "auto" else "asked for"
+    why += "; host threads stand for blocks here" if request.blocks is not None else ""
     if request.blocks is not None and request.blocks < 1:
         raise UsageError(f"--blocks {request.blocks}: at least 1 block is needed")
     block = _within("--block-size", request.block_size, 1, 1, _MAX_BLOCK, "threads a block")
@@ -43,8 +44,6 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
             tile = tile if request.tile_size is not None else items * block
         return LaunchPolicy(kernel, block, items, tile, request.tile_load or "full", 0, why)
     if kernel == "basic":
-        if request.tile_size is not None:
-            raise UsageError("--tile-size: the basic kernel stages no tile", way_out="use --kernel tiled")
         items = _within("--items-per-thread", request.items_per_thread, 0, 1, 1 << 40, "items a thread")
         return LaunchPolicy(kernel, block, items, why=why)
     tile = _within("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, _MAX_TILE, "items a tile")

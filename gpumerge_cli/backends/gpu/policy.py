@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpumerge_cli.backends.base import KERNELS, KernelName, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.base import KernelName, LaunchPolicy, LaunchRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
@@ -82,22 +82,18 @@ def grid_size(policy: LaunchPolicy, total: int) -> int:
 
 
 def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits) -> LaunchPolicy:
-    """Decide what `request` leaves open. Raises UsageError naming the limit that a wish exceeds.
+    """Decide what `request` leaves open.
 
-    Wishes that mean nothing to the kernel (a tile for `basic`, blocks for `path`) are left aside, and `why` says so.
+    Raises UsageError naming the limit that a wish exceeds, or a wish that the kernel has no use for.
     """
     _check_positive(request)
-    kernel: KernelName = "path" if request.kernel == "auto" else request.kernel
-    if kernel not in KERNELS:
-        raise UsageError(f"--kernel {kernel}: no such kernel", way_out=f"use auto or one of {', '.join(KERNELS)}")
+    kernel = request.decided_kernel()
     if request.block_size and request.block_size > limits.max_threads:
         raise UsageError(
             f"--block-size {request.block_size} is more than the {limits.max_threads} threads a block of this device",
             way_out=f"use at most {limits.max_threads}",
         )
     why = _WHY_AUTO if request.kernel == "auto" else _WHY[kernel]
-    if ignored := _ignored(request, kernel):
-        why += f"; {ignored} does not apply to {kernel}"
     if kernel == "path":
         return _path(request, order, limits, why)
     if kernel == "basic":
@@ -171,18 +167,6 @@ def _check_positive(request: LaunchRequest) -> None:
         value = getattr(request, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} {value} is less than 1", way_out="use 1 or more")
-
-
-def _ignored(request: LaunchRequest, kernel: KernelName) -> str:
-    """The wishes that the kernel has no use for, as option names."""
-    ignored = []
-    if kernel == "basic" and request.tile_size:
-        ignored.append("--tile-size")
-    if kernel != "tiled" and request.tile_load:
-        ignored.append("--tile-load")
-    if kernel in ("basic", "path") and request.blocks:
-        ignored.append("--blocks")
-    return " and ".join(ignored)
 
 
 def _ceil_div(count: int, size: int) -> int:

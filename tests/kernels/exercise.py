@@ -1,0 +1,61 @@
+"""Every kernel once, on runs with ragged ends, through the GPU's workspace: a program for compute-sanitizer.
+
+compute-sanitizer --tool memcheck python3 -m tests.kernels.exercise
+compute-sanitizer --tool racecheck python3 -m tests.kernels.exercise
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpumerge_cli.backends import gpu
+from gpumerge_cli.backends.base import KERNELS, LaunchRequest
+from gpumerge_cli.order import DTYPES, Order
+from tests.oracles import merged_keys, same_bits, sorted_lines
+from tests.strategies import as_text, special_values
+
+_TINY = {"block_size": 2, "items_per_thread": 2}
+
+
+def main() -> None:
+    """Raise AssertionError at the first wrong output; print how many launches were right."""
+    rng = np.random.default_rng(1)
+    backend = gpu.create()
+    right = 0
+    requests = [LaunchRequest(kernel, **shape) for kernel in KERNELS for shape in ({}, _TINY)]  # type: ignore[arg-type]
+    requests += [LaunchRequest("tiled", tile_load="exact"), LaunchRequest("tiled", tile_load="exact", block_size=2)]
+    for dtype in DTYPES:
+        runs = [merged_keys([rng.choice(special_values(np.dtype(dtype)), size)]) for size in (4099, 1, 2500)]
+        order = Order.of(dtype)
+        workspace = backend.workspace(order, 1 << 16)
+        workspace.staging(sum(run.nbytes for run in runs))[:] = np.concatenate(runs).view(np.uint8)
+        workspace.upload([run.nbytes for run in runs])
+        assert workspace.disorder() is None
+        for request in requests:
+            workspace.poison()
+            workspace.merge(backend.resolve(request, order))
+            assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, request)
+            right += 1
+        workspace.close()
+    for numeric in (False, True):
+        order = Order.lines(numeric=numeric)
+        lines = [
+            sorted_lines([b"%d" % x * 2 for x in rng.integers(0, 999, size)], numeric=numeric) for size in (900, 7)
+        ]
+        texts = [as_text(run) for run in lines]
+        workspace = backend.workspace(order, 1 << 16)
+        workspace.staging(sum(map(len, texts)))[:] = np.frombuffer(b"".join(texts), np.uint8)
+        workspace.upload(list(map(len, texts)))
+        assert workspace.disorder() is None
+        for request in requests:
+            workspace.poison()
+            workspace.merge(backend.resolve(request, order))
+            expected = as_text(sorted_lines([line for run in lines for line in run], numeric=numeric))
+            assert workspace.download().tobytes() == expected, request
+            right += 1
+        workspace.close()
+    print(f"{right} merges right")
+
+
+if __name__ == "__main__":
+    main()
