@@ -64,9 +64,10 @@ class LaunchPolicy:
     """How a kernel is launched, wholly decided: comparable, printable, reported.
 
     block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
-    kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output); 0 where the kernel
-    stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the slices that co-rank
-    names. blocks: blocks in the grid; 0 where the length of the output decides. why: why the backend chose this.
+    kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output);
+    0 where the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the
+    slices that co-rank names. blocks: blocks in the grid; 0 where the length of the output decides. why: why the
+    backend chose this.
     """
 
     kernel: KernelName

@@ -35,7 +35,8 @@ def test_auto_is_path_and_says_why() -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_tiny_shapes_are_allowed(kernel: str, order: Order) -> None:
-    request = LaunchRequest(kernel, block_size=2, items_per_thread=2, tile_size=4, blocks=2)  # type: ignore[arg-type]
+    staged = {"tile_size": 4, "blocks": 2} if kernel in ("tiled", "circular") else {}
+    request = LaunchRequest(kernel, block_size=2, items_per_thread=2, **staged)  # type: ignore[arg-type]
     policy = resolve(request, order, SMALL)
     assert (policy.block_size, policy.items_per_thread) == (2, 2)
     assert policy.tile_size == (0 if kernel == "basic" else 4)

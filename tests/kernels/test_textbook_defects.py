@@ -155,7 +155,7 @@ def test_on_the_gpu(gpu: GpuBackend, defect: Callable[[], Defect]) -> None:
     case = defect()
     shape = (case.block, case.items, case.tile)
     requests = [
-        LaunchRequest("basic", *shape),
+        LaunchRequest("basic", case.block, case.items),
         LaunchRequest("tiled", *shape, "full", case.blocks),
         LaunchRequest("tiled", *shape, "exact", case.blocks),
         LaunchRequest("circular", *shape, None, case.blocks),
