@@ -54,7 +54,7 @@ def test_keys_in_many_chunks(
     inputs: int,
     suffix: str,
 ) -> None:
-    runs = [np.sort(rng.integers(0, 5000, rng.integers(0, 9000)).astype(np.int32)) for _ in range(inputs)]
+    runs = [np.sort(rng.integers(0, 5000, rng.integers(3000, 9000)).astype(np.int32)) for _ in range(inputs)]
     names = [write(f"{number}{suffix}", run) for number, run in enumerate(runs)]
     report = merge(backend, names, str(tmp_path / "out.npy"))
     assert same_bits(np.load(tmp_path / "out.npy"), merged_keys(runs))
