@@ -54,13 +54,19 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         ("kernel share", _share(report)),
         (
             "chunks",
-            f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {report.workers} in flight",
+            f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {_in_flight(report)}",
         ),
         ("order", "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
         ("bounded by", report.bound),
     ]
     return [(name, value) for name, value in told if value]
+
+
+def _in_flight(report: MergeReport) -> str:
+    if report.workers == 1:
+        return "one at a time"
+    return f"{report.workers} in flight, whose seconds are added up above"
 
 
 def compare_header() -> tuple[str, ...]:
@@ -108,7 +114,10 @@ def _gigabytes(nbytes: int, seconds: float) -> str:
 
 
 def _share(report: MergeReport) -> str:
-    kernel = report.stage("kernel").seconds
     if report.wall <= 0:
         return ""
-    return f"{format_seconds(kernel)} of {format_seconds(report.wall)}, {kernel / report.wall:.1%} of the whole program"
+    # Workers run at once, so a stage's seconds, added up over them, are held against as many whole programs.
+    kernel = report.stage("kernel").seconds / report.workers
+    each = " a worker" if report.workers > 1 else ""
+    share = f"{kernel / report.wall:.1%} of the whole program"
+    return f"{format_seconds(kernel)}{each} of {format_seconds(report.wall)}, {share}"

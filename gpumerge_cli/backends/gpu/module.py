@@ -21,12 +21,16 @@ _BYTES_PER_THREAD = 16  # rows.cu
 
 
 @lru_cache(maxsize=256)
-def _function(device: int, file: str, name: str, macros: Macros, shared: int) -> Any:
-    """The kernel, compiled for the current device, whose number is `device`; `shared` bytes are made available."""
+def _function(device: int, file: str, name: str, macros: Macros, largest: int) -> Any:
+    """The kernel, compiled for the current device, whose number is `device`; 0 or `largest`: dynamic shared memory.
+
+    A kernel that needs more than the usual is allowed the most there is: CuPy hands out one function object for equal
+    sources, so an allowance per shape would lower that of a shape asked for before.
+    """
     module = cupy.RawModule(code=flatten(file), options=compiler_options(macros))
     function = module.get_function(name)
-    if shared > _USUAL_SHARED_MEMORY:
-        function.max_dynamic_shared_size_bytes = shared
+    if largest:
+        function.max_dynamic_shared_size_bytes = largest - function.shared_size_bytes
     return function
 
 
@@ -133,7 +137,8 @@ class Kernels:
         macros: Macros = (),
         shared: int = 0,
     ) -> None:
-        function = _function(self._device, file or f"{name}.cu", name, (*self._macros, *macros), shared)
+        largest = self._limits.shared_memory if shared > _USUAL_SHARED_MEMORY else 0
+        function = _function(self._device, file or f"{name}.cu", name, (*self._macros, *macros), largest)
         function((blocks,), (threads,), arguments, shared_mem=shared)
 
 

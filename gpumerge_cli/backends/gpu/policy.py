@@ -40,8 +40,10 @@ _PATH = {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(1
 """By item bytes: the fastest shapes on an H200 that fit into 48 KiB. Larger tiles need fewer searches of global memory;
 odd item counts spread a warp's accesses over the banks of shared memory."""
 
-_BASIC = _Shape(256, 8)
-_TILED = _Shape(128, 3)
+_BASIC = {1: _Shape(256, 12), 2: _Shape(256, 8), 4: _Shape(256, 6), 8: _Shape(256, 4), 16: _Shape(256, 4)}
+_STAGED = {1: _Shape(256, 6), 2: _Shape(128, 5), 4: _Shape(128, 3), 8: _Shape(128, 3), 16: _Shape(128, 3)}
+"""By item bytes: the fastest of a sweep on an H200 (data/README.md). A thread's neighbours read shared memory one share
+apart, so few items, and counts that spread over the banks, do best."""
 _BLOCKS_PER_MULTIPROCESSOR = 64
 
 _WHY: dict[KernelName, str] = {
@@ -99,8 +101,8 @@ def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits) -> Launc
     if kernel == "basic":
         return LaunchPolicy(
             "basic",
-            request.block_size or _BASIC.block_size,
-            request.items_per_thread or _BASIC.items_per_thread,
+            request.block_size or _BASIC[item_bytes(order)].block_size,
+            request.items_per_thread or _BASIC[item_bytes(order)].items_per_thread,
             why=why,
         )
     return _staged(request, kernel, order, limits, why)
@@ -133,10 +135,11 @@ def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, why: str) 
 
 def _staged(request: LaunchRequest, kernel: KernelName, order: Order, limits: DeviceLimits, why: str) -> LaunchPolicy:
     """Blocks that own a section each; items a thread are by default what spreads one round over the block."""
-    block = min(request.block_size or _TILED.block_size, limits.max_threads)
+    default = _STAGED[item_bytes(order)]
+    block = min(request.block_size or default.block_size, limits.max_threads)
     slices = 1 if kernel == "tiled" and request.tile_load == "exact" else 2
     fitting = _dynamic_limit(limits) // (slices * item_bytes(order))
-    tile = request.tile_size or min(block * (request.items_per_thread or _TILED.items_per_thread), fitting)
+    tile = request.tile_size or min(block * (request.items_per_thread or default.items_per_thread), fitting)
     items = min(request.items_per_thread or _ceil_div(tile, block), tile)
     load = request.tile_load or "full" if kernel == "tiled" else "full"
     blocks = request.blocks or _BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors
