@@ -11,6 +11,7 @@ Lines compare as GNU sort has it in the C locale: bytewise, or by their leading 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from functools import total_ordering
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from gpumerge_cli.errors import UsageError
 Kind = Literal["int", "uint", "float", "bytes", "numeric"]
 _KINDS: dict[str, Kind] = {"i": "int", "u": "uint", "f": "float"}
 _WIDTHS = {"int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)}
+_INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 _NUMBER = re.compile(rb"[ \t]*(-?)0*([0-9]*)(?:\.([0-9]*))?")
 
 DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, widths in _WIDTHS.items() for width in widths)
@@ -84,7 +86,7 @@ class Order:
         """The bits of +infinity for floats (anything above, sign aside, is NaN); None for integers."""
         if self.kind != "float":
             return None
-        return int(np.array(np.inf, self.dtype).view(self.unsigned))
+        return _INFINITY[self.width]
 
     @property
     def _all_ones(self) -> int:
@@ -105,9 +107,20 @@ class Order:
     def key(self, item: bytes) -> Any:
         """A Python object that compares as the item does: `item` is a key's native bytes, or a line without newline."""
         if not self.is_lines:
-            return int(self.image(np.frombuffer(item, self.dtype))[0])
+            return self._image_of(int.from_bytes(item, sys.byteorder))
         key = (_number(item), item) if self.kind == "numeric" else item
         return _Reversed(key) if self.descending else key
+
+    def _image_of(self, bits: int) -> int:
+        """`image` of one key's bits, in plain integers: a plan probes keys one at a time."""
+        if self.kind == "float":
+            sign = 1 << (8 * self.width - 1)
+            magnitude = bits & (sign - 1)
+            if magnitude > _INFINITY[self.width]:
+                bits = self._all_ones
+            else:
+                bits = sign - magnitude if bits & sign else sign + magnitude
+        return bits ^ self.flip
 
     def describe(self) -> str:
         """For reports and messages: "int32", "lines, numeric, descending"."""

@@ -17,7 +17,9 @@ from tests.strategies import special_values
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_images_order_as_numpy_does(dtype: str, descending: bool) -> None:
     values = special_values(np.dtype(dtype))
-    image = Order.of(dtype, descending=descending).image(values).astype(object)
+    order = Order.of(dtype, descending=descending)
+    image = order.image(values).astype(object)
+    assert [order.key(values[i : i + 1].tobytes()) for i in range(len(values))] == image.tolist()
     _, ranks = np.unique(values, return_inverse=True, equal_nan=True)
     ranks = -ranks if descending else ranks
     assert np.array_equal(image[:, None] < image[None, :], ranks[:, None] < ranks[None, :])

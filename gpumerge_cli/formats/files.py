@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
 from gpumerge_cli.formats.base import Bytes
 
@@ -71,6 +73,15 @@ class InputFile:
             return os.pread(self._descriptor, max(0, min(count, self.size - position)), self.start + position)
         except OSError as error:
             raise input_error(error, self.name) from None
+
+    def read_exactly(self, position: int, count: int) -> bytes:
+        """`count` bytes from byte `position` on. Raises InputError if the file ends before that."""
+        data = self.read(position, count)
+        if len(data) < count:
+            out = np.empty(count, np.uint8)
+            self.read_into(position, out)
+            return out.tobytes()
+        return data
 
     def close(self) -> None:
         """Give the descriptor back; a second call does nothing."""

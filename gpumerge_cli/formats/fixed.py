@@ -36,9 +36,8 @@ class FixedSource:
         return min(self.size, -(-position // self._width) * self._width)
 
     def item_at(self, start: int) -> bytes:
-        out = np.empty(self._width, np.uint8)
-        self.read_into(start, out)
-        return out.tobytes()
+        item = self._file.read_exactly(self._header + start, self._width)
+        return item[::-1] if self._swapped else item
 
     def item_before(self, start: int) -> bytes:
         return self.item_at(start - self._width)

@@ -135,7 +135,7 @@ def test_tables_fit_the_terminal(report: MergeReport | CompareReport, width: int
 
 def test_the_merge_table_tells_kernel_and_whole_program_apart() -> None:
     text = shown(MERGE)
-    assert "20.0 ms of 500 ms, 4.0% of the whole program" in text
+    assert "10.0 ms a worker of 500 ms, 2.0% of the whole program" in text
     for words in ("start-up", "read inputs", "to the device", "merge kernel", "from the device", "write output"):
         assert words in text
     assert MERGE.bound in " ".join(text.split())

@@ -1,0 +1,99 @@
+"""Time whole merges of files against cat and GNU sort -m, in turns, from page cache; medians to a Markdown table.
+
+usage: python data/measure_files.py FOLDER OUT.md [--repeat N] [--scale F] [--only WORD] [--backend auto|cpu|gpu]
+
+FOLDER is on the disk to measure and needs 5 GB of room (times --scale). Inputs are made by `gpumerge generate`. Every
+round runs each command once, onto a fresh output; the first round warms up and does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
+CASES = [
+    # name, suffix, files, items a file, options of generate, options of merge and sort
+    ("2 x 1 GB int32", ".i32", 2, 250_000_000, [], []),
+    ("2 x 1 GB int64", ".i64", 2, 125_000_000, [], []),
+    ("16 x 125 MB int32", ".i32", 16, 31_250_000, [], []),
+    ("2 x 0.5 GB of numbers, -n", ".txt", 2, 46_000_000, ["-n"], ["-n"]),
+    ("2 x 0.5 GB of lines, bytewise", ".txt", 2, 46_000_000, [], []),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--backend", default="auto")
+    arguments = parser.parse_args()
+    rows = []
+    for name, suffix, files, items, made, options in CASES:
+        if arguments.only in name:
+            work = arguments.folder / "measure"
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+            inputs = [str(work / f"{number}{suffix}") for number in range(files)]
+            count = str(int(items * arguments.scale))
+            subprocess.run([*GPUMERGE, "generate", *inputs, "--count", count, "--seed", "1", *made], check=True)
+            rows += measured(name, work, inputs, options, arguments.repeat, arguments.backend)
+            shutil.rmtree(work)
+    arguments.out.write_text(table(rows, arguments.repeat))
+    print(arguments.out.read_text())
+
+
+def measured(name: str, work: Path, inputs: list[str], options: list[str], repeat: int, backend: str) -> list[str]:
+    """One row a command: median, fastest and slowest of `repeat` runs, GB/s, and its median over cat's."""
+    output = str(work / f"merged{Path(inputs[0]).suffix}")
+    commands = {
+        "cat": ["sh", "-c", 'cat "$@" > ' + output, "cat", *inputs],
+        "gpumerge": [*GPUMERGE, "merge", *inputs, "-o", output, "-q", "--backend", backend, *options],
+    }
+    if inputs[0].endswith(".txt"):
+        commands["GNU sort -m"] = ["sort", "-m", *options, *inputs, "-o", output]
+    times: dict[str, list[float]] = {command: [] for command in commands}
+    nbytes = sum(os.path.getsize(path) for path in inputs)
+    for round_ in range(repeat + 1):
+        for command, words in commands.items():
+            Path(output).unlink(missing_ok=True)
+            start = time.perf_counter()
+            subprocess.run(words, check=True, env={**os.environ, "LC_ALL": "C"})
+            if round_:
+                times[command].append(time.perf_counter() - start)
+    base = statistics.median(times["cat"])
+    return [
+        f"| {name} | {command} | {statistics.median(series):.2f} | {min(series):.2f} to {max(series):.2f} "
+        f"| {nbytes / statistics.median(series) / 1e9:.2f} | {statistics.median(series) / base:.2f} |"
+        for command, series in times.items()
+    ]
+
+
+def table(rows: list[str], repeat: int) -> str:
+    """The rows with what they were measured on."""
+    version = subprocess.run([*GPUMERGE, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    sort = subprocess.run(["sort", "--version"], check=False, capture_output=True, text=True).stdout.split("\n")[0]
+    where = f"{platform.system()} {platform.release()}, {cpu()}, {len(os.sched_getaffinity(0))} cores"
+    head = f"{version}, Python {platform.python_version()}, {sort}; {where}; median of {repeat} runs in turns.\n\n"
+    columns = "| merge | command | s | from, to | GB/s | x cat |\n|---|---|---|---|---|---|\n"
+    return head + columns + "\n".join(rows) + "\n"
+
+
+def cpu() -> str:
+    """The processor's name."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+if __name__ == "__main__":
+    main()
