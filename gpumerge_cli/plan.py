@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli import corank
 from gpumerge_cli.formats.base import Source
@@ -35,24 +38,45 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Plan:
-    """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed."""
+    """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed.
 
-    chunks: tuple[Chunk, ...]
-    sizes: tuple[int, ...]
+    cuts: byte positions, one row a cut and one column an input, from all zeros to the sizes; a chunk lies between two
+    neighbouring rows.
+    """
+
+    cuts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    def chunk(self, number: int) -> Chunk:
+        """Chunk `number`, counted from 0."""
+        start, stop = self.cuts[number].tolist(), self.cuts[number + 1].tolist()
+        return Chunk(tuple(zip(start, stop, strict=True)), sum(start))
+
+    @property
+    def chunks(self) -> Iterator[Chunk]:
+        """All chunks, in output order."""
+        return map(self.chunk, range(len(self)))
 
     @property
     def nbytes(self) -> int:
         """Bytes of the whole output."""
-        return sum(self.sizes)
+        return int(self.cuts[-1].sum())
 
     @property
     def largest(self) -> int:
         """Bytes of the largest chunk, 0 if there is none."""
-        return max((chunk.nbytes for chunk in self.chunks), default=0)
+        return int(np.diff(self.cuts.sum(axis=1)).max(initial=0))
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as plain values, for JSON."""
-        return asdict(self)
+        """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
+        return {
+            "nbytes": self.nbytes,
+            "chunks": [
+                {"offset": c.offset, "nbytes": c.nbytes, "ranges": list(map(list, c.ranges))} for c in self.chunks
+            ],
+        }
 
 
 class _KeyedSource:
@@ -81,15 +105,10 @@ def make_plan(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan
     ends = [sizes]
     if number > 1:
         runs = [_KeyedSource(source, order) for source in sources]
-        target = -(-total // number)
-        ends = [*_cuts(runs, target), sizes]
-    chunks = []
-    floor = tuple(0 for _ in sizes)
-    for end in ends:
-        if end != floor:
-            chunks.append(Chunk(tuple(zip(floor, end, strict=True)), sum(floor)))
-        floor = end
-    return Plan(tuple(chunks), sizes)
+        ends = [*_cuts(runs, -(-total // number)), sizes]
+    cuts = [tuple(0 for _ in sizes)]
+    cuts += [end for before, end in pairwise([cuts[0], *ends]) if end != before]
+    return Plan(np.array(cuts, np.int64).reshape(-1, len(sizes)))
 
 
 def _cuts(runs: Sequence[_KeyedSource], target: int) -> list[tuple[int, ...]]:

@@ -50,6 +50,8 @@ def merge_files(request: MergeRequest, *, since_start: float = 0.0) -> MergeRepo
                 offset = check.first_disorder(source, inputs.order, selected.backend, workers)
                 assert offset is not None
                 raise check.disorder_error(source, offset, inputs.order, selected.backend, workers) from None
+            for source in inputs.sources:
+                source.check_unchanged()
             sink.commit()
         except BaseException:
             sink.abort()
@@ -79,7 +81,7 @@ def _report(
     plan, policy = stream.plan, stream.policy
     totals = [stopwatch.total(name) for name in _STAGES]
     stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
-    workers = max(1, min(stream.workers, len(plan.chunks)))
+    workers = max(1, min(stream.workers, len(plan)))
     return MergeReport(
         inputs=files,
         output=request.output,
@@ -92,7 +94,7 @@ def _report(
         kernel=policy.kernel,
         launch=policy.describe(),
         launch_why=policy.why,
-        chunks=len(plan.chunks),
+        chunks=len(plan),
         chunk_bytes=plan.largest,
         workers=workers,
         checked=stream.check,

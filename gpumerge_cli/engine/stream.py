@@ -104,7 +104,7 @@ def run(stream: Stream, stopwatch: Stopwatch) -> list[int]:
             turns.stop()
             raise
 
-    workers = min(stream.workers, len(stream.plan.chunks))
+    workers = min(stream.workers, len(stream.plan))
     if workers <= 1:
         work()
         return counts

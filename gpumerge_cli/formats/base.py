@@ -46,6 +46,9 @@ class Source(Protocol):
     def count(self) -> int:
         """How many items there are. Lines are counted by reading."""
 
+    def check_unchanged(self) -> None:
+        """Raise InputError if the file was written to, or replaced by another, since it was opened."""
+
     def close(self) -> None:
         """Give the descriptor back."""
 

@@ -6,11 +6,13 @@ import contextlib
 import errno
 import fcntl
 import os
+import resource
 import secrets
 import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,21 +24,24 @@ STDIO = "-"
 # One read or write call moves at most 2^31 - 4096 bytes on Linux.
 _LARGEST_CALL = 1 << 30
 _TEMPORARY = ".gpumerge-"
+_SPARED_DESCRIPTORS = 64
 
 
 class InputFile:
-    """An input opened for positioned reads from any thread; a pipe is first copied to an unnamed temporary file."""
+    """An input, read at any position from any thread.
+
+    A pipe is first copied to an unnamed temporary file. Descriptors are few: once this process has few left, further
+    files are opened anew for every read, so any number of inputs can be merged in one pass.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        try:
-            descriptor = os.dup(sys.stdin.fileno()) if name == STDIO else os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-        except (OSError, ValueError) as error:
-            raise input_error(_as_os_error(error), name) from None
+        descriptor = self._open()
         try:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
                 raise input_error(OSError(errno.EISDIR, ""), name)
+            reopens = stat.S_ISREG(status.st_mode) and name != STDIO
             if stat.S_ISREG(status.st_mode):
                 self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if name == STDIO else 0
             else:
@@ -46,31 +51,40 @@ class InputFile:
         except BaseException:
             os.close(descriptor)
             raise
-        self._descriptor = descriptor
         self.size = max(0, status.st_size - self.start)
+        self._state = _state_of(status)
+        self._descriptor = descriptor
+        if reopens and descriptor >= _kept_descriptors():
+            os.close(descriptor)
+            self._descriptor = -1
 
     def read_into(self, position: int, out: Bytes) -> None:
         """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""
         view = out.data
         at = self.start + position
-        while len(view):
-            try:
-                count = os.preadv(self._descriptor, [view[:_LARGEST_CALL]], at)
-            except OSError as error:
-                raise input_error(error, self.name) from None
-            if count == 0:
-                raise InputError(
-                    f"the file ends at byte {at - self.start}, {len(view)} bytes sooner than when it was opened",
-                    where=self.name,
-                    way_out="merge it again when nothing writes to it",
-                )
-            view = view[count:]
-            at += count
+        with self._opened() as descriptor:
+            while len(view):
+                try:
+                    count = os.preadv(descriptor, [view[:_LARGEST_CALL]], at)
+                except OSError as error:
+                    raise input_error(error, self.name) from None
+                if count == 0:
+                    raise InputError(
+                        f"the file ends at byte {at - self.start}, {len(view)} bytes sooner than when it was opened",
+                        where=self.name,
+                        way_out="merge it again when nothing writes to it",
+                    )
+                view = view[count:]
+                at += count
 
     def read(self, position: int, count: int) -> bytes:
         """Up to `count` bytes from byte `position` on, fewer only at the end of the file."""
+        count = max(0, min(count, self.size - position))
         try:
-            return os.pread(self._descriptor, max(0, min(count, self.size - position)), self.start + position)
+            if self._descriptor >= 0:
+                return os.pread(self._descriptor, count, self.start + position)
+            with self._opened() as descriptor:
+                return os.pread(descriptor, count, position)
         except OSError as error:
             raise input_error(error, self.name) from None
 
@@ -83,11 +97,57 @@ class InputFile:
             return out.tobytes()
         return data
 
+    def check_unchanged(self) -> None:
+        """Raise InputError if the file was written to, or replaced by another, since it was opened."""
+        with self._opened() as descriptor:
+            self._compare(os.fstat(descriptor))
+
     def close(self) -> None:
         """Give the descriptor back; a second call does nothing."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _open(self) -> int:
+        try:
+            if self.name == STDIO:
+                return os.dup(sys.stdin.fileno())
+            return os.open(self.name, os.O_RDONLY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            raise input_error(_as_os_error(error), self.name) from None
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        if self._descriptor >= 0:
+            yield self._descriptor
+            return
+        descriptor = self._open()
+        try:
+            self._compare(os.fstat(descriptor))
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _compare(self, status: os.stat_result) -> None:
+        if _state_of(status) != self._state:
+            raise InputError(
+                "the file changed while it was read", where=self.name, way_out="merge it when nothing writes to it"
+            )
+
+
+def _state_of(status: os.stat_result) -> tuple[int, ...]:
+    """What differs once a file was written to or replaced."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _kept_descriptors() -> int:
+    """The number from which on descriptors are not kept: a few are left for outputs, pipes and libraries."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    return 1 << 30 if soft == resource.RLIM_INFINITY else max(0, soft - _SPARED_DESCRIPTORS)
 
 
 def _as_os_error(error: Exception) -> OSError:

@@ -51,6 +51,9 @@ class FixedSource:
     def count(self) -> int:
         return self.size // self._width
 
+    def check_unchanged(self) -> None:
+        self._file.check_unchanged()
+
     def close(self) -> None:
         self._file.close()
 

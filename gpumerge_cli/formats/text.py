@@ -76,6 +76,9 @@ class LineSource:
             lines += self._file.read(at, min(_LARGEST_BLOCK, stop - at)).count(b"\n")
         return lines + (stop > self._held)
 
+    def check_unchanged(self) -> None:
+        self._file.check_unchanged()
+
     def close(self) -> None:
         self._file.close()
 

@@ -158,3 +158,33 @@ def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
         opened(str(tmp_path / name), "raw", "int32")
     assert str(tmp_path) in str(caught.value)
     assert caught.value.way_out
+
+
+def test_more_files_than_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files beyond the limit are opened anew for every read, and a change in between is noticed."""
+    from gpumerge_cli.formats import files
+
+    monkeypatch.setattr(files, "_kept_descriptors", lambda: 0)
+    before = len(os.listdir("/proc/self/fd"))
+    paths = [tmp_path / f"{number}.txt" for number in range(20)]
+    sources = []
+    for number, path in enumerate(paths):
+        path.write_bytes(b"%d\n" % number)
+        sources.append(opened(str(path)))
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert [source.item_at(0) for source in sources] == [b"%d" % number for number in range(20)]
+    paths[3].write_bytes(b"other\n")
+    with pytest.raises(InputError, match=r"3\.txt: the file changed while it was read"):
+        content(sources[3])
+
+
+def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:
+    path = write("a.i32", np.arange(1000, dtype=np.int32))
+    os.utime(path, (1, 1))  # file systems tell times apart by milliseconds only
+    source = opened(path)
+    source.check_unchanged()
+    with open(path, "r+b") as file:
+        file.write(b"\1")
+    with pytest.raises(InputError, match="changed while it was read"):
+        source.check_unchanged()
+    source.close()
