@@ -34,17 +34,23 @@ class DeviceLimits:
 class _Shape:
     block_size: int
     items_per_thread: int
+    blocks_per_multiprocessor: int = 0  # 0: the output's length decides
 
 
 _PATH = {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)}
 """By item bytes: the fastest shapes on an H200 that fit into 48 KiB. Larger tiles need fewer searches of global memory;
 odd item counts spread a warp's accesses over the banks of shared memory."""
 
-_BASIC = {1: _Shape(256, 12), 2: _Shape(256, 8), 4: _Shape(256, 6), 8: _Shape(256, 4), 16: _Shape(256, 4)}
-_STAGED = {1: _Shape(256, 6), 2: _Shape(128, 5), 4: _Shape(128, 3), 8: _Shape(128, 3), 16: _Shape(128, 3)}
-"""By item bytes: the fastest of a sweep on an H200 (data/README.md). A thread's neighbours read shared memory one share
-apart, so few items, and counts that spread over the banks, do best."""
-_BLOCKS_PER_MULTIPROCESSOR = 64
+_BASIC = {1: _Shape(256, 12), 2: _Shape(256, 8), 4: _Shape(256, 5), 8: _Shape(128, 6), 16: _Shape(256, 4)}
+_STAGED = {
+    1: _Shape(128, 6, 256),
+    2: _Shape(64, 5, 256),
+    4: _Shape(128, 3, 64),
+    8: _Shape(128, 2, 64),
+    16: _Shape(128, 3, 64),
+}
+"""By item bytes: the fastest of sweeps on an H200; 16 bytes were not swept. A warp's threads read shared memory one
+share apart, so few items, and counts that spread over the banks, do best."""
 
 _WHY: dict[KernelName, str] = {
     "basic": "asked for: every thread co-ranks and merges in global memory",
@@ -142,7 +148,7 @@ def _staged(request: LaunchRequest, kernel: KernelName, order: Order, limits: De
     tile = request.tile_size or min(block * (request.items_per_thread or default.items_per_thread), fitting)
     items = min(request.items_per_thread or _ceil_div(tile, block), tile)
     load = request.tile_load or "full" if kernel == "tiled" else "full"
-    blocks = request.blocks or _BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors
+    blocks = request.blocks or default.blocks_per_multiprocessor * limits.multiprocessors
     if blocks > MAX_GRID:
         raise UsageError(
             f"--blocks {blocks} is more than the {MAX_GRID} blocks of a CUDA grid", way_out="use fewer, or leave it out"
