@@ -97,6 +97,20 @@ class Disorder:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """How a backend is best fed. Sizes are in bytes.
+
+    chunk: of the best chunk. least: of the smallest chunk worth cutting for the sake of more workers. workers: chunks
+    in flight at once; 0 for one a core. footprint: host memory that a workspace takes for each byte of its chunk.
+    """
+
+    chunk: int
+    least: int
+    workers: int
+    footprint: float
+
+
+@dataclass(frozen=True)
 class DeviceInfo:
     """What runs the kernels. memory: bytes in all, 0 if unknown. details: further facts for `info`, by name."""
 
@@ -165,6 +179,9 @@ class Backend(Protocol):
 
     def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
         """Decide what `request` leaves open. Raises UsageError naming the limit that a wish exceeds."""
+
+    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+        """How to feed merges of this many runs, whose items are `item_bytes` long on average."""
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""

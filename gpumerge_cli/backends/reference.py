@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
@@ -29,6 +29,10 @@ class ReferenceBackend:
 
     def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
         return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
+
+    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+        # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
+        return Pace(64 << 20, 64 << 20, 1, 4 + (400 if order.is_lines else 24) / item_bytes)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return ReferenceWorkspace(order)

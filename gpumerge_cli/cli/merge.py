@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,6 +77,22 @@ def merge(
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Whether the inputs are checked for order while they are merged.")
     ] = True,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            "-S",
+            metavar="SIZE",
+            show_default=False,
+            help="Host memory for what is in flight, for example 256M or 2GiB; by default a quarter of what is free.",
+        ),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the plan as JSON on standard output instead of merging.")
+    ] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress/--no-progress", help="Whether a terminal shows how far a long merge is.")
+    ] = True,
     compare: Annotated[
         bool,
         typer.Option(
@@ -116,8 +134,12 @@ def merge(
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
     _check_report_place(report, files, output)
 
+    if plan and (compare or output is not None):
+        raise UsageError("--plan writes no output", way_out="leave -o and --compare out, or leave --plan out")
+
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+    from gpumerge_cli.units import parse_size
 
     request = MergeRequest(
         inputs=tuple(files),
@@ -130,26 +152,50 @@ def merge(
             LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load, blocks),
         ),
         check=check,
+        memory=None if memory is None else parse_size(memory, "--memory"),
     )
-    if compare:
+    if plan:
+        _plan(request)
+    elif compare:
         _compare(request, report, repeat or _REPEAT, quiet)
     else:
-        _merge(request, report, quiet)
+        _merge(request, report, quiet, progress and not quiet)
 
 
-def _merge(request: MergeRequest, report: str | None, quiet: bool) -> None:
+def _plan(request: MergeRequest) -> None:
+    import json
+
+    from gpumerge_cli.engine.merge import plan_files
+
+    print(json.dumps(plan_files(request).as_dict()))
+
+
+def _merge(request: MergeRequest, report: str | None, quiet: bool, progress: bool) -> None:
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
 
     with report_file(report, MERGE_SUFFIXES) as write:
         from gpumerge_cli.engine.merge import merge_files
         from gpumerge_cli.engine.resources import seconds_since_start
 
-        measured = merge_files(request, since_start=seconds_since_start())
+        with _progress(progress) as advance:
+            measured = merge_files(request, since_start=seconds_since_start(), advance=advance)
         write(measured)
     if not quiet:
         from gpumerge_cli.report.terminal import show
 
         show(measured)
+
+
+@contextmanager
+def _progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with (bytes done, bytes in all): a bar where a terminal shows one, None elsewhere."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from gpumerge_cli.cli.progress import bar
+
+    with bar() as advance:
+        yield advance
 
 
 def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool) -> None:

@@ -10,7 +10,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
-from gpumerge_cli.engine.resources import chunk_bytes_for, cores
+from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
@@ -20,6 +20,7 @@ from gpumerge_cli.plan import Chunk, blocks_of
 from gpumerge_cli.report.model import InputFile
 
 _SHOWN = 40
+_SHORT_LINE = 8
 
 
 def check_files(inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> tuple[InputFile, ...]:
@@ -36,7 +37,8 @@ def check_files(inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest)
 
 def first_disorder(source: Source, order: Order, backend: Backend, workers: int) -> int | None:
     """Position of the first item that sorts before the one ahead of it, or None."""
-    blocks = blocks_of(source, chunk_bytes_for(backend, source.size, 1, workers))
+    pace = backend.pace(order, 1, order.width or _SHORT_LINE)
+    blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, default_memory()))
     pending = iter(blocks)
     lock = threading.Lock()
     found: list[int] = []

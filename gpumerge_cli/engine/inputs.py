@@ -17,6 +17,9 @@ from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
+_LOOKED_AT = 8
+_LOOK_BYTES = 1 << 16
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -31,6 +34,14 @@ class Inputs:
     def nbytes(self) -> int:
         """Bytes of all inputs."""
         return sum(source.size for source in self.sources)
+
+    @property
+    def item_bytes(self) -> float:
+        """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
+        if not self.order.is_lines:
+            return float(self.order.width)
+        largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
+        return min((_mean_line(source, position) for source in largest for position in (0.0, 0.5)), default=1.0)
 
     def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""
@@ -60,6 +71,13 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         else:
             order = Order.of(dtype, descending=items.reverse)
         yield Inputs(tuple(sources), order, formats[0], dtype)
+
+
+def _mean_line(source: Source, position: float) -> float:
+    start = int(source.size * position)
+    look = np.empty(min(_LOOK_BYTES, source.size - start), np.uint8)
+    source.read_into(start, look)
+    return max(1.0, len(look) / max(1, int(np.count_nonzero(look == 10))))
 
 
 def _same_items(sources: Sequence[Source]) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from gpumerge_cli import __version__
-from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.base import Backend, LaunchRequest
 from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import chunk_bytes_for, peak_memory, workers_for
+from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, peak_memory, workers_for
 from gpumerge_cli.engine.stream import FoundDisorderError, Stream, run
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
@@ -20,10 +21,13 @@ from gpumerge_cli.report.model import InputFile, MergeReport, Stage
 _STAGES = ("read", "upload", "index", "check", "kernel", "download", "write")
 
 
-def merge_files(request: MergeRequest, *, since_start: float = 0.0) -> MergeReport:
+def merge_files(
+    request: MergeRequest, *, since_start: float = 0.0, advance: Callable[[int, int], None] | None = None
+) -> MergeReport:
     """Merge the inputs of `request` to its output, which appears whole or not at all.
 
-    since_start: seconds the process had run before the call, for the report. Raises UsageError, InputError,
+    since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
+    in all) after every chunk, from any thread but one at a time. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError; the output is then as it was.
     """
     called = time.perf_counter()
@@ -36,15 +40,13 @@ def merge_files(request: MergeRequest, *, since_start: float = 0.0) -> MergeRepo
         sink = open_sink(request.output, inputs.format, inputs.dtype, count)
         try:
             started = time.perf_counter()
-            workers = workers_for(selected.backend, on.threads)
-            chunk_bytes = chunk_bytes_for(selected.backend, inputs.nbytes, len(inputs.sources), workers)
-            plan = make_plan(inputs.sources, inputs.order, chunk_bytes)
+            workers, plan = _planned(inputs, selected.backend, request)
             planned = time.perf_counter()
             stream = Stream(
                 plan, inputs.sources, sink, inputs.order, selected.backend, policy, request.check, workers, 1
             )
             try:
-                counts = run(stream, stopwatch)
+                counts = run(stream, stopwatch, advance)
             except FoundDisorderError as found:
                 source = inputs.sources[found.source]
                 offset = check.first_disorder(source, inputs.order, selected.backend, workers)
@@ -64,6 +66,23 @@ def merge_files(request: MergeRequest, *, since_start: float = 0.0) -> MergeRepo
             planning=planned - started,
             busy=ended - planned,
         )  # fmt: skip
+
+
+def plan_files(request: MergeRequest) -> Plan:
+    """The plan that merge_files would follow. Opens and probes the inputs; writes nothing. Raises as merge_files."""
+    with opened(request.inputs, request.items) as inputs:
+        on = request.on
+        selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
+        return _planned(inputs, selected.backend, request)[1]
+
+
+def _planned(inputs: Inputs, backend: Backend, request: MergeRequest) -> tuple[int, Plan]:
+    """(chunks in flight, plan)."""
+    pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
+    workers = workers_for(pace, request.on.threads)
+    memory = default_memory() if request.memory is None else request.memory
+    chunk_bytes = chunk_bytes_for(pace, inputs.nbytes, len(inputs.sources), workers, memory)
+    return workers, make_plan(inputs.sources, inputs.order, chunk_bytes)
 
 
 def _report(

@@ -39,7 +39,8 @@ class BackendRequest:
 class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
-    check: verify the order of the inputs while they are merged.
+    check: verify the order of the inputs while they are merged. memory: bytes of host memory for chunks in flight;
+    None takes a quarter of what is available.
     """
 
     inputs: tuple[str, ...]
@@ -47,3 +48,4 @@ class MergeRequest:
     items: ItemRequest = field(default_factory=ItemRequest)
     on: BackendRequest = field(default_factory=BackendRequest)
     check: bool = True
+    memory: int | None = None

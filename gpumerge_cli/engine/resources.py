@@ -6,16 +6,13 @@ import os
 import resource
 import time
 
-from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.base import Pace
 
-# A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
-# lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
-_CPU_CHUNK = 2 << 20
-_CPU_LEAST = 1 << 20
-# Large enough for the link's full speed, small enough that stages overlap. One file takes one writer at a time, so more
-# workers would only queue at it: of 4 to 16 workers and 16 to 64 MiB these were the fastest for 2 x 4 GB on an H200.
-_GPU_CHUNK = 16 << 20
-_GPU_WORKERS = 4
+# Reads of less than this a file and chunk would be mostly overhead.
+_LEAST_READ = 16 << 10
+_LEAST_CHUNK = 64 << 10
+# What allocators and interpreter add to a workspace's own count, and chunks that come out larger than asked for.
+_SLACK = 1.5
 
 
 def cores() -> int:
@@ -23,22 +20,27 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def chunk_bytes_for(backend: Backend, nbytes: int, inputs: int, workers: int) -> int:
-    """Bytes a chunk should have, so that every worker has several of `nbytes` in all."""
-    if backend.name == "gpu":
-        return _GPU_CHUNK
-    if backend.name == "reference":
-        return max(1, nbytes)
-    return max(_CPU_LEAST, min(_CPU_CHUNK, -(-nbytes // max(1, workers))))
+def workers_for(pace: Pace, threads: int | None) -> int:
+    """Chunks in flight at once; `threads` is the user's wish."""
+    return threads or (min(pace.workers, cores()) if pace.workers else cores())
 
 
-def workers_for(backend: Backend, threads: int | None) -> int:
-    """Chunks in flight at once."""
-    if backend.name == "reference":
-        return 1
-    if threads is not None:
-        return max(1, threads)
-    return min(_GPU_WORKERS, cores()) if backend.name == "gpu" else cores()
+def chunk_bytes_for(pace: Pace, nbytes: int, inputs: int, workers: int, memory: int) -> int:
+    """Bytes a chunk should have: of `nbytes` in all every worker gets some, and all workspaces fit `memory`."""
+    best = max(pace.chunk, inputs * _LEAST_READ)
+    fair = max(pace.least, -(-nbytes // workers))
+    room = int(memory / (workers * pace.footprint * _SLACK))
+    return max(_LEAST_CHUNK, min(best, fair, room))
+
+
+def default_memory() -> int:
+    """A quarter of the memory that is available, in bytes."""
+    try:
+        with open("/proc/meminfo") as file:
+            sizes = {name: int(rest.split()[0]) * 1024 for name, rest in (line.split(":", 1) for line in file)}
+        return sizes["MemAvailable"] // 4
+    except (OSError, KeyError, ValueError, IndexError):
+        return 1 << 30
 
 
 def peak_memory() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -76,12 +76,13 @@ class _Turns:
         return self._stopped
 
 
-def run(stream: Stream, stopwatch: Stopwatch) -> list[int]:
+def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None] | None = None) -> list[int]:
     """Merge every chunk of the plan into the sink; returns how many items each source gave.
 
-    The first error of any worker is raised; the others stop.
+    advance: as in merge_files. The first error of any worker is raised; the others stop.
     """
     counts = [0] * len(stream.sources)
+    done, total = [0], stream.plan.nbytes
     turns = _Turns(ordered=not stream.sink.seekable)
     chunks = iter(enumerate(stream.plan.chunks))
     lock = threading.Lock()
@@ -98,6 +99,9 @@ def run(stream: Stream, stopwatch: Stopwatch) -> list[int]:
                     _merge_chunk(stream, workspace, turn, chunk, turns, stopwatch)
                     with lock:
                         counts[:] = map(operator.add, counts, workspace.counts)
+                        done[0] += chunk.nbytes
+                        if advance is not None:
+                            advance(done[0], total)
             finally:
                 workspace.close()
         except BaseException:

@@ -168,3 +168,32 @@ def test_compare_with_a_wrong_variant_exits_2(
     rows = {row["name"]: row for row in json.loads(report.read_text())["rows"]}
     assert [name for name, row in rows.items() if not row["right"]] == ["circular"]
     assert rows["circular"]["seconds"] == []
+
+
+def test_plan_is_json_and_merges_nothing(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert run(["merge", *two, "--plan", "--memory", "64k"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["nbytes"] == sum(chunk["nbytes"] for chunk in told["chunks"])
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("size", ["much", "-1", "12Q"])
+def test_memory_that_is_no_size(two: tuple[str, str], capfd: pytest.CaptureFixture[str], size: str) -> None:
+    assert run(["merge", *two, "--memory", size]) == 2
+    assert "--memory" in capfd.readouterr().err
+
+
+def test_the_bar_shows_bytes() -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from gpumerge_cli.cli.progress import bar
+
+    shown = StringIO()
+    with bar(Console(file=shown, force_terminal=True, width=80)) as advance:
+        advance(5_000_000, 10_000_000)
+    assert "5.0/10.0 MB" in shown.getvalue()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace
 from gpumerge_cli.backends.cpu import kernels, policy, text
 from gpumerge_cli.backends.cpu.keys import key_context
 from gpumerge_cli.measure import Span
@@ -25,6 +25,11 @@ _KERNELS = {
     "circular": kernels.merge_circular,
     "path": kernels.merge_path,
 }
+# A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
+# lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
+_CHUNK = 2 << 20
+_LEAST_CHUNK = 1 << 20
+_ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
 # A piece shorter than this is done before another thread would have started.
 _SHORTEST_PIECE = 1 << 15
 
@@ -43,6 +48,12 @@ class CpuBackend:
 
     def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
         return policy.resolve(request, order)
+
+    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+        spares = min(2, max(0, (runs - 1).bit_length() - 1))
+        if order.is_lines:
+            return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
+        return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)
