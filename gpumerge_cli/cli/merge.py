@@ -93,6 +93,9 @@ def merge(
     progress: Annotated[
         bool, typer.Option("--progress/--no-progress", help="Whether a terminal shows how far a long merge is.")
     ] = True,
+    fsync: Annotated[
+        bool, typer.Option("--fsync", help="Force the output to storage before it takes its place, and its name after.")
+    ] = False,
     compare: Annotated[
         bool,
         typer.Option(
@@ -152,6 +155,7 @@ def merge(
             LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load, blocks),
         ),
         check=check,
+        durable=fsync,
         memory=None if memory is None else parse_size(memory, "--memory"),
     )
     if plan:

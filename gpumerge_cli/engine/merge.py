@@ -54,7 +54,7 @@ def merge_files(
                 raise check.disorder_error(source, offset, inputs.order, selected.backend, workers) from None
             for source in inputs.sources:
                 source.check_unchanged()
-            sink.commit()
+            sink.commit(durable=request.durable)
         except BaseException:
             sink.abort()
             raise

@@ -40,7 +40,7 @@ class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
     check: verify the order of the inputs while they are merged. memory: bytes of host memory for chunks in flight;
-    None takes a quarter of what is available.
+    None takes a quarter of what is available. durable: force the output to storage before it is shown.
     """
 
     inputs: tuple[str, ...]
@@ -49,3 +49,4 @@ class MergeRequest:
     on: BackendRequest = field(default_factory=BackendRequest)
     check: bool = True
     memory: int | None = None
+    durable: bool = False

@@ -65,8 +65,11 @@ class Sink(Protocol):
     def seekable(self) -> bool:
         """Whether writes may come in any order."""
 
-    def commit(self) -> None:
-        """Everything is written: put the output in its place."""
+    def commit(self, *, durable: bool = False) -> None:
+        """Everything is written: put the output in its place.
+
+        durable: only once it is on stable storage, and return only once its name is.
+        """
 
     def abort(self) -> None:
         """Remove what was written. May be called at any time, also twice; does nothing after `commit`."""

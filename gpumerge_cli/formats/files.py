@@ -206,15 +206,19 @@ class OutputFile:
             view = view[count:]
             position += count
 
-    def commit(self) -> None:
-        """Put the file in its place, in one step."""
+    def commit(self, *, durable: bool = False) -> None:
+        """Put the file in its place, in one step. durable: its bytes before, its name after are forced to storage."""
         try:
+            if durable:
+                os.fsync(self._descriptor)
             os.replace(self._temporary, self._place)
         except OSError as error:
             self.abort()
             raise output_error(error, self.name) from None
         os.close(self._descriptor)
         self._descriptor = -1
+        if durable:
+            _sync_folder(self._place.parent, self.name)
 
     def abort(self) -> None:
         """Remove what was written; does nothing after `commit`."""
@@ -223,6 +227,17 @@ class OutputFile:
                 os.unlink(self._temporary)
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _sync_folder(folder: Path, name: str) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise output_error(error, name) from None
 
 
 def _mode_of(place: Path) -> int | None:
@@ -286,8 +301,8 @@ class OutputStream:
             except OSError as error:
                 raise output_error(error, self.name) from None
 
-    def commit(self) -> None:
-        """Close the stream; some file systems tell only now that a write failed."""
+    def commit(self, *, durable: bool = False) -> None:
+        """Close the stream; durable means nothing here. Some file systems tell only now that a write failed."""
         descriptor, self._descriptor = self._descriptor, -1
         try:
             os.close(descriptor)

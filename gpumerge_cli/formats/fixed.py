@@ -124,8 +124,8 @@ class FixedSink:
             data = data.view(self._native).byteswap().view(np.uint8)
         self._output.write_at(self._header + start, data)
 
-    def commit(self) -> None:
-        self._output.commit()
+    def commit(self, *, durable: bool = False) -> None:
+        self._output.commit(durable=durable)
 
     def abort(self) -> None:
         self._output.abort()

@@ -94,8 +94,8 @@ class LineSink:
     def write_at(self, start: int, data: Bytes) -> None:
         self._output.write_at(start, data)
 
-    def commit(self) -> None:
-        self._output.commit()
+    def commit(self, *, durable: bool = False) -> None:
+        self._output.commit(durable=durable)
 
     def abort(self) -> None:
         self._output.abort()

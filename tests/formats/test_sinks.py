@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,3 +110,25 @@ def test_suffixes_that_contradict_the_items(tmp_path: Path, name: str, dtype: st
     with pytest.raises(OutputError):
         open_sink(str(tmp_path / name), Format("raw"), None if dtype is None else np.dtype(dtype), 1)
     assert os.listdir(tmp_path) == []
+
+
+def test_durable_outputs_are_forced_to_storage_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes before the rename, the folder after it."""
+    done: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def note_sync(descriptor: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        sync(descriptor)
+
+    def note_replace(*names: Any) -> None:
+        done.append("rename")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_replace)
+    for durable, expected in ((False, ["rename"]), (True, ["file", "rename", "folder"])):
+        done.clear()
+        sink = open_sink(str(tmp_path / "out.i32"), Format("raw"), np.dtype("int32"), 1)
+        sink.commit(durable=durable)
+        assert done == expected
