@@ -21,8 +21,11 @@ from gpumerge_cli.errors import InputError, OutputError, input_error, output_err
 from gpumerge_cli.formats.base import Bytes
 
 STDIO = "-"
-# One read or write call moves at most 2^31 - 4096 bytes on Linux.
-_LARGEST_CALL = 1 << 30
+# One call moves at most 2^31 - 4096 bytes on Linux.
+_LARGEST_READ = 1 << 30
+# A call holds the file's lock, for which other writers spin, and fills page cache in pieces of its own size: calls of
+# 128 KiB, which is what cat makes, took half the time of calls of 2 MiB on ext4, with 2 x 1 GB and two cores.
+_LARGEST_WRITE = 128 << 10
 _TEMPORARY = ".gpumerge-"
 _SPARED_DESCRIPTORS = 64
 
@@ -65,7 +68,7 @@ class InputFile:
         with self._opened() as descriptor:
             while len(view):
                 try:
-                    count = os.preadv(descriptor, [view[:_LARGEST_CALL]], at)
+                    count = os.preadv(descriptor, [view[:_LARGEST_READ]], at)
                 except OSError as error:
                     raise input_error(error, self.name) from None
                 if count == 0:
@@ -200,7 +203,7 @@ class OutputFile:
         view = data.data
         while len(view):
             try:
-                count = os.pwrite(self._descriptor, view[:_LARGEST_CALL], position)
+                count = os.pwrite(self._descriptor, view[:_LARGEST_WRITE], position)
             except OSError as error:
                 raise output_error(error, self.name) from None
             view = view[count:]
@@ -295,7 +298,7 @@ class OutputStream:
         self._position += len(view)
         while len(view):
             try:
-                view = view[os.write(self._descriptor, view[:_LARGEST_CALL]) :]
+                view = view[os.write(self._descriptor, view[:_LARGEST_WRITE]) :]
             except BrokenPipeError:
                 raise
             except OSError as error:
