@@ -67,6 +67,7 @@ def measured(name: str, work: Path, inputs: list[str], options: list[str], repea
     for round_ in range(repeat + 1):
         for command, words in commands.items():
             Path(output).unlink(missing_ok=True)
+            time.sleep(1)  # so that no command starts on the pages that the one before has just freed
             start = time.perf_counter()
             subprocess.run(words, check=True, env={**os.environ, "LC_ALL": "C"})
             if round_:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,9 +11,23 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 
 @contextmanager
-def bar(console: Console | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A bar that goes away at the end; call what it gives with (bytes done, bytes in all), from any thread."""
+def bar(console: Console | None = None, patience: float = 1.0) -> Iterator[Callable[[int, int], None]]:
+    """A bar that goes away at the end; call what it gives with (bytes done, bytes in all), from any thread.
+
+    It shows once the work has taken `patience` seconds: nobody wants one for less.
+    """
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console or Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("merge", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    progress = Progress(*columns, console=console or Console(stderr=True), transient=True)
+    task = progress.add_task("merge", total=None)
+    begun = time.monotonic()
+
+    def advance(done: int, total: int) -> None:
+        progress.update(task, completed=done, total=total)
+        if not progress.live.is_started and time.monotonic() - begun >= patience:
+            progress.start()
+
+    try:
+        yield advance
+    finally:
+        if progress.live.is_started:
+            progress.stop()

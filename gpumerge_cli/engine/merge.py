@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from gpumerge_cli import __version__
-from gpumerge_cli.backends.base import Backend, LaunchRequest
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
 from gpumerge_cli.engine.inputs import Inputs, opened
@@ -15,6 +17,7 @@ from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, peak_
 from gpumerge_cli.engine.stream import FoundDisorderError, Stream, run
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, make_plan
 from gpumerge_cli.report.model import InputFile, MergeReport, Stage
 
@@ -39,6 +42,7 @@ def merge_files(
         count = 0 if inputs.dtype is None else inputs.nbytes // inputs.order.width
         sink = open_sink(request.output, inputs.format, inputs.dtype, count)
         try:
+            _warm_up(selected.backend, inputs.order, policy, request.check)
             started = time.perf_counter()
             workers, plan = _planned(inputs, selected.backend, request)
             planned = time.perf_counter()
@@ -66,6 +70,21 @@ def merge_files(
             planning=planned - started,
             busy=ended - planned,
         )  # fmt: skip
+
+
+def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
+    """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
+    item = b"0\n" if order.is_lines else bytes(order.width)
+    workspace = backend.workspace(order, 2 * len(item))
+    try:
+        workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)
+        workspace.upload([len(item), len(item)])
+        if check:
+            workspace.disorder()
+        workspace.merge(policy)
+        workspace.download()
+    finally:
+        workspace.close()
 
 
 def plan_files(request: MergeRequest) -> Plan:

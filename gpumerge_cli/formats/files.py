@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import resource
 import secrets
 import shutil
@@ -27,6 +28,7 @@ _LARGEST_READ = 1 << 30
 # 128 KiB, which is what cat makes, took half the time of calls of 2 MiB on ext4, with 2 x 1 GB and two cores.
 _LARGEST_WRITE = 128 << 10
 _TEMPORARY = ".gpumerge-"
+_NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 _SPARED_DESCRIPTORS = 64
 
 
@@ -282,9 +284,10 @@ class OutputStream:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        number = _descriptor_named(name)
         try:
-            if name == STDIO:
-                self._descriptor = os.dup(sys.stdout.fileno())
+            if number is not None:
+                self._descriptor = os.dup(number)
             else:
                 self._descriptor = os.open(name, os.O_WRONLY | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
@@ -321,7 +324,7 @@ class OutputStream:
 
 def open_output(name: str) -> OutputFile | OutputStream:
     """The right kind of output for `name`. Raises OutputError."""
-    if name == STDIO:
+    if _descriptor_named(name) is not None:
         return OutputStream(name)
     try:
         kind = os.stat(name).st_mode
@@ -332,12 +335,25 @@ def open_output(name: str) -> OutputFile | OutputStream:
     return OutputFile(name) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
 
 
+def _descriptor_named(name: str) -> int | None:
+    """The open descriptor that an output's name stands for, if it does.
+
+    What lies behind such a name may be a regular file, but one that somebody else has open and goes on writing to: it
+    must not be replaced.
+    """
+    if name == STDIO:
+        return 1 if sys.stdout is None else sys.stdout.fileno()
+    found = _NAMED_DESCRIPTOR.fullmatch(os.path.normpath(name))
+    if found is None:
+        return None
+    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2])
+
+
 def is_terminal(name: str) -> bool:
-    """Whether `name` is standard output and that is a terminal."""
-    if name != STDIO:
-        return False
+    """Whether `name` stands for an open descriptor, and that is a terminal."""
     try:
-        return os.isatty(sys.stdout.fileno())
+        number = _descriptor_named(name)
+        return number is not None and os.isatty(number)
     except (OSError, ValueError):
         return False
 

@@ -194,6 +194,19 @@ def test_the_bar_shows_bytes() -> None:
     from gpumerge_cli.cli.progress import bar
 
     shown = StringIO()
-    with bar(Console(file=shown, force_terminal=True, width=80)) as advance:
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=0) as advance:
         advance(5_000_000, 10_000_000)
     assert "5.0/10.0 MB" in shown.getvalue()
+
+
+def test_no_bar_for_a_short_merge() -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from gpumerge_cli.cli.progress import bar
+
+    shown = StringIO()
+    with bar(Console(file=shown, force_terminal=True, width=80)) as advance:
+        advance(10, 10)
+    assert shown.getvalue() == ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +134,20 @@ def test_durable_outputs_are_forced_to_storage_in_order(tmp_path: Path, monkeypa
         sink = open_sink(str(tmp_path / "out.i32"), Format("raw"), np.dtype("int32"), 1)
         sink.commit(durable=durable)
         assert done == expected
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/./stdout"])
+def test_a_descriptors_name_is_written_to_and_not_replaced(tmp_path: Path, name: str) -> None:
+    """Behind it may be a regular file that the shell holds open and writes to before and after."""
+    write = f"""if True:
+        import numpy as np
+        from gpumerge_cli.formats.registry import Format, open_sink
+        sink = open_sink({name!r}, Format("text"), None, 0)
+        sink.write_at(0, np.frombuffer(b"merged\\n", np.uint8))
+        sink.commit()
+    """
+    output = tmp_path / "out"
+    with open(output, "w") as file:
+        for argv in (["echo", "before"], [sys.executable, "-c", write], ["echo", "after"]):
+            subprocess.run(argv, stdout=file, check=True)
+    assert output.read_text() == "before\nmerged\nafter\n"
