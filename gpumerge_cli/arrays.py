@@ -47,6 +47,10 @@ def merge(
         raise UsageError("arrays lie partly in host and partly in device memory", way_out="move them to one side")
     order = _common_order(arrays, descending)
     total = sum(len(array) for array in arrays)
+    shape = {"threads": threads, "block_size": block_size, "items_per_thread": items_per_thread, "tile_size": tile_size}
+    for name, value in shape.items():
+        if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+            raise UsageError(f"{name}={value!r} is no number of 1 or more")
     request = LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load)  # type: ignore[arg-type]
     if any(on_device):
         return _merge_on_device(list(arrays), order, request, backend, out, total)
@@ -96,6 +100,8 @@ def _judged(out: Any, order: Order, total: int, arrays: Any) -> Any:
     fits = getattr(out, "dtype", None) == order.dtype and getattr(out, "shape", None) == (total,)
     if not fits or not out.flags.c_contiguous:
         raise UsageError(f"out is not a contiguous array of {total} items of {order.dtype}")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise UsageError("out is read-only", way_out="give an array that can be written to")
     if isinstance(out, np.ndarray) and any(np.shares_memory(out, array) for array in arrays):
         raise UsageError("out shares memory with an input", way_out="give an array of its own")
     return out

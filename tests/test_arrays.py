@@ -62,6 +62,9 @@ def test_is_sorted_tells() -> None:
         ([np.zeros(2)], {"out": np.zeros(4)[::2]}, "out is not"),
         ([np.zeros(2)], {"backend": "abacus"}, "no such backend"),
         ([np.zeros(2)], {"kernel": "fast"}, "fast"),
+        ([np.zeros(2)], {"out": np.broadcast_to(np.zeros(1), 2)}, "out is"),
+        ([np.zeros(2)], {"threads": 0}, "threads=0"),
+        ([np.zeros(2)], {"items_per_thread": 2.5}, "items_per_thread=2.5"),
     ],
 )
 def test_what_cannot_be_merged(arguments: list[Any], options: dict[str, Any], message: str) -> None:

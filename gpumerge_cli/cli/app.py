@@ -85,12 +85,18 @@ def _guarded(work: Callable[[], int], debug: bool) -> int:
         try:
             if debug:
                 traceback.print_exception(error)
-            print("gpumerge:", message.replace("\n", " "), file=sys.stderr, flush=True)
+            print("gpumerge:", _one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE
         except OSError:
             pass
         return code
+
+
+def _one_line(message: str) -> str:
+    """`message` on one line, with the escape sequences that file names may hold made visible."""
+    line = message.replace("\n", " ")
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
@@ -111,6 +117,7 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 def _usage(error: Exception) -> str:
     """A usage error of the command line's parser in the words of this one."""
     text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
+    text = text.replace(": Value error, ", ": ")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "gpumerge"
     return f"{text[:1].lower()}{text[1:]}; see {command} --help"

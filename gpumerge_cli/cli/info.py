@@ -89,11 +89,10 @@ def _version(library: str) -> str:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from rich.console import Console
-
+    from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.units import format_bytes
 
-    console = Console(markup=False, emoji=False, highlight=False)
+    console = PlainConsole()
     versions = ", ".join(f"{name} {version or 'not installed'}" for name, version in facts["libraries"].items())
     console.print(f"gpumerge {facts['version']}, Python {facts['python']}, {facts['system']}")
     console.print(versions)

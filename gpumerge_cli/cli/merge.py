@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpumerge_cli.cli import options
-from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest
@@ -142,11 +143,10 @@ def merge(
 
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
-    from gpumerge_cli.units import parse_size
 
     request = MergeRequest(
         inputs=tuple(files),
-        output=output or "-",
+        output="-" if output is None else output,
         items=ItemRequest(format, dtype, numeric_sort, reverse),
         on=BackendRequest(
             backend,
@@ -156,7 +156,7 @@ def merge(
         ),
         check=check,
         durable=fsync,
-        memory=None if memory is None else parse_size(memory, "--memory"),
+        memory=_memory(memory),
     )
     if plan:
         _plan(request)
@@ -164,6 +164,15 @@ def merge(
         _compare(request, report, repeat or _REPEAT, quiet)
     else:
         _merge(request, report, quiet, progress and not quiet)
+
+
+def _memory(size: str | None) -> int | None:
+    from gpumerge_cli.units import parse_size
+
+    found = None if size is None else parse_size(size, "--memory")
+    if found == 0:
+        raise UsageError("--memory 0: some is needed", way_out="leave it out for a quarter of what is free")
+    return found
 
 
 def _plan(request: MergeRequest) -> None:
@@ -180,14 +189,25 @@ def _merge(request: MergeRequest, report: str | None, quiet: bool, progress: boo
     with report_file(report, MERGE_SUFFIXES) as write:
         from gpumerge_cli.engine.merge import merge_files
         from gpumerge_cli.engine.resources import seconds_since_start
+        from gpumerge_cli.formats.files import is_terminal
 
-        with _progress(progress) as advance:
-            measured = merge_files(request, since_start=seconds_since_start(), advance=advance)
-        write(measured)
+        with _progress(progress and not is_terminal(request.output)) as advance:
+            measured = merge_files(request, since_start=seconds_since_start(), advance=advance, settle=_ignore_signals)
+        try:
+            write(measured)
+        except OutputError as error:
+            done = f"{error.way_out}; the merge itself is done".removeprefix("; ")
+            raise OutputError(error.what, where=error.where, way_out=done) from error
     if not quiet:
         from gpumerge_cli.report.terminal import show
 
         show(measured)
+
+
+def _ignore_signals() -> None:
+    """From here on the output is there: stopping would only keep its report back."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
@@ -221,7 +241,6 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
             request.on.launch,
             repeat=repeat,
             threads=request.on.threads or cores(),
-            check=request.check,
             version=__version__,
         )
         write(measured)

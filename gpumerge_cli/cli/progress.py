@@ -23,7 +23,8 @@ def bar(console: Console | None = None, patience: float = 1.0) -> Iterator[Calla
 
     def advance(done: int, total: int) -> None:
         progress.update(task, completed=done, total=total)
-        if not progress.live.is_started and time.monotonic() - begun >= patience:
+        dumb = progress.console.is_dumb_terminal
+        if not dumb and not progress.live.is_started and time.monotonic() - begun >= patience:
             progress.start()
 
     try:

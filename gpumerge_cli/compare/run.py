@@ -19,14 +19,11 @@ from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, LaunchReque
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import Oracle, oracle
 from gpumerge_cli.compare.stats import with_ratios
-from gpumerge_cli.errors import DeviceError, DisorderError, GpumergeError, Interrupted, UsageError
+from gpumerge_cli.errors import DeviceError, GpumergeError, Interrupted, UsageError
 from gpumerge_cli.report.model import CompareReport, Measured
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns
-
-
-_NEWLINE = ord("\n")
 
 
 @dataclass(frozen=True)
@@ -42,13 +39,12 @@ def compare(
     *,
     repeat: int = 5,
     threads: int = 1,
-    check: bool = True,
     version: str = "",
 ) -> CompareReport:
     """Run and time every variant that `launch` leaves open on the runs of `loaded`, `repeat` times each.
 
-    check: verify first that the runs are in order. Raises UsageError if there is nothing to merge or no kernel can be
-    launched as asked, DisorderError if a run is out of order. A variant with a wrong output is no error here: its row
+    The runs must be in order. Raises UsageError if there is nothing to merge or no kernel can be launched as asked. A
+    variant with a wrong output is no error here: its row
     says so, and it is not timed.
     """
     order, total = loaded.order, sum(run.size for run in loaded.runs)
@@ -58,8 +54,6 @@ def compare(
     workspace = backend.workspace(order, total, threads=threads)
     try:
         _upload(workspace, loaded.runs)
-        if check:
-            _check(workspace, loaded)
         contestants = [_Contestant(_row(policy, total), partial(workspace.merge, policy)) for policy in policies]
         contestants += [
             _Contestant(Measured(name, "", True, nbytes=2 * total, library=True), work)
@@ -100,22 +94,6 @@ def _upload(workspace: Workspace, runs: Sequence[Bytes]) -> None:
         staging[start : start + run.size] = run
         start += run.size
     workspace.upload([run.size for run in runs])
-
-
-def _check(workspace: Workspace, loaded: LoadedRuns) -> None:
-    found = workspace.disorder()
-    if found is None:
-        return
-    name, run, order = loaded.inputs[found.run].name, loaded.runs[found.run], loaded.order
-    if order.is_lines:
-        place = f"{name}:{int(np.count_nonzero(run[: found.offset] == _NEWLINE)) + 1}"
-    else:
-        place = f"{name}@{found.offset // order.width}"
-    raise DisorderError(
-        f"disorder: sorts before the one ahead of it ({order.describe()})",
-        where=place,
-        way_out="sort it first, or name its order (-n, -r)",
-    )
 
 
 def _judged(contestant: _Contestant, workspace: Workspace, truth: Oracle) -> _Contestant:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
@@ -24,15 +24,23 @@ _SHORT_LINE = 8
 
 
 def check_files(inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> tuple[InputFile, ...]:
-    """Check every input; raises DisorderError at the first disorder of the first input that has one."""
-    with opened(inputs, items) as files:
-        backend = select(on.backend, on.device, files.order, files.nbytes).backend
-        workers = on.threads or cores()
-        for source in files.sources:
-            offset = first_disorder(source, files.order, backend, workers)
-            if offset is not None:
-                raise disorder_error(source, offset, files.order, backend, workers)
-        return files.files()
+    """Check every input by itself; raises DisorderError at the first disorder of the first input that has one."""
+    checked: list[InputFile] = []
+    for name in inputs:
+        with opened((name,), items) as files:
+            raise_disorder(files, on)
+            checked += files.files()
+    return tuple(checked)
+
+
+def raise_disorder(inputs: Inputs, on: BackendRequest) -> None:
+    """Raise DisorderError at the first disorder of the first input that has one."""
+    backend = select(on.backend, on.device, inputs.order, inputs.nbytes).backend
+    workers = on.threads or cores()
+    for source in inputs.sources:
+        offset = first_disorder(source, inputs.order, backend, workers)
+        if offset is not None:
+            raise disorder_error(source, offset, inputs.order, backend, workers)
 
 
 def first_disorder(source: Source, order: Order, backend: Backend, workers: int) -> int | None:

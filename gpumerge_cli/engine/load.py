@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.formats.base import Bytes
@@ -23,8 +24,10 @@ class LoadedRuns:
 
 
 def load_runs(request: MergeRequest) -> LoadedRuns:
-    """Read the inputs whole. Raises as merge_files does."""
+    """Read the inputs whole, checked for order if the request says so. Raises as merge_files does."""
     with opened(request.inputs, request.items) as inputs:
+        if request.check:
+            raise_disorder(inputs, request.on)
         runs = []
         for source in inputs.sources:
             run = np.empty(source.size, np.uint8)

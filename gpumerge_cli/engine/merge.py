@@ -25,12 +25,17 @@ _STAGES = ("read", "upload", "index", "check", "kernel", "download", "write")
 
 
 def merge_files(
-    request: MergeRequest, *, since_start: float = 0.0, advance: Callable[[int, int], None] | None = None
+    request: MergeRequest,
+    *,
+    since_start: float = 0.0,
+    advance: Callable[[int, int], None] | None = None,
+    settle: Callable[[], None] = lambda: None,
 ) -> MergeReport:
     """Merge the inputs of `request` to its output, which appears whole or not at all.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
-    in all) after every chunk, from any thread but one at a time. Raises UsageError, InputError,
+    in all) after every chunk, from any thread but one at a time. settle: called once, before the output takes its
+    place; what stops the run after that must not say that there is no output. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError; the output is then as it was.
     """
     called = time.perf_counter()
@@ -58,6 +63,7 @@ def merge_files(
                 raise check.disorder_error(source, offset, inputs.order, selected.backend, workers) from None
             for source in inputs.sources:
                 source.check_unchanged()
+            settle()
             sink.commit(durable=request.durable)
         except BaseException:
             sink.abort()

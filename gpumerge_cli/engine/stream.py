@@ -112,16 +112,19 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     if workers <= 1:
         work()
         return counts
-    with ThreadPoolExecutor(workers, thread_name_prefix="gpumerge") as pool:
-        futures = [pool.submit(work) for _ in range(workers)]
-        try:
-            pending = set(futures)
-            while pending:
-                # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
-                _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-        except BaseException:
-            turns.stop()
-            raise
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
+    futures = [pool.submit(work) for _ in range(workers)]
+    try:
+        pending = set(futures)
+        while pending:
+            # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
+            _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+    except BaseException:
+        turns.stop()
+        # A worker that writes to a pipe nobody reads never comes back; one that writes to a file does so soon.
+        pool.shutdown(wait=stream.sink.seekable, cancel_futures=True)
+        raise
+    pool.shutdown()
     errors = [error for error in (future.exception() for future in futures) if error is not None]
     if errors:
         raise errors[0]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.errors import OutputError
+from gpumerge_cli.formats.files import STDIO
 from gpumerge_cli.formats.registry import open_sink, resolve_format
+from gpumerge_cli.units import format_bytes
 
 
 def write_array(
@@ -18,6 +23,8 @@ def write_array(
 
     format as in ItemRequest. Raises UsageError or OutputError.
     """
+    if dtype is not None:
+        _check_room(path, count * dtype.itemsize)
     chosen = resolve_format(path, format, None if dtype is None else dtype.str)
     sink = open_sink(path, chosen, dtype, count)
     position = 0
@@ -30,3 +37,17 @@ def write_array(
     except BaseException:
         sink.abort()
         raise
+
+
+def _check_room(path: str, nbytes: int) -> None:
+    """Raise OutputError if the file system has no room for `nbytes`, before any is written."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if path == STDIO or not os.path.isdir(folder) or path.startswith("/dev/"):
+        return
+    free = shutil.disk_usage(folder).free
+    if nbytes > free:
+        raise OutputError(
+            f"{format_bytes(nbytes)} do not fit into the {format_bytes(free)} that are free",
+            where=path,
+            way_out="make fewer items, or write elsewhere",
+        )

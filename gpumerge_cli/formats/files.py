@@ -114,6 +114,10 @@ class InputFile:
             self._descriptor = -1
 
     def _open(self) -> int:
+        if not self.name:
+            raise InputError("'' is no name of a file", way_out="name a file, or - for standard input")
+        if self.name == STDIO and sys.stdin is None:
+            raise InputError("it is closed", where="standard input", way_out="name a file")
         try:
             if self.name == STDIO:
                 return os.dup(sys.stdin.fileno())
@@ -283,7 +287,7 @@ class OutputStream:
     seekable = False
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = "standard output" if name == STDIO else name
         number = _descriptor_named(name)
         try:
             if number is not None:
@@ -291,7 +295,7 @@ class OutputStream:
             else:
                 self._descriptor = os.open(name, os.O_WRONLY | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
-            raise output_error(_as_os_error(error), name) from None
+            raise output_error(_as_os_error(error), self.name) from None
         self._position = 0
 
     def write_at(self, position: int, data: Bytes) -> None:
@@ -324,6 +328,8 @@ class OutputStream:
 
 def open_output(name: str) -> OutputFile | OutputStream:
     """The right kind of output for `name`. Raises OutputError."""
+    if not name or name.endswith("/"):
+        raise OutputError(f"{name!r} is no name of a file", way_out="name a file, or - for standard output")
     if _descriptor_named(name) is not None:
         return OutputStream(name)
     try:
@@ -342,7 +348,9 @@ def _descriptor_named(name: str) -> int | None:
     must not be replaced.
     """
     if name == STDIO:
-        return 1 if sys.stdout is None else sys.stdout.fileno()
+        if sys.stdout is None:
+            raise OutputError("it is closed", where="standard output", way_out="use -o FILE")
+        return sys.stdout.fileno()
     found = _NAMED_DESCRIPTOR.fullmatch(os.path.normpath(name))
     if found is None:
         return None

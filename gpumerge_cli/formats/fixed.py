@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -79,8 +80,10 @@ def open_npy(file: InputFile) -> FixedSource:
         if read_header is None:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
         shape, fortran, dtype = read_header(head)
-    except ValueError as error:
-        reason = str(error).splitlines()[0] if str(error) else "unreadable header"
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, TokenError) as error:
+        # What NumPy's parser says of a damaged header is its own affair; what it says of other files is of use.
+        told = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
+        reason = str(error).splitlines()[0] if told else "damaged header"
         raise InputError(
             f"not a readable .npy file ({reason})", where=file.name, way_out="say --format raw --dtype ... if it is raw"
         ) from None

@@ -110,5 +110,7 @@ def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, cou
         raise OutputError(f"{dtype.name} items cannot be written as {suffix}", where=name, way_out="name it .npy")
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
+    if suffix in RAW_SUFFIXES and (source_format.dtype is None or source_format.dtype.isnative):
+        dtype = dtype.newbyteorder("=")  # what the suffix means, unless --dtype names a byte order
     as_npy = suffix == ".npy" or (suffix not in RAW_SUFFIXES and source_format.name == "npy")
     return FixedSink(open_output(name), dtype, npy_header(dtype, count) if as_npy else b"")

@@ -15,10 +15,20 @@ from gpumerge_cli.units import format_count
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
 
 
+class PlainConsole(Console):
+    """A console that shows names as they are, without markup, and whose closed pipe is for the caller to judge."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def on_broken_pipe(self) -> None:
+        """Called by Rich, which would exit with code 1 otherwise."""
+        raise BrokenPipeError
+
+
 def show(report: MergeReport | CompareReport, console: Console | None = None) -> None:
     """Print the report, on standard error unless a console is given."""
-    # File names are shown as they are: no markup, no emoji codes, no highlighting.
-    console = console or Console(stderr=True, markup=False, emoji=False, highlight=False)
+    console = console or PlainConsole(stderr=True)
     if isinstance(report, CompareReport):
         _show_compare(report, console)
     else:

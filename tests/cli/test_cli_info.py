@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.cli.app import run
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_json_names_every_backend_and_pick(capsys: pytest.CaptureFixture[str]) -> None:
@@ -28,3 +33,9 @@ def test_tables_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> Non
     assert captured.err == ""
     assert "auto picks" in captured.out
     assert max(len(line) for line in captured.out.splitlines()) <= 80
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    command = f"{sys.executable} -m gpumerge_cli info | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.stdout, done.stderr) == ("141\n", "")

@@ -210,3 +210,64 @@ def test_no_bar_for_a_short_merge() -> None:
     with bar(Console(file=shown, force_terminal=True, width=80)) as advance:
         advance(10, 10)
     assert shown.getvalue() == ""
+
+
+def test_compare_names_a_disorder_as_merge_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"9\n10\n")
+    for arguments in (["--compare"], ["-o", str(tmp_path / "out.txt")]):
+        assert run(["merge", str(path), "--backend", "cpu", *arguments]) == 2
+        line = capfd.readouterr().err
+        assert line == f"gpumerge: {path}:2: disorder: '10' comes after '9'; the file is in -n order: add -n\n"
+
+
+def test_no_name_is_no_output(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("", f"{tmp_path}/new/"):
+        assert run(["merge", *two, "-o", name]) == 2
+        told = capfd.readouterr()
+        assert told.out == ""
+        assert "is no name of a file" in told.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_report_that_fails_says_that_the_merge_is_done(
+    two: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def full(report: object) -> str:
+        raise OSError(28, "")
+
+    monkeypatch.setattr("gpumerge_cli.report.json.render", full)
+    output = tmp_path / "out.i32"
+    assert run(["merge", *two, "-o", str(output), "-q", "--report", str(tmp_path / "r.json")]) == 2
+    assert "the merge itself is done" in capfd.readouterr().err
+    assert output.exists()
+
+
+def test_a_signal_once_the_output_is_there_changes_nothing(two: tuple[str, str], tmp_path: Path) -> None:
+    """The reader of the report holds it up; the signal comes while it does."""
+    output = tmp_path / "out.i32"
+    merge = (
+        "import os, signal\n"
+        "from gpumerge_cli.formats import files\n"
+        "really = files.OutputFile.commit\n"
+        "def commit(self, *, durable=False):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    really(self, durable=durable)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "files.OutputFile.commit = commit\n"
+        "from gpumerge_cli.__main__ import main\n"
+        f"import sys; sys.argv[1:] = ['merge', {two[0]!r}, {two[1]!r}, '-o', {str(output)!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", merge], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "merged 2 inputs" in done.stderr
+    assert output.stat().st_size == 36
+
+
+@pytest.mark.parametrize("streams", ["<&-", ">&-"])
+def test_closed_streams_are_named(two: tuple[str, str], streams: str) -> None:
+    command = f"{sys.executable} -m gpumerge_cli merge --format text - {streams}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False, input="")
+    assert done.returncode == 2
+    assert "it is closed" in done.stderr or "bad file descriptor" in done.stderr

@@ -13,7 +13,7 @@ from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare
 from gpumerge_cli.compare.stats import relative_spread, with_ratios
-from gpumerge_cli.errors import DeviceError, DisorderError, UsageError
+from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile, Measured
 
@@ -165,17 +165,6 @@ def test_a_wish_that_no_kernel_can_take_is_an_error() -> None:
 def test_a_wish_that_the_named_kernel_cannot_take_is_an_error() -> None:
     with pytest.raises(UsageError, match="stages no tile"):
         run(FakeBackend(), loaded([1], [2]), LaunchRequest("basic", tile_size=64))
-
-
-def test_disorder_is_found_before_anything_runs() -> None:
-    backend = FakeBackend()
-    with pytest.raises(DisorderError) as raised:
-        run(backend, loaded([1, 2], [5, 6, 4]))
-    assert raised.value.where == "1.bin@2"
-    with pytest.raises(DisorderError) as raised:
-        run(backend, loaded_lines(b"a\n", b"b\nc\na\n", order=Order.lines()))
-    assert raised.value.where == "1.txt:3"
-    assert backend.merged == []
 
 
 def test_nothing_to_compare_is_an_error() -> None:

@@ -96,6 +96,16 @@ def test_signals(inputs: list[str], tmp_path: Path, number: signal.Signals) -> N
         assert left(tmp_path) == ["out.i32"]
 
 
+def test_a_signal_while_nobody_reads(inputs: list[str], tmp_path: Path) -> None:
+    """Workers that wait for a full pipe must not keep the program."""
+    with subprocess.Popen([*COMMAND, *inputs, "-q"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as merge:
+        assert merge.stdout is not None
+        merge.stdout.read(10)
+        time.sleep(1)
+        merge.send_signal(signal.SIGINT)
+        assert merge.wait(timeout=5) == 130
+
+
 def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path) -> None:
     output = tmp_path / "out.i32"
     (tmp_path / ".out.i32.gpumerge-abcdefabcdef").write_bytes(b"left by a killed run")

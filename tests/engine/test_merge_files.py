@@ -21,6 +21,7 @@ from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
+from gpumerge_cli.plan import Plan
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs
@@ -297,3 +298,41 @@ def test_stdin_is_an_input(backend: Backend, write: Write, tmp_path: Path, monke
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
         merge(backend, ["-", other], str(tmp_path / "out.txt"))
     assert (tmp_path / "out.txt").read_bytes() == b"a\nb\nc\nd\n"
+
+
+def test_disorder_across_the_edge_of_chunks(
+    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each chunk is in order by itself; only the neighbours across the edge are not."""
+    path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
+    plan = Plan(np.array([[0], [12], [24]]))
+    monkeypatch.setattr(engine_merge, "make_plan", lambda *arguments: plan)
+    with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
+        merge(backend, [path], str(tmp_path / "out.i32"))
+
+
+def test_an_input_written_to_meanwhile_leaves_nothing(
+    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("a.i32", np.arange(1000, dtype=np.int32))
+    os.utime(path, (1, 1))
+    really = engine_merge.run
+
+    def touch(*arguments: Any) -> Any:
+        result = really(*arguments)
+        os.utime(path)
+        return result
+
+    monkeypatch.setattr(engine_merge, "run", touch)
+    with pytest.raises(InputError, match="changed while it was read"):
+        merge(backend, [path], str(tmp_path / "out.i32"))
+    assert os.listdir(tmp_path) == ["a.i32"]
+
+
+def test_a_suffix_means_native_bytes(backend: Backend, write: Write, tmp_path: Path) -> None:
+    foreign = write("a.npy", np.array([1, 300], ">i4"))
+    merge(backend, [foreign], str(tmp_path / "out.i32"))
+    assert np.fromfile(tmp_path / "out.i32", "=i4").tolist() == [1, 300]
+    raw = write("b", np.array([1, 300], ">i4"))
+    merge(backend, [raw], str(tmp_path / "out2.i32"), dtype=">i4")
+    assert np.fromfile(tmp_path / "out2.i32", ">i4").tolist() == [1, 300]

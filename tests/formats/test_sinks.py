@@ -151,3 +151,12 @@ def test_a_descriptors_name_is_written_to_and_not_replaced(tmp_path: Path, name:
         for argv in (["echo", "before"], [sys.executable, "-c", write], ["echo", "after"]):
             subprocess.run(argv, stdout=file, check=True)
     assert output.read_text() == "before\nmerged\nafter\n"
+
+
+def test_a_protected_output_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "out"
+    place.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # as for a user who is not the superuser
+    with pytest.raises(OutputError, match="permission denied"):
+        OutputFile(str(place))
+    assert os.listdir(tmp_path) == ["out"]

@@ -119,7 +119,14 @@ def test_npy_files_that_lie(write: Write, tmp_path: Path) -> None:
         opened(write("short.npy", good[:-3]))
     with pytest.raises(InputError, match="added to"):
         opened(write("long.npy", good + b"x"))
-    for bad in (b"", b"not an array", good[:20], good[:6] + b"\x09\x00" + good[8:], good.replace(b"descr", b"dscre")):
+    for bad in (
+        b"",
+        b"not an array",
+        good[:20],
+        good[:6] + b"\x09\x00" + good[8:],
+        good.replace(b"(10,)", b"('a',"),
+        good.replace(b"descr", b"dscre"),
+    ):
         with pytest.raises(InputError, match=r"not a readable \.npy file"):
             opened(write("bad.npy", bad))
     np.save(tmp_path / "object.npy", np.array([{}, 1], object), allow_pickle=True)

@@ -45,10 +45,21 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
         return LaunchPolicy(kernel, block, items, tile, request.tile_load or "full", 0, why)
     if kernel == "basic":
         items = _within("--items-per-thread", request.items_per_thread, 0, 1, 1 << 40, "items a thread")
-        return LaunchPolicy(kernel, block, items, why=why)
+        return LaunchPolicy(kernel, 1, items, why=why + _unstaged(request))
     tile = _within("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, _MAX_TILE, "items a tile")
     items = _within("--items-per-thread", request.items_per_thread, -(-tile // CHAINS), 1, _MAX_TILE, "items a thread")
-    return LaunchPolicy(kernel, block, items, items * CHAINS, why=why)
+    if request.tile_size is not None and request.items_per_thread is not None and items * CHAINS != tile:
+        raise UsageError(
+            f"--tile-size {tile} is not {CHAINS} chains of --items-per-thread {items}",
+            way_out="leave one of them out",
+        )
+    return LaunchPolicy(kernel, 1, items, items * CHAINS, why=why + _unstaged(request))
+
+
+def _unstaged(request: LaunchRequest) -> str:
+    if request.block_size in (None, 1):
+        return ""
+    return "; a block's threads run in turn and share nothing staged, so their number is left at 1"
 
 
 def _within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
