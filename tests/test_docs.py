@@ -1,0 +1,40 @@
+"""The documents say what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [
+    ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "data/README.md", "kernels/README.md")
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere_and_nothing_is_left_to_fill_in(document: Path) -> None:
+    text = document.read_text()
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (document.parent / target).exists(), target
+    assert not re.search(r"^(?:FIGURES|FILES|TODO|COMMIT)$|\| COMMIT \|", text, re.MULTILINE)
+
+
+def test_the_readmes_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    shown = re.search(r"# (\[.*\])", code)
+    assert shown is not None
+    assert capsys.readouterr().out.strip() == shown[1]
+
+
+def test_the_readmes_gpu_figures_are_the_results() -> None:
+    import json
+
+    text = (ROOT / "README.md").read_text()
+    for suffix in ("i32", "i64"):
+        report = json.loads((ROOT / "data" / "results" / f"gpu-compare-{suffix}.json").read_text())
+        for row in report["rows"]:
+            assert row["right"]
+            assert f"{row['median'] * 1000:.3g} ms" in text or f"{row['median'] * 1000:.2f} ms" in text, row["name"]
