@@ -52,3 +52,9 @@ def test_what_cannot_be_checked_exits_2(tmp_path: Path, capfd: pytest.CaptureFix
     error = capfd.readouterr().err
     assert name in error
     assert error.count("\n") == 1
+
+
+def test_each_file_is_judged_by_itself(tmp_path: Path) -> None:
+    np.arange(3, dtype=np.int32).tofile(tmp_path / "a.i32")
+    (tmp_path / "b.txt").write_bytes(b"x\ny\n")
+    assert run(["check", str(tmp_path / "a.i32"), str(tmp_path / "b.txt")]) == 0

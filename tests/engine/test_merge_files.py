@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -336,3 +337,19 @@ def test_a_suffix_means_native_bytes(backend: Backend, write: Write, tmp_path: P
     raw = write("b", np.array([1, 300], ">i4"))
     merge(backend, [raw], str(tmp_path / "out2.i32"), dtype=">i4")
     assert np.fromfile(tmp_path / "out2.i32", ">i4").tolist() == [1, 300]
+
+
+def test_loading_code_is_start_up_and_not_the_first_chunk(
+    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = engine_merge._warm_up
+
+    def slow(*arguments: Any) -> None:
+        time.sleep(0.3)
+        really(*arguments)
+
+    monkeypatch.setattr(engine_merge, "_warm_up", slow)
+    path = write("a.i32", np.arange(1000, dtype=np.int32))
+    report = merge(backend, [path], str(tmp_path / "out.i32"))
+    assert report.start_up >= 0.3
+    assert report.wall >= report.start_up

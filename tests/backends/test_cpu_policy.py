@@ -1,0 +1,26 @@
+"""Launch wishes that the CPU backend cannot honour are refused, or said to be without effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.cpu.policy import CHAINS, resolve
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+INT32 = Order.of("int32")
+
+
+def test_a_tile_of_path_is_its_chains() -> None:
+    assert resolve(LaunchRequest("path", items_per_thread=7), INT32).tile_size == 7 * CHAINS
+    assert resolve(LaunchRequest("path", tile_size=7 * CHAINS, items_per_thread=7), INT32).items_per_thread == 7
+    with pytest.raises(UsageError, match="--tile-size 1000 is not 4 chains of --items-per-thread 7"):
+        resolve(LaunchRequest("path", tile_size=1000, items_per_thread=7), INT32)
+
+
+@pytest.mark.parametrize("kernel", ["basic", "path"])
+def test_a_block_size_without_effect_is_not_shown_as_a_shape(kernel: str) -> None:
+    policy = resolve(LaunchRequest(kernel, block_size=64), INT32)  # type: ignore[arg-type]
+    assert policy.block_size == 1
+    assert "run in turn" in policy.why
