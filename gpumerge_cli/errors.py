@@ -5,7 +5,8 @@ GpumergeError            exit 2
 |-- InputError           a file that cannot be read as asked
 |   `-- DisorderError    an input that is not in the order asked for
 |-- OutputError          an output that cannot be written
-|-- DeviceError          a GPU that is missing, too small or failed
+|-- DeviceError          a GPU that is missing or failed
+|   `-- DeviceMemoryError    out of memory: less at once may do
 `-- Interrupted          Ctrl-C or SIGTERM; exits as the shell expects (128 + signal)
 """
 
@@ -55,6 +56,10 @@ class DeviceError(GpumergeError):
     """A GPU that is missing, too small, or that failed."""
 
 
+class DeviceMemoryError(DeviceError):
+    """No memory for a chunk on the device, or none that can be pinned on the host: a smaller chunk may fit."""
+
+
 class Interrupted(GpumergeError):  # noqa: N818 - it is the user's wish, not an error
     """A signal asked the program to stop."""
 
@@ -84,6 +89,11 @@ def input_error(error: OSError, name: str) -> InputError:
 def output_error(error: OSError, name: str) -> OutputError:
     """The OutputError for an OSError met while writing `name`."""
     return OutputError(_reason(error), where=name, way_out=_WAY_OUT.get(error.errno or 0, ""))
+
+
+def as_os_error(error: Exception) -> OSError:
+    """`error`, or what stands for it: Python raises ValueError where a standard stream is closed."""
+    return error if isinstance(error, OSError) else OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 def _reason(error: OSError) -> str:

@@ -5,7 +5,8 @@ all dtypes and keeps float32 subnormals apart on devices that flush them to zero
 NaNs equal), -0.0 equal to 0.0. Descending order is the complement of the image, so NaN comes first there. Ties always
 keep input order. Twin of kernels/keys.cuh.
 
-Lines compare as GNU sort has it in the C locale: bytewise, or by their leading number (`numeric`), ties then bytewise.
+Lines compare as GNU sort has it in the C locale: bytewise, or by their leading number (`numeric`), ties then bytewise
+or, if the order is `stable`, left as they come.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ class Order:
     """How items compare.
 
     kind: "int", "uint" or "float" for fixed-width keys that are their own item, "bytes" or "numeric" for lines.
-    width: bytes of a fixed-width key, 0 for lines. descending: the complement of the order.
+    width: bytes of a fixed-width key, 0 for lines. descending: the complement of the order. stable: numbers that lines
+    begin with are all that counts, so different lines may compare equal (keys and bytes: no difference).
     """
 
     kind: Kind
     width: int = 0
     descending: bool = False
+    stable: bool = False
 
     @classmethod
     def of(cls, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Order:
@@ -56,9 +59,9 @@ class Order:
         return cls(kind, resolved.itemsize, descending)
 
     @classmethod
-    def lines(cls, *, numeric: bool = False, descending: bool = False) -> Order:
-        """The order of text lines: bytewise, or by leading number with ties bytewise."""
-        return cls("numeric" if numeric else "bytes", 0, descending)
+    def lines(cls, *, numeric: bool = False, descending: bool = False, stable: bool = False) -> Order:
+        """The order of text lines: bytewise, or by leading number, ties then bytewise or, if `stable`, not at all."""
+        return cls("numeric" if numeric else "bytes", 0, descending, stable and numeric)
 
     @property
     def is_lines(self) -> bool:
@@ -108,7 +111,9 @@ class Order:
         """A Python object that compares as the item does: `item` is a key's native bytes, or a line without newline."""
         if not self.is_lines:
             return self._image_of(int.from_bytes(item, sys.byteorder))
-        key = (_number(item), item) if self.kind == "numeric" else item
+        key: Any = item
+        if self.kind == "numeric":
+            key = _number(item) if self.stable else (_number(item), item)
         return _Reversed(key) if self.descending else key
 
     def _image_of(self, bits: int) -> int:
@@ -129,7 +134,8 @@ class Order:
             if self.width
             else f"lines, {'bytewise' if self.kind == 'bytes' else self.kind}"
         )
-        return f"{name}, descending" if self.descending else name
+        name += ", descending" if self.descending else ""
+        return f"{name}, ties left" if self.stable else name
 
 
 def _number(line: bytes) -> tuple[Any, ...]:

@@ -93,25 +93,52 @@ class _KeyedSource:
         return self._order.key(self._source.item_at(start))
 
 
+class _Window:
+    """The stretch of a run from `low` to `high`, both of them cuts, as a run of its own."""
+
+    def __init__(self, run: corank.Run, low: int, high: int) -> None:
+        self.size = high - low
+        self._run = run
+        self._low = low
+
+    def item_start(self, position: int) -> int:
+        return min(self.size, self._run.item_start(self._low + position) - self._low)
+
+    def item_end(self, start: int) -> int:
+        return self._run.item_end(self._low + start) - self._low
+
+    def key_at(self, start: int) -> Any:
+        return self._run.key_at(self._low + start)
+
+
+def split(sources: Sequence[Source], order: Order, chunk: Chunk, chunk_bytes: int) -> list[Chunk]:
+    """The chunk cut into chunks of about `chunk_bytes`; itself alone if a single line is all it holds."""
+    runs = [_Window(_KeyedSource(source, order), *ends) for source, ends in zip(sources, chunk.ranges, strict=True)]
+    low = np.array([start for start, _ in chunk.ranges], np.int64)
+    return list(Plan(_planned(runs, chunk_bytes) + low).chunks)
+
+
 def make_plan(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan:
     """Cut the merge of `sources` into chunks of about `chunk_bytes` (at least 1) each.
 
     Chunks are exact for any keys, ties included; a chunk is longer than about 1.2 times `chunk_bytes` only where a
     single line is. Probes O(k log n) items a chunk for k inputs.
     """
-    sizes = tuple(source.size for source in sources)
+    return Plan(_planned([_KeyedSource(source, order) for source in sources], chunk_bytes))
+
+
+def _planned(runs: Sequence[corank.Run], chunk_bytes: int) -> NDArray[np.int64]:
+    """The cuts of a Plan."""
+    sizes = tuple(run.size for run in runs)
     total = sum(sizes)
     number = -(-total // max(1, chunk_bytes))
-    ends = [sizes]
-    if number > 1:
-        runs = [_KeyedSource(source, order) for source in sources]
-        ends = [*_cuts(runs, -(-total // number)), sizes]
+    ends = [*_cuts(runs, -(-total // number)), sizes] if number > 1 else [sizes]
     cuts = [tuple(0 for _ in sizes)]
     cuts += [end for before, end in pairwise([cuts[0], *ends]) if end != before]
-    return Plan(np.array(cuts, np.int64).reshape(-1, len(sizes)))
+    return np.array(cuts, np.int64).reshape(-1, len(sizes))
 
 
-def _cuts(runs: Sequence[_KeyedSource], target: int) -> list[tuple[int, ...]]:
+def _cuts(runs: Sequence[corank.Run], target: int) -> list[tuple[int, ...]]:
     used = sum(run.size > 0 for run in runs)
     stride = max(1, target // (_SAMPLES * used))
     sampled = [corank.samples(run, number, stride) for number, run in enumerate(runs)]

@@ -1,4 +1,4 @@
-// Whether a run is in order, and where it first is not.
+// Whether a run is in order, where it first is not, and which of its items differ from the one ahead.
 #include "corank.cuh"
 
 // Lowers *first to the least base + i for which run[i] goes before run[i - 1]; *first starts out as all ones.
@@ -15,4 +15,16 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
             return;  // what this thread would meet later lies further back
         }
     }
+}
+
+// differs[i] becomes 1 where items[i] goes after items[i - 1] in the sorted items, else 0; differs[0] becomes `first`.
+// Any grid: threads stride over the items.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) mark_first(
+    const Item* items, long long count, long long first, unsigned char* differs,
+    const unsigned char* text, const long long* starts)
+{
+    const Lines lines{text, starts};
+    const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+        differs[i] = i == 0 ? first != 0 : before(items[i - 1], items[i], lines);
 }

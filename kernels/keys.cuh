@@ -5,7 +5,8 @@
 // -0.0 equals 0.0; DESCENDING takes its complement. Every comparison is one of images, never of floats, which this
 // toolchain would flush to zero (-ftz). Twin of gpumerge_cli/order.py, bit for bit.
 //
-// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS, NUMERIC 0 or 1.
+// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS, NUMERIC, STABLE 0 or
+// 1.
 #pragma once
 
 #ifndef KEY_BITS

@@ -2,13 +2,17 @@
 //
 // Lines compare as GNU sort has it in the C locale: by their unsigned bytes, a line that ends first going first; or,
 // with NUMERIC, by their leading number (blanks, an optional '-', digits, an optional fraction; no number is 0; of any
-// length, compared exactly) and on equal numbers by their bytes. DESCENDING reverses the whole comparison.
+// length, compared exactly) and on equal numbers by their bytes, or with STABLE not at all. DESCENDING reverses the whole
+// comparison.
 // A prefix orders lines as the comparison does, except that different lines may share one: only then is text read.
 // Twin of gpumerge_cli/order.py.
 #pragma once
 
 #ifndef NUMERIC
 #define NUMERIC 0
+#endif
+#ifndef STABLE
+#define STABLE 0
 #endif
 
 // Line L is text[starts[L] .. starts[L + 1] - 1), its newline left out; `starts` holds one entry more than lines.
@@ -93,7 +97,7 @@ __device__ __noinline__ bool line_before(Lines lines, long long y, long long x)
     const Line line_x = line_of(lines, x);
 #if NUMERIC
     int order = compare_numbers(leading_number(line_y), leading_number(line_x));
-    if (order == 0) order = compare_bytes(line_y, line_x, 0);
+    if (order == 0 && !STABLE) order = compare_bytes(line_y, line_x, 0);
 #else
     const long long shorter = line_y.length < line_x.length ? line_y.length : line_x.length;
     const int order = compare_bytes(line_y, line_x, shorter < 8 ? shorter : 8);

@@ -21,6 +21,8 @@ Bytes = NDArray[np.uint8]
 KernelName = Literal["basic", "tiled", "circular", "path"]
 KERNELS: tuple[KernelName, ...] = ("basic", "tiled", "circular", "path")
 TileLoad = Literal["full", "exact"]
+Unique = Literal["first", "ahead"] | None
+"""What of equal items goes out: all (None), the first, or the first but none like the chunk's first item."""
 _USED_BY: Mapping[str, tuple[KernelName, ...]] = {
     "tile_size": ("tiled", "circular", "path"),
     "tile_load": ("tiled",),
@@ -101,13 +103,15 @@ class Pace:
     """How a backend is best fed. Sizes are in bytes.
 
     chunk: of the best chunk. least: of the smallest chunk worth cutting for the sake of more workers. workers: chunks
-    in flight at once; 0 for one a core. footprint: host memory that a workspace takes for each byte of its chunk.
+    in flight at once; 0 for one a core. footprint: host memory that a workspace takes for each byte of its chunk;
+    device_footprint: device memory, 0 if there is none.
     """
 
     chunk: int
     least: int
     workers: int
     footprint: float
+    device_footprint: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,8 @@ class Workspace(Protocol):
     spans: list[Span]
     counts: list[int]
     """Items of each run of the last `upload`; of lines, known once `disorder` or `merge` has found them."""
+    dropped: int
+    """Items that the last `merge` left out."""
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""
@@ -141,11 +147,15 @@ class Workspace(Protocol):
     def disorder(self) -> Disorder | None:
         """The first disorder (lowest run, then lowest offset), or None if every run is in order."""
 
-    def merge(self, policy: LaunchPolicy) -> None:
-        """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run."""
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
+
+        unique: of items that compare equal only the first goes out, and not even that one if "ahead" says that one
+        like the chunk's first item went out before.
+        """
 
     def download(self) -> Bytes:
-        """The merged bytes in host memory, as many as were staged; valid until the next `merge`."""
+        """The merged bytes in host memory, all but those of dropped items; valid until the next `merge`."""
 
     def copy(self) -> None:
         """Copy the uploaded bytes within the memory that `merge` works in: the ceiling that a merge is held against."""

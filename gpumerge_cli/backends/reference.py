@@ -8,13 +8,13 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace
+from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
@@ -53,12 +53,26 @@ def _merged(runs: list[NDArray[Any]], order: Order, dtype: np.dtype[Any]) -> NDA
     return items[np.argsort(order.image(items), kind="stable")]
 
 
+def _unique_keys(items: NDArray[Any], order: Order, unique: Unique) -> NDArray[Any]:
+    image = order.image(items)
+    first = np.ones(len(items), bool)
+    first[1:] = image[1:] != image[:-1]
+    first[:1] = unique != "ahead"
+    return items[first]
+
+
+def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[bytes]:
+    groups = [next(group) for _, group in groupby(lines, key=order.key)]
+    return groups[1:] if unique == "ahead" else groups
+
+
 class ReferenceWorkspace:
     """One chunk at a time, as Workspace says."""
 
     def __init__(self, order: Order) -> None:
         self.spans: list[Span] = []
         self.counts: list[int] = []
+        self.dropped = 0
         self._order = order
         self._staging = np.empty(0, np.uint8)
         self._runs: list[Bytes] = []
@@ -101,15 +115,19 @@ class ReferenceWorkspace:
     def _lines(run: Bytes) -> list[bytes]:
         return run.tobytes().split(b"\n")[:-1]
 
-    def merge(self, policy: LaunchPolicy) -> None:
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
         if self._order.is_lines:
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=self._order.key)
-            self._out = np.frombuffer(b"".join(line + b"\n" for line in lines), np.uint8)
+            kept = _unique_lines(lines, self._order, unique) if unique else lines
+            self._out = np.frombuffer(b"".join(line + b"\n" for line in kept), np.uint8)
+            self.dropped = len(lines) - len(kept)
         else:
-            runs = [run.view(self._order.dtype) for run in self._runs]
-            self._out = _merged(runs, self._order, self._order.dtype).view(np.uint8)
+            items = _merged([run.view(self._order.dtype) for run in self._runs], self._order, self._order.dtype)
+            first = _unique_keys(items, self._order, unique) if unique else items
+            self._out = first.view(np.uint8)
+            self.dropped = len(items) - len(first)
         self._span("kernel", start)
 
     def download(self) -> Bytes:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from gpumerge_cli.cli import options
 from gpumerge_cli.errors import DisorderError
 
 
 def check(
-    files: Annotated[list[str], typer.Argument(metavar="FILES", help="Files to check; - is standard input.")],
+    files: options.Files = None,
+    files0_from: options.Files0From = None,
     dtype: options.Dtype = None,
     format: options.Format = None,
     numeric_sort: options.Numeric = False,
@@ -31,7 +28,9 @@ def check(
 
     try:
         check_files(
-            tuple(files), ItemRequest(format, dtype, numeric_sort, reverse), BackendRequest(backend, device, threads)
+            options.names_of(files, files0_from),
+            ItemRequest(format, dtype, numeric_sort, reverse),
+            BackendRequest(backend, device, threads),
         )
     except DisorderError as error:
         error.exit_code = 1

@@ -21,7 +21,8 @@ _REPEAT = 5
 
 
 def merge(
-    files: Annotated[list[str], typer.Argument(metavar="FILES", help="Sorted files; - is standard input.")],
+    files: options.Files = None,
+    files0_from: options.Files0From = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -36,6 +37,9 @@ def merge(
     format: options.Format = None,
     numeric_sort: options.Numeric = False,
     reverse: options.Reverse = False,
+    unique: Annotated[
+        bool, typer.Option("--unique", "-u", help="Of items that compare equal, only the first goes out.")
+    ] = False,
     backend: options.Backend = "auto",
     device: options.Device = 0,
     threads: options.Threads = None,
@@ -88,6 +92,15 @@ def merge(
             help="Host memory for what is in flight, for example 256M or 2GiB; by default a quarter of what is free.",
         ),
     ] = None,
+    device_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--device-memory",
+            metavar="SIZE",
+            show_default=False,
+            help="Memory to take on the GPU; by default little, and less once it runs out.",
+        ),
+    ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print the plan as JSON on standard output instead of merging.")
     ] = False,
@@ -132,11 +145,14 @@ def merge(
     The merge is stable: items that compare equal come in the order of FILES. Text keeps its lines as they are. NaN
     sorts last and -0.0 equals 0.0, as in NumPy. A report of what took how long goes to standard error.
     """
+    if compare and unique:
+        raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
     if compare and output is not None:
         raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
     if repeat is not None and not compare:
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
-    _check_report_place(report, files, output)
+    names = options.names_of(files, files0_from)
+    _check_report_place(report, names, output)
 
     if plan and (compare or output is not None):
         raise UsageError("--plan writes no output", way_out="leave -o and --compare out, or leave --plan out")
@@ -145,9 +161,9 @@ def merge(
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 
     request = MergeRequest(
-        inputs=tuple(files),
+        inputs=names,
         output="-" if output is None else output,
-        items=ItemRequest(format, dtype, numeric_sort, reverse),
+        items=ItemRequest(format, dtype, numeric_sort, reverse, stable=unique),
         on=BackendRequest(
             backend,
             device,
@@ -156,7 +172,9 @@ def merge(
         ),
         check=check,
         durable=fsync,
-        memory=_memory(memory),
+        unique=unique,
+        memory=_memory(memory, "--memory"),
+        device_memory=_memory(device_memory, "--device-memory"),
     )
     if plan:
         _plan(request)
@@ -166,12 +184,12 @@ def merge(
         _merge(request, report, quiet, progress and not quiet)
 
 
-def _memory(size: str | None) -> int | None:
+def _memory(size: str | None, option: str) -> int | None:
     from gpumerge_cli.units import parse_size
 
-    found = None if size is None else parse_size(size, "--memory")
+    found = None if size is None else parse_size(size, option)
     if found == 0:
-        raise UsageError("--memory 0: some is needed", way_out="leave it out for a quarter of what is free")
+        raise UsageError(f"{option} 0: some is needed", way_out="leave it out, or name a size")
     return found
 
 
@@ -189,7 +207,7 @@ def _merge(request: MergeRequest, report: str | None, quiet: bool, progress: boo
     with report_file(report, MERGE_SUFFIXES) as write:
         from gpumerge_cli.engine.merge import merge_files
         from gpumerge_cli.engine.resources import seconds_since_start
-        from gpumerge_cli.formats.files import is_terminal
+        from gpumerge_cli.formats.output import is_terminal
 
         with _progress(progress and not is_terminal(request.output)) as advance:
             measured = merge_files(request, since_start=seconds_since_start(), advance=advance, settle=_ignore_signals)
@@ -253,7 +271,7 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these kernels on this machine")
 
 
-def _check_report_place(report: str | None, files: list[str], output: str | None) -> None:
+def _check_report_place(report: str | None, files: tuple[str, ...], output: str | None) -> None:
     if report is None:
         return
     taken = {os.path.realpath(file): file for file in (*files, output or "-") if file != "-"}

@@ -32,6 +32,16 @@ Exit codes:
   130, 143   stopped by Ctrl-C or SIGTERM; no output was written
   141  the reader of standard output went away"""
 
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILES", help="Sorted files; - is standard input.")]
+Files0From = Annotated[
+    str | None,
+    typer.Option(
+        "--files0-from",
+        metavar="FILE",
+        show_default=False,
+        help="Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.",
+    ),
+]
 Dtype = Annotated[
     str | None,
     typer.Option(
@@ -71,6 +81,22 @@ Threads = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report on standard error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="On an error, show the traceback too.")]
+
+
+def names_of(files: list[str] | None, files0_from: str | None) -> tuple[str, ...]:
+    """The inputs that the command line names. Raises UsageError if it names none or does so in two ways."""
+    if files0_from is None:
+        if not files:
+            raise UsageError(
+                "no file was named", way_out="name at least one, or - for standard input; --help tells more"
+            )
+        return tuple(files)
+    if files:
+        raise UsageError(f"{files[0]}: files are named by --files0-from already", way_out="use one of the two")
+    from gpumerge_cli.engine.inputs import read_names
+
+    return read_names(files0_from)
+
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
 _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}

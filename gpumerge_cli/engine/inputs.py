@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.files import STDIO
+from gpumerge_cli.formats.base import STDIO, Source
+from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.input import InputFile as OpenedFile
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
@@ -59,18 +63,51 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     formats = [resolve_format(name, items.format, items.dtype, numeric=items.numeric) for name in names]
     with ExitStack() as stack:
-        sources = []
-        for name, chosen in zip(names, formats, strict=True):
-            source = open_source(name, chosen)
-            stack.callback(source.close)
-            sources.append(source)
+        sources = _open_all(names, formats, stack)
         _same_items(sources)
         dtype = sources[0].dtype
         if dtype is None:
-            order = Order.lines(numeric=items.numeric, descending=items.reverse)
+            order = Order.lines(numeric=items.numeric, descending=items.reverse, stable=items.stable)
         else:
             order = Order.of(dtype, descending=items.reverse)
         yield Inputs(tuple(sources), order, formats[0], dtype)
+
+
+def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack) -> list[Source]:
+    """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
+    workers = cores() if any(map(compression_of, names)) else 1
+    with ThreadPoolExecutor(workers) as pool:
+        opening = [pool.submit(open_source, name, chosen) for name, chosen in zip(names, formats, strict=True)]
+    sources = []
+    for future in opening:
+        if future.exception() is None:
+            sources.append(future.result())
+            stack.callback(sources[-1].close)
+    for future in opening:
+        future.result()
+    return sources
+
+
+def read_names(name: str) -> tuple[str, ...]:
+    """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
+    file = OpenedFile(name)
+    try:
+        data = file.read_exactly(0, file.size)
+    finally:
+        file.close()
+    names = [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")] if data else []
+    if not names:
+        raise InputError("it names no file", where=name, way_out="give it names that each end in a NUL byte")
+    for number, one in enumerate(names, start=1):
+        if not one:
+            raise InputError(
+                "a name is empty", where=f"{name}:{number}", way_out="give each name once, ended by one NUL"
+            )
+        if one == STDIO and name == STDIO:
+            raise InputError(
+                "- cannot be both a file and the list of files", where=f"{name}:{number}", way_out="list it in a file"
+            )
+    return tuple(names)
 
 
 def _mean_line(source: Source, position: float) -> float:

@@ -14,14 +14,14 @@ from gpumerge_cli.engine import check
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, peak_memory, workers_for
-from gpumerge_cli.engine.stream import FoundDisorderError, Stream, run
+from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, make_plan
 from gpumerge_cli.report.model import InputFile, MergeReport, Stage
 
-_STAGES = ("read", "upload", "index", "check", "kernel", "download", "write")
+_STAGES = ("read", "upload", "index", "check", "kernel", "download", "compress", "write")
 
 
 def merge_files(
@@ -44,7 +44,7 @@ def merge_files(
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
         policy = selected.backend.resolve(on.launch, inputs.order)
-        count = 0 if inputs.dtype is None else inputs.nbytes // inputs.order.width
+        count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.width
         sink = open_sink(request.output, inputs.format, inputs.dtype, count)
         try:
             _warm_up(selected.backend, inputs.order, policy, request.check)
@@ -52,10 +52,18 @@ def merge_files(
             workers, plan = _planned(inputs, selected.backend, request)
             planned = time.perf_counter()
             stream = Stream(
-                plan, inputs.sources, sink, inputs.order, selected.backend, policy, request.check, workers, 1
+                plan,
+                inputs.sources,
+                sink,
+                inputs.order,
+                selected.backend,
+                policy,
+                request.check,
+                request.unique,
+                workers,
             )
             try:
-                counts = run(stream, stopwatch, advance)
+                outcome = run(stream, stopwatch, advance)
             except FoundDisorderError as found:
                 source = inputs.sources[found.source]
                 offset = check.first_disorder(source, inputs.order, selected.backend, workers)
@@ -64,13 +72,13 @@ def merge_files(
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
-            sink.commit(durable=request.durable)
+            sink.commit(count=sum(outcome.counts) - outcome.dropped, durable=request.durable)
         except BaseException:
             sink.abort()
             raise
         ended = time.perf_counter()
         return _report(
-            request, inputs.files(counts), selected, stream, stopwatch,
+            request, inputs.files(outcome.counts), selected, stream, outcome, stopwatch,
             wall=since_start + ended - called,
             start_up=since_start + started - called,
             planning=planned - started,
@@ -106,7 +114,7 @@ def _planned(inputs: Inputs, backend: Backend, request: MergeRequest) -> tuple[i
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
     workers = workers_for(pace, request.on.threads)
     memory = default_memory() if request.memory is None else request.memory
-    chunk_bytes = chunk_bytes_for(pace, inputs.nbytes, len(inputs.sources), workers, memory)
+    chunk_bytes = chunk_bytes_for(pace, inputs.nbytes, len(inputs.sources), workers, memory, request.device_memory)
     return workers, make_plan(inputs.sources, inputs.order, chunk_bytes)
 
 
@@ -115,6 +123,7 @@ def _report(
     files: tuple[InputFile, ...],
     selected: Selected,
     stream: Stream,
+    outcome: Outcome,
     stopwatch: Stopwatch,
     *,
     wall: float,
@@ -131,6 +140,9 @@ def _report(
         output=request.output,
         items=sum(file.items for file in files),
         nbytes=plan.nbytes,
+        written=outcome.written,
+        unique=stream.unique,
+        dropped=outcome.dropped,
         order=stream.order.describe(),
         backend=selected.backend.name,
         device=selected.backend.info().name,
@@ -140,6 +152,7 @@ def _report(
         launch_why=policy.why,
         chunks=len(plan),
         chunk_bytes=plan.largest,
+        shrunk_to=outcome.limit,
         workers=workers,
         checked=stream.check,
         wall=wall,

@@ -16,13 +16,15 @@ class ItemRequest:
     """How to read items and how they compare.
 
     format: None goes by the file's suffix. dtype: NumPy's name (byte order allowed), None goes by suffix or header.
-    numeric: lines compare by their leading number. reverse: descending order.
+    numeric: lines compare by their leading number. reverse: descending order. stable: equal leading numbers leave lines
+    as they come.
     """
 
     format: FormatChoice | None = None
     dtype: str | None = None
     numeric: bool = False
     reverse: bool = False
+    stable: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class BackendRequest:
 class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
-    check: verify the order of the inputs while they are merged. memory: bytes of host memory for chunks in flight;
-    None takes a quarter of what is available. durable: force the output to storage before it is shown.
+    check: verify the order of the inputs while they are merged. unique: of items that compare equal, only the first
+    goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
+    device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
+    storage before it is shown.
     """
 
     inputs: tuple[str, ...]
@@ -48,5 +52,7 @@ class MergeRequest:
     items: ItemRequest = field(default_factory=ItemRequest)
     on: BackendRequest = field(default_factory=BackendRequest)
     check: bool = True
+    unique: bool = False
     memory: int | None = None
+    device_memory: int | None = None
     durable: bool = False

@@ -25,11 +25,18 @@ def workers_for(pace: Pace, threads: int | None) -> int:
     return threads or (min(pace.workers, cores()) if pace.workers else cores())
 
 
-def chunk_bytes_for(pace: Pace, nbytes: int, inputs: int, workers: int, memory: int) -> int:
-    """Bytes a chunk should have: of `nbytes` in all every worker gets some, and all workspaces fit `memory`."""
+def chunk_bytes_for(
+    pace: Pace, nbytes: int, inputs: int, workers: int, memory: int, device_memory: int | None = None
+) -> int:
+    """Bytes a chunk should have: of `nbytes` in all every worker gets some, and all workspaces fit the memory given.
+
+    memory, device_memory: bytes on the host and on the device.
+    """
     best = max(pace.chunk, inputs * _LEAST_READ)
     fair = max(pace.least, -(-nbytes // workers))
     room = int(memory / (workers * pace.footprint * _SLACK))
+    if device_memory is not None and pace.device_footprint:
+        room = min(room, int(device_memory / (workers * pace.device_footprint * _SLACK)))
     return max(_LEAST_CHUNK, min(best, fair, room))
 
 

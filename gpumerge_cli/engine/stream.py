@@ -1,7 +1,8 @@
 """Chunks through a backend: workers that each read a chunk, check it, merge it and write it in its place.
 
 Chunks are independent, so the stages of different chunks overlap: while one worker reads, another merges and a third
-writes. Nothing waits in a queue; memory is a workspace a worker.
+writes. Nothing waits in a queue; memory is a workspace a worker. A chunk that the device has no memory for is cut in
+two, and so are all that come after it.
 """
 
 from __future__ import annotations
@@ -9,21 +10,26 @@ from __future__ import annotations
 import operator
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, Workspace
-from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, Unique, Workspace
+from gpumerge_cli.engine.places import Places
+from gpumerge_cli.errors import DeviceMemoryError, DisorderError
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Chunk, Plan
+from gpumerge_cli.plan import Chunk, Plan, split
+
+# A device without memory for a chunk of this size has none for the merge.
+_LEAST_CHUNK = 64 << 10
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A merge that is ready to run. threads: host threads that may work on one chunk."""
+    """A merge that is ready to run. unique: of items that compare equal only the first goes out."""
 
     plan: Plan
     sources: Sequence[Source]
@@ -32,8 +38,21 @@ class Stream:
     backend: Backend
     policy: LaunchPolicy
     check: bool
+    unique: bool
     workers: int
-    threads: int
+
+
+@dataclass
+class Outcome:
+    """What a stream did. counts: items that each source gave. dropped: those left out. written: bytes of the output.
+
+    limit: bytes of the largest chunk that was tried once the device had run out of memory; 0 if it never did.
+    """
+
+    counts: list[int]
+    dropped: int = 0
+    written: int = 0
+    limit: int = 0
 
 
 class FoundDisorderError(DisorderError):
@@ -44,83 +63,25 @@ class FoundDisorderError(DisorderError):
         self.source = source
 
 
-class _Turns:
-    """Lets writers through in the order of their chunks, where the sink needs that."""
-
-    def __init__(self, ordered: bool) -> None:
-        self._ordered = ordered
-        self._next = 0
-        self._changed = threading.Condition()
-        self._stopped = False
-
-    def wait_for(self, turn: int) -> bool:
-        """Wait until it is `turn`'s turn; False if the run was stopped meanwhile."""
-        if not self._ordered:
-            return not self._stopped
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._next == turn)
-            return not self._stopped
-
-    def done(self) -> None:
-        with self._changed:
-            self._next += 1
-            self._changed.notify_all()
-
-    def stop(self) -> None:
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-
-    @property
-    def stopped(self) -> bool:
-        return self._stopped
-
-
-def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None] | None = None) -> list[int]:
-    """Merge every chunk of the plan into the sink; returns how many items each source gave.
+def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None] | None = None) -> Outcome:
+    """Merge every chunk of the plan into the sink.
 
     advance: as in merge_files. The first error of any worker is raised; the others stop.
     """
-    counts = [0] * len(stream.sources)
-    done, total = [0], stream.plan.nbytes
-    turns = _Turns(ordered=not stream.sink.seekable)
-    chunks = iter(enumerate(stream.plan.chunks))
-    lock = threading.Lock()
-
-    def work() -> None:
-        try:
-            workspace = stream.backend.workspace(stream.order, stream.plan.largest, threads=stream.threads)
-            try:
-                while not turns.stopped:
-                    with lock:
-                        turn, chunk = next(chunks, (-1, None))
-                    if chunk is None:
-                        return
-                    _merge_chunk(stream, workspace, turn, chunk, turns, stopwatch)
-                    with lock:
-                        counts[:] = map(operator.add, counts, workspace.counts)
-                        done[0] += chunk.nbytes
-                        if advance is not None:
-                            advance(done[0], total)
-            finally:
-                workspace.close()
-        except BaseException:
-            turns.stop()
-            raise
-
+    shared = _Shared(stream, stopwatch, advance)
     workers = min(stream.workers, len(stream.plan))
     if workers <= 1:
-        work()
-        return counts
+        _Worker(shared).work()
+        return shared.outcome
     pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
-    futures = [pool.submit(work) for _ in range(workers)]
+    futures = [pool.submit(_Worker(shared).work) for _ in range(workers)]
     try:
         pending = set(futures)
         while pending:
             # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
             _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
     except BaseException:
-        turns.stop()
+        shared.places.stop()
         # A worker that writes to a pipe nobody reads never comes back; one that writes to a file does so soon.
         pool.shutdown(wait=stream.sink.seekable, cancel_futures=True)
         raise
@@ -128,29 +89,140 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     errors = [error for error in (future.exception() for future in futures) if error is not None]
     if errors:
         raise errors[0]
-    return counts
+    return shared.outcome
 
 
-def _merge_chunk(
-    stream: Stream, workspace: Workspace, turn: int, chunk: Chunk, turns: _Turns, stopwatch: Stopwatch
-) -> None:
-    read_chunk(stream.sources, chunk, workspace, stopwatch)
-    if stream.check:
-        for number, (start, stop) in enumerate(chunk.ranges):
-            if stop > start and falls_at(stream.sources[number], start, stream.order):
-                raise FoundDisorderError(number)
-    workspace.upload(chunk.lengths)
-    if stream.check:
-        disorder = workspace.disorder()
-        if disorder is not None:
-            raise FoundDisorderError(disorder.run)
-    workspace.merge(stream.policy)
-    merged = workspace.download()
-    stopwatch.add(*workspace.spans)
-    workspace.spans.clear()
-    if turns.wait_for(turn):
-        _write(stream.sink, chunk.offset, merged, stopwatch)
-        turns.done()
+@dataclass
+class _Shared:
+    """What the workers of one run have in common."""
+
+    stream: Stream
+    stopwatch: Stopwatch
+    advance: Callable[[int, int], None] | None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self.chunks = iter(enumerate(self.stream.plan.chunks))
+        self.outcome = Outcome([0] * len(self.stream.sources))
+        sink = self.stream.sink
+        self.places = Places(planned=sink.exact and not self.stream.unique, seekable=sink.seekable)
+
+    @property
+    def limit(self) -> int:
+        """Bytes of the largest chunk that may be tried."""
+        return self.outcome.limit or self.stream.plan.largest
+
+    def shrink(self, failed: int) -> bool:
+        """Take note that the device had no memory for a chunk of `failed` bytes; False if there is no smaller one."""
+        with self.lock:
+            if self.limit <= _LEAST_CHUNK:
+                return False
+            self.outcome.limit = max(_LEAST_CHUNK, min(self.limit, failed // 2))
+            return True
+
+    def finished(self, piece: Chunk, workspace: Workspace, written: int) -> None:
+        with self.lock:
+            self.outcome.counts[:] = map(operator.add, self.outcome.counts, workspace.counts)
+            self.outcome.dropped += workspace.dropped
+            self.outcome.written += written
+            self.done += piece.nbytes
+            if self.advance is not None:
+                self.advance(self.done, self.stream.plan.nbytes)
+
+
+class _Worker:
+    """Takes chunk after chunk until there are none left."""
+
+    def __init__(self, shared: _Shared) -> None:
+        self._shared = shared
+        self._stream = shared.stream
+        self._workspace: Workspace | None = None
+        self._capacity = 0
+
+    def work(self) -> None:
+        try:
+            while not self._shared.places.stopped:
+                with self._shared.lock:
+                    turn, chunk = next(self._shared.chunks, (-1, None))
+                if chunk is None:
+                    return
+                self._merge_chunk(turn, chunk)
+        except BaseException:
+            self._shared.places.stop()
+            raise
+        finally:
+            self._close()
+
+    def _merge_chunk(self, turn: int, chunk: Chunk) -> None:
+        """Merge and write the chunk, in pieces where the device has no memory for it as a whole."""
+        pieces = deque([chunk])
+        while pieces and not self._shared.places.stopped:
+            piece = pieces.popleft()
+            if piece.nbytes > self._shared.limit:
+                parts = split(self._stream.sources, self._stream.order, piece, self._shared.limit)
+                if len(parts) > 1:
+                    pieces.extendleft(reversed(parts))
+                    continue
+            try:
+                merged = self._merged(piece)
+            except DeviceMemoryError:
+                self._close()
+                if not self._shared.shrink(piece.nbytes):
+                    raise
+                pieces.appendleft(piece)
+                continue
+            self._write(turn, piece, merged, last=not pieces)
+
+    def _merged(self, piece: Chunk) -> Bytes:
+        """The merge of the piece, in memory of the workspace."""
+        stream = self._stream
+        workspace = self._opened()
+        read_chunk(stream.sources, piece, workspace, self._shared.stopwatch)
+        if stream.check:
+            for number, (start, stop) in enumerate(piece.ranges):
+                if stop > start and falls_at(stream.sources[number], start, stream.order):
+                    raise FoundDisorderError(number)
+        workspace.upload(piece.lengths)
+        if stream.check:
+            disorder = workspace.disorder()
+            if disorder is not None:
+                raise FoundDisorderError(disorder.run)
+        unique = what_of_equals(stream.sources, piece, stream.order) if stream.unique else None
+        workspace.merge(stream.policy, unique)
+        merged = workspace.download()
+        self._shared.stopwatch.add(*workspace.spans)
+        workspace.spans.clear()
+        return merged
+
+    def _write(self, turn: int, piece: Chunk, merged: Bytes, *, last: bool) -> None:
+        sink, stopwatch = self._stream.sink, self._shared.stopwatch
+        start = time.perf_counter()
+        data = sink.encode(merged)
+        if not sink.exact:
+            stopwatch.add(Span("compress", time.perf_counter() - start, len(merged)))
+        with self._shared.places.place(turn, piece.offset, len(data), last=last) as place:
+            if place is None:
+                return
+            start = time.perf_counter()
+            sink.write_at(place, data)
+            stopwatch.add(Span("write", time.perf_counter() - start, len(data)))
+        assert self._workspace is not None
+        self._shared.finished(piece, self._workspace, len(data))
+
+    def _opened(self) -> Workspace:
+        """A workspace no larger than the limit."""
+        limit = self._shared.limit
+        if self._workspace is None or self._capacity > limit:
+            self._close()
+            self._workspace = self._stream.backend.workspace(self._stream.order, limit)
+            self._capacity = limit
+        return self._workspace
+
+    def _close(self) -> None:
+        if self._workspace is not None:
+            self._workspace.close()
+            self._workspace = None
 
 
 def read_chunk(sources: Sequence[Source], chunk: Chunk, workspace: Workspace, stopwatch: Stopwatch) -> None:
@@ -172,7 +244,12 @@ def falls_at(source: Source, start: int, order: Order) -> bool:
     return bool(order.key(source.item_at(start)) < order.key(source.item_before(start)))
 
 
-def _write(sink: Sink, offset: int, data: Bytes, stopwatch: Stopwatch) -> None:
-    start = time.perf_counter()
-    sink.write_at(offset, data)
-    stopwatch.add(Span("write", time.perf_counter() - start, len(data)))
+def what_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Unique:
+    """What of the chunk's equal items goes out: also the first like its first item, or did one like it go out before?
+
+    The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
+    """
+    ranges = list(zip(sources, chunk.ranges, strict=True))
+    before = [order.key(source.item_before(start)) for source, (start, _) in ranges if start > 0]
+    here = [order.key(source.item_at(start)) for source, (start, stop) in ranges if stop > start]
+    return "ahead" if before and here and not max(before) < min(here) else "first"

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.files import STDIO
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.registry import open_sink, resolve_format
 from gpumerge_cli.units import format_bytes
 
@@ -30,7 +31,7 @@ def write_array(
     position = 0
     try:
         for block in blocks:
-            data = np.ascontiguousarray(block).view(np.uint8)
+            data = sink.encode(np.ascontiguousarray(block).view(np.uint8))
             sink.write_at(position, data)
             position += len(data)
         sink.commit()
@@ -42,7 +43,7 @@ def write_array(
 def _check_room(path: str, nbytes: int) -> None:
     """Raise OutputError if the file system has no room for `nbytes`, before any is written."""
     folder = os.path.dirname(os.path.realpath(path))
-    if path == STDIO or not os.path.isdir(folder) or path.startswith("/dev/"):
+    if path == STDIO or compression_of(path) or not os.path.isdir(folder) or path.startswith("/dev/"):
         return
     free = shutil.disk_usage(folder).free
     if nbytes > free:

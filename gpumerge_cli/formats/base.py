@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
+STDIO = "-"
+"""What standard input and output are called."""
 
 
 class Source(Protocol):
@@ -57,18 +59,22 @@ class Sink(Protocol):
     """An output that appears whole or not at all: `commit` shows it, anything else leaves what was there."""
 
     name: str
+    seekable: bool
+    """Whether writes may come in any order."""
+    exact: bool
+    """Whether `encode` gives as many bytes as it takes, so that places in the output are known ahead."""
+
+    def encode(self, data: Bytes) -> Bytes:
+        """The file's bytes for a chunk of whole items: in its byte order, compressed. From any thread."""
 
     def write_at(self, start: int, data: Bytes) -> None:
-        """Write `data` at stream position `start`; from any thread, in any order if `seekable`."""
+        """Write encoded `data` at byte `start` of all encoded data; from any thread, in order if not `seekable`."""
 
-    @property
-    def seekable(self) -> bool:
-        """Whether writes may come in any order."""
-
-    def commit(self, *, durable: bool = False) -> None:
+    def commit(self, *, count: int | None = None, durable: bool = False) -> None:
         """Everything is written: put the output in its place.
 
-        durable: only once it is on stable storage, and return only once its name is.
+        count: items written, for headers that say so. durable: only once it is on stable storage, and return only once
+        its name is.
         """
 
     def abort(self) -> None:

@@ -12,7 +12,8 @@ from numpy.lib import format as npy
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.files import InputFile, OutputFile, OutputStream
+from gpumerge_cli.formats.compressed import inner_name
+from gpumerge_cli.formats.input import InputFile
 
 
 class FixedSource:
@@ -110,30 +111,6 @@ def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
     return head.getvalue()
 
 
-class FixedSink:
-    """Keys written after `header`, in the byte order of `dtype`; they come in native order."""
-
-    def __init__(self, output: OutputFile | OutputStream, dtype: np.dtype[Any], header: bytes) -> None:
-        self.name = output.name
-        self.seekable = output.seekable
-        self._output = output
-        self._header = len(header)
-        self._native = dtype.newbyteorder("=")
-        self._swapped = not dtype.isnative
-        self._output.write_at(0, np.frombuffer(header, np.uint8))
-
-    def write_at(self, start: int, data: Bytes) -> None:
-        if self._swapped:
-            data = data.view(self._native).byteswap().view(np.uint8)
-        self._output.write_at(self._header + start, data)
-
-    def commit(self, *, durable: bool = False) -> None:
-        self._output.commit(durable=durable)
-
-    def abort(self) -> None:
-        self._output.abort()
-
-
 def suffix_of(name: str) -> str:
-    """The last suffix of a file's name, in lower case, with its dot."""
-    return os.path.splitext(name)[1].lower()
+    """The last suffix of a file's name, that of a compression aside, in lower case, with its dot."""
+    return os.path.splitext(inner_name(name))[1].lower()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.formats.base import Sink, Source
-from gpumerge_cli.formats.files import STDIO, InputFile, is_terminal, open_output
-from gpumerge_cli.formats.fixed import FixedSink, npy_header, open_npy, open_raw, suffix_of
-from gpumerge_cli.formats.text import LineSink, LineSource
+from gpumerge_cli.formats.base import STDIO, Sink, Source
+from gpumerge_cli.formats.compressed import compressor
+from gpumerge_cli.formats.fixed import npy_header, open_npy, open_raw, suffix_of
+from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.output import is_terminal, open_output
+from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.formats.text import LineSource
 from gpumerge_cli.order import DTYPES, Order
 
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
@@ -91,17 +95,18 @@ def open_source(name: str, chosen: Format) -> Source:
         raise
 
 
-def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int) -> Sink:
-    """Open an output for `count` items of `dtype` (None: lines).
+def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int | None) -> Sink:
+    """Open an output for `count` items (None: known only at `commit`) of `dtype` (None: lines).
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
-    that contradicts the items, and for binary to a terminal.
+    that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
+    compress = compressor(name) if name != STDIO else None
     suffix = suffix_of(name) if name != STDIO else ""
     if dtype is None:
         if suffix in RAW_SUFFIXES or suffix == ".npy":
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
-        return LineSink(open_output(name))
+        return ItemSink(open_output(name), compress=compress)
     if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
         raise OutputError(
             f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {dtype.name}", where=name, way_out="rename it"
@@ -113,4 +118,17 @@ def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, cou
     if suffix in RAW_SUFFIXES and (source_format.dtype is None or source_format.dtype.isnative):
         dtype = dtype.newbyteorder("=")  # what the suffix means, unless --dtype names a byte order
     as_npy = suffix == ".npy" or (suffix not in RAW_SUFFIXES and source_format.name == "npy")
-    return FixedSink(open_output(name), dtype, npy_header(dtype, count) if as_npy else b"")
+    header = partial(npy_header, dtype) if as_npy else None
+    output = open_output(name)
+    if header and count is None and (compress or not output.seekable):
+        output.abort()
+        raise OutputError(
+            "the header of .npy says how many items follow, which --unique knows only at the end",
+            where=output.name,
+            way_out="write a plain file, or raw items",
+        )
+    try:
+        return ItemSink(output, dtype=dtype, header=header, count=count, compress=compress)
+    except BaseException:
+        output.abort()
+        raise

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.files import InputFile, OutputFile, OutputStream
+from gpumerge_cli.formats.input import InputFile
 
 _BLOCK = 1 << 12
 _LARGEST_BLOCK = 1 << 24
@@ -81,21 +81,3 @@ class LineSource:
 
     def close(self) -> None:
         self._file.close()
-
-
-class LineSink:
-    """Lines written as they come."""
-
-    def __init__(self, output: OutputFile | OutputStream) -> None:
-        self.name = output.name
-        self.seekable = output.seekable
-        self._output = output
-
-    def write_at(self, start: int, data: Bytes) -> None:
-        self._output.write_at(start, data)
-
-    def commit(self, *, durable: bool = False) -> None:
-        self._output.commit(durable=durable)
-
-    def abort(self) -> None:
-        self._output.abort()

@@ -32,17 +32,24 @@ class InputFile:
 class MergeReport:
     """What one merge did and how long each part took.
 
+    nbytes: bytes of all inputs. written: bytes of the output, its header aside. dropped: items left out because they
+    equal one ahead of them, which happens only if `unique`. shrunk_to: bytes of the largest chunk once the device had
+    run out of memory, 0 if it never did.
+
     wall: seconds from the start of the process (of the call, from Python) to the finished output. start_up: the part
     of it before the first byte was read. busy: seconds the streaming itself took. stages: "read", "upload", "check",
-    "kernel", "download", "write" as far as they happened; stages of different chunks overlap, so they may add up to
-    more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
+    "kernel", "download", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
+    add up to more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
     """
 
     inputs: tuple[InputFile, ...]
     output: str
     items: int
     nbytes: int
+    written: int
     order: str
+    unique: bool
+    dropped: int
     backend: str
     device: str
     backend_why: str
@@ -51,6 +58,7 @@ class MergeReport:
     launch_why: str
     chunks: int
     chunk_bytes: int
+    shrunk_to: int
     workers: int
     checked: bool
     wall: float

@@ -13,6 +13,7 @@ _MEANINGS = {
     "check": "check order",
     "kernel": "merge kernel",
     "download": "from the device",
+    "compress": "compress output",
     "write": "write output",
 }
 
@@ -56,11 +57,25 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
             "chunks",
             f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {_in_flight(report)}",
         ),
+        ("device memory", _shrunk(report)),
+        ("dropped", _dropped(report)),
         ("order", "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
         ("bounded by", report.bound),
     ]
     return [(name, value) for name, value in told if value]
+
+
+def _shrunk(report: MergeReport) -> str:
+    if not report.shrunk_to:
+        return ""
+    return f"ran out; chunks were cut into pieces of up to {format_bytes(report.shrunk_to)}"
+
+
+def _dropped(report: MergeReport) -> str:
+    if not report.unique:
+        return ""
+    return f"{format_count(report.dropped)} items that equal one ahead of them"
 
 
 def _in_flight(report: MergeReport) -> str:

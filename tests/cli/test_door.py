@@ -97,7 +97,7 @@ def test_version() -> None:
     [
         ([], ["missing command", "see gpumerge --help"]),
         (["marge"], ["'marge'", "see gpumerge --help"]),
-        (["merge"], ["missing argument", "see gpumerge merge --help"]),
+        (["merge"], ["no file was named", "--help"]),
         (["merge", "--kernal", "path", "a"], ["no such option: --kernal", "--kernel", "see gpumerge merge --help"]),
         (["merge", "--kernel", "quick", "a"], ["--kernel", "quick", "circular"]),
         (["merge", "--backend", "tpu", "a"], ["--backend", "tpu", "gpu"]),

@@ -263,12 +263,12 @@ def test_an_interrupt_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    from gpumerge_cli.formats import fixed
+    from gpumerge_cli.formats import sink
 
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fixed.FixedSink, "write_at", interrupt)
+    monkeypatch.setattr(sink.ItemSink, "write_at", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]

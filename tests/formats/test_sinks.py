@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.files import OutputFile
+from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.registry import Format, open_sink
 
 DATA = np.arange(6, dtype=np.uint8)
@@ -98,7 +98,7 @@ def test_a_full_device_is_one_clear_error() -> None:
 def test_npy_outputs_are_read_by_numpy(tmp_path: Path, dtype: str) -> None:
     values = np.arange(5, dtype=np.dtype(dtype).newbyteorder("="))
     sink = open_sink(str(tmp_path / "out.npy"), Format("raw"), np.dtype(dtype), 5)
-    sink.write_at(0, values.view(np.uint8))
+    sink.write_at(0, sink.encode(values.view(np.uint8)))
     sink.commit()
     read = np.load(tmp_path / "out.npy")
     assert read.dtype == np.dtype(dtype)

@@ -168,21 +168,28 @@ def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
 
 
 def test_more_files_than_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files beyond the limit are opened anew for every read, and a change in between is noticed."""
-    from gpumerge_cli.formats import files
+    """Files beyond the limit are opened when they are read, one at a time, and a change in between is noticed."""
+    from gpumerge_cli.formats import input
 
-    monkeypatch.setattr(files, "_kept_descriptors", lambda: 0)
+    monkeypatch.setattr(input, "_kept_descriptors", lambda: 0)
     before = len(os.listdir("/proc/self/fd"))
     paths = [tmp_path / f"{number}.txt" for number in range(20)]
     sources = []
     for number, path in enumerate(paths):
         path.write_bytes(b"%d\n" % number)
         sources.append(opened(str(path)))
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) == before + 1
     assert [source.item_at(0) for source in sources] == [b"%d" % number for number in range(20)]
     paths[3].write_bytes(b"other\n")
     with pytest.raises(InputError, match=r"3\.txt: the file changed while it was read"):
         content(sources[3])
+    content(sources[4])
+    paths[4].write_bytes(b"other\n")
+    with pytest.raises(InputError, match=r"4\.txt: the file changed while it was read"):
+        sources[4].check_unchanged()
+    for source in sources:
+        source.close()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:

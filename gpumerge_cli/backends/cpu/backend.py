@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace
+from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
 from gpumerge_cli.backends.cpu import kernels, policy, text
 from gpumerge_cli.backends.cpu.keys import key_context
 from gpumerge_cli.measure import Span
@@ -161,11 +161,13 @@ class CpuWorkspace:
     def __init__(self, order: Order, capacity: int, threads: int) -> None:
         self.spans: list[Span] = []
         self.counts: list[int] = []
+        self.dropped = 0
         self._order = order
         self._team = _Team(threads)
         self._room = np.empty(capacity + text.PADDING, np.uint8)
         self._out_room = np.empty(capacity + text.PADDING, np.uint8)
         self._nbytes = 0
+        self._merged_bytes = 0
         self._lengths: list[int] = []
         self._runs: list[NDArray[Any]] = []
         self._context: Any = None
@@ -215,18 +217,26 @@ class CpuWorkspace:
         line = self._runs[number][index]
         return int(self._rows.starts[line]) - sum(self._lengths[:number])
 
-    def merge(self, policy: LaunchPolicy) -> None:
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
         if self._order.is_lines:
             merged = _merge_tree(self._runs, self._rows.merged(), self._spare, self._context, policy, self._team)
-            self._rows.gather(self._room, merged, self._out_room, self._nbytes, self._team)
+            kept = self._kept(merged, unique)
+            self._merged_bytes = self._rows.gather(self._room, merged[:kept], self._out_room, self._team)
         else:
-            out = self._out_room[: self._nbytes].view(self._order.unsigned)
-            _merge_tree(self._runs, out, self._spare, self._context, policy, self._team)
+            merged = self._out_room[: self._nbytes].view(self._order.unsigned)
+            _merge_tree(self._runs, merged, self._spare, self._context, policy, self._team)
+            kept = self._kept(merged, unique)
+            self._merged_bytes = kept * self._order.width
+        self.dropped = len(merged) - kept
         self._span("kernel", start)
 
+    def _kept(self, merged: NDArray[Any], unique: Unique) -> int:
+        """How many items stay; they are moved to the front."""
+        return int(kernels.drop_equals(merged, unique == "ahead", self._context)) if unique else len(merged)
+
     def download(self) -> Bytes:
-        return self._out_room[: self._nbytes]
+        return self._out_room[: self._merged_bytes]
 
     def copy(self) -> None:
         source, target = self._room[: self._nbytes], self._out_room[: self._nbytes]
@@ -243,6 +253,7 @@ class CpuWorkspace:
         items = np.sort(np.concatenate([run.view(dtype) for run in self._runs]), kind="stable")
         out = self._out_room[: self._nbytes].view(dtype)
         out[:] = items[::-1] if self._order.descending else items
+        self._merged_bytes = self._nbytes
 
     def time(self, work: Callable[[], None]) -> float:
         start = time.perf_counter()
@@ -277,7 +288,8 @@ class _Rows:
         """Find the lines of room[: ends[-1]]; returns the number of the first line of every run, and of the end."""
         stop = ends[-1]
         self._text = room
-        self._flags = (text.NUMERIC if order.kind == "numeric" else 0) | (text.DESCENDING if order.descending else 0)
+        numeric, descending = order.kind == "numeric", order.descending
+        self._flags = text.NUMERIC * numeric | text.DESCENDING * descending | text.STABLE * order.stable
         self._count = text.count_lines(room, stop)
         if self._count > len(self.lines):
             room_for = self._count + self._count // 4
@@ -298,8 +310,8 @@ class _Rows:
     def merged(self) -> NDArray[np.int64]:
         return self._merged[: self._count]
 
-    def gather(self, room: Bytes, lines: NDArray[Any], out: Bytes, nbytes: int, team: _Team) -> None:
-        """Copy the lines, in this order, to out[:nbytes]."""
+    def gather(self, room: Bytes, lines: NDArray[Any], out: Bytes, team: _Team) -> int:
+        """Copy the lines, in this order, to `out`; returns their bytes."""
         pieces = team.pieces(len(lines))
         starts = self.starts.ctypes.data
         lengths = team.run(text.total_length, [(starts, lines, a, b) for a, b in pieces])
@@ -309,3 +321,4 @@ class _Rows:
             for piece, (a, b) in enumerate(pieces)
         ]
         team.run(text.gather, calls)
+        return int(edges[-1])

@@ -274,6 +274,26 @@ def merge_path(
 
 
 @jit
+def drop_equals(items: Any, ahead: bool, context: Any) -> int:
+    """Move the first of equal neighbours to the front of the sorted `items`, in place; returns how many there are.
+
+    ahead: items equal to the first one went out before, so that none of them stays.
+    """
+    if len(items) == 0:
+        return 0
+    last = items[0]
+    kept = 0 if ahead else 1
+    for i in range(1, len(items)):
+        x = items[i]
+        differs = before(last, key_of(last, context), x, key_of(x, context), context)
+        # Before its turn a place is written to without need, and never ahead of what is still to be read.
+        items[kept] = x
+        kept += differs
+        last = x
+    return kept
+
+
+@jit
 def first_disorder(items: Any, start: int, stop: int, context: Any) -> int:
     """The first index in [start + 1, stop) whose item sorts before the one ahead of it, or -1."""
     block = 4096

@@ -18,6 +18,7 @@ from gpumerge_cli.jit import byte_at, byte_swap, jit, put_byte, put_word, traili
 PADDING = 16
 NUMERIC = 1
 DESCENDING = 2
+STABLE = 4
 
 _LF = np.uint64(0x0A0A0A0A0A0A0A0A)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -248,7 +249,7 @@ def _compare_numbers(a: int, a_stop: int, b: int, b_stop: int) -> int:
 
 @jit
 def line_before(text: int, starts: int, y: int, x: int, flags: int) -> bool:
-    """Whether line y sorts strictly before line x, by the whole of both."""
+    """Whether line y sorts strictly before line x, by all of both that counts."""
     a = text + line_start(starts, y)
     a_stop = text + line_start(starts, y + 1) - 1
     b = text + line_start(starts, x)
@@ -256,7 +257,7 @@ def line_before(text: int, starts: int, y: int, x: int, flags: int) -> bool:
     result = 0
     if flags & NUMERIC:
         result = _compare_numbers(a, a_stop, b, b_stop)
-    if result == 0:
+    if result == 0 and not flags & STABLE:
         result = _compare_bytes(a, a_stop, b, b_stop)
     return result > 0 if flags & DESCENDING else result < 0
 

@@ -41,8 +41,12 @@ class GpuBackend:
         return policy.resolve(request, order, self._limits)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """See Backend. Pinned memory for what goes in and what comes back."""
-        return Pace(_CHUNK, _CHUNK, _WORKERS, 2)
+        """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
+        spare = runs > 2
+        # A line: its start, its end, its row before and after the merge and once more, and a flag.
+        rows = (2 * 8 + (3 + spare) * 16 + 1) / item_bytes
+        on_device = 2 + rows if order.is_lines else 3 + spare + 1 / item_bytes
+        return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """See Backend. `threads` is for backends that work on the host."""

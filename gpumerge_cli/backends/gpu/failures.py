@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import cupy
 from cupy.cuda.compiler import CompileException
 
-from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.units import format_bytes
 
 _FOREIGN = (
@@ -31,11 +31,11 @@ def device_errors() -> Iterator[None]:
 
 @contextmanager
 def pinning_errors(nbytes: int) -> Iterator[None]:
-    """Turn a refusal to lock `nbytes` of host memory, made inside the body, into a DeviceError."""
+    """Turn a refusal to lock `nbytes` of host memory, made inside the body, into a DeviceMemoryError."""
     try:
         yield
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise DeviceError(
+        raise DeviceMemoryError(
             f"no {format_bytes(nbytes)} of host memory can be pinned", way_out="lower --memory or use --backend cpu"
         ) from error
 
@@ -44,7 +44,9 @@ def _device_error(error: BaseException) -> DeviceError:
     text = str(error).strip().splitlines()
     first = text[0] if text else type(error).__name__
     if isinstance(error, cupy.cuda.memory.OutOfMemoryError) or "out of memory" in first.lower():
-        return DeviceError(f"the GPU is out of memory{_free_memory()}", way_out="lower --memory or use --backend cpu")
+        return DeviceMemoryError(
+            f"the GPU is out of memory{_free_memory()}", way_out="lower --memory or use --backend cpu"
+        )
     if isinstance(error, CompileException | cupy.cuda.nvrtc.NVRTCError):
         return DeviceError(f"a kernel does not compile: {first}", way_out="use --backend cpu")
     return DeviceError(f"the GPU failed: {first}", way_out="use --backend cpu")

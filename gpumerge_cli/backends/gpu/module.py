@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.base import LaunchPolicy
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, shared_bytes
+from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, item_bytes, shared_bytes
 from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros, policy_macros
 from gpumerge_cli.order import Order
 
@@ -92,6 +92,27 @@ class Kernels:
             blocks = min(_ceil_div(run[1], _THREADS), 16 * self._limits.multiprocessors)
             self._launch("check_order", blocks, _THREADS, (*run, base, first, text, starts), file="check.cu")
 
+    def keep_first(self, items: tuple[Address, int], ahead: bool, text: Address = 0, starts: Address = 0) -> int:
+        """Move the first of equal neighbours to the front of sorted items, in place; returns how many there are.
+
+        ahead: as in the CPU's drop_equals. Waits for the device.
+        """
+        address, count = items
+        differs = cupy.empty(count, cupy.uint8)
+        blocks = min(_ceil_div(count, _THREADS), 16 * self._limits.multiprocessors)
+        self._launch(
+            "mark_first", blocks, _THREADS, (*items, int(not ahead), differs.data.ptr, text, starts), file="check.cu"
+        )
+        width = item_bytes(self._order)
+        words = min(width, 8)
+        memory = cupy.cuda.UnownedMemory(address, count * width, self)
+        shape = (count, width // words)
+        pointer = cupy.cuda.MemoryPointer(memory, 0)
+        view = cupy.ndarray(shape, f"uint{8 * words}", memptr=pointer)
+        kept = view[differs.view(cupy.bool_)]
+        view[: len(kept)] = kept
+        return len(kept)
+
     def line_starts(self, text: Address, nbytes: int) -> Any:
         """Offsets of all lines of a text that ends in a newline, and of its end: int64. Waits for the device."""
         blocks = self._text_blocks(nbytes)
@@ -111,17 +132,23 @@ class Kernels:
         """Rows of all lines, in the text's order."""
         self._launch("make_rows", _ceil_div(lines, _THREADS), _THREADS, (text, starts, lines, rows), file="rows.cu")
 
-    def gather(self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int) -> None:
-        """Write the lines of `rows`, which are `nbytes` bytes in all, to `out`."""
+    def gather(
+        self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int | None
+    ) -> int:
+        """Write the lines of `rows` to `out`; returns their bytes. Waits for the device if `nbytes` is not given."""
+        if rows[1] == 0:
+            return 0
         ends = cupy.empty(rows[1], cupy.int64)
         self._launch(
             "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="rows.cu"
         )
         cupy.cumsum(ends, out=ends)
+        nbytes = int(ends[-1]) if nbytes is None else nbytes
         self._launch(
             "gather_lines", self._text_blocks(nbytes), _THREADS,
             (text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes), file="rows.cu",
         )  # fmt: skip
+        return nbytes
 
     def _text_blocks(self, nbytes: int) -> int:
         return _ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)

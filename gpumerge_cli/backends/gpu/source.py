@@ -62,6 +62,7 @@ def order_macros(order: Order) -> Macros:
             ("KEY_BITS", 64),
             ("NUMERIC", int(order.kind == "numeric")),
             ("DESCENDING", int(order.descending)),
+            ("STABLE", int(order.stable)),
         )
     return (("KEY_BITS", 8 * order.width), ("KEY_KIND", _KINDS[order.kind]), ("DESCENDING", int(order.descending)))
 

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.base import LaunchPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -70,8 +70,8 @@ class DeviceText:
         assert self._starts is not None
         return int(self._starts[line])
 
-    def merge(self, policy: LaunchPolicy, out: int, nbytes: int) -> None:
-        """Merge the runs' lines into the `nbytes` at `out`."""
+    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
+        """Merge the runs' lines into the `nbytes` at `out`; returns (bytes written, lines dropped)."""
         runs = self.runs()
         self._fresh = False
         lines = self._edges[-1]
@@ -88,7 +88,13 @@ class DeviceText:
             merge=lambda a, b, to: self._kernels.merge(policy, a, b, to, text, starts),
             copy=self._copy_rows,
         )
-        self._kernels.gather(text, starts, (self._merged.address, lines), out, nbytes)
+        kept = lines
+        if unique:
+            kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", text, starts)
+        written = self._kernels.gather(
+            text, starts, (self._merged.address, kept), out, nbytes if kept == lines else None
+        )
+        return written, lines - kept
 
     def free(self) -> None:
         """Give the memory back."""

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy
+from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, Unique
 from gpumerge_cli.backends.gpu.baselines import merge_by_cub, sort_by_cupy
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
@@ -37,6 +37,8 @@ class GpuWorkspace:
     def __init__(self, device: cupy.cuda.Device, order: Order, kernels: Kernels, capacity: int) -> None:
         self.spans: list[Span] = []
         self.counts: list[int] = []
+        self.dropped = 0
+        self._merged_bytes = 0
         self._device = device
         self._order = order
         self._kernels = kernels
@@ -61,7 +63,7 @@ class GpuWorkspace:
     def upload(self, lengths: Sequence[int]) -> None:
         """See Workspace. Returns before the bytes are on the device."""
         self._lengths = list(lengths)
-        total = self._total
+        total = self._merged_bytes = self._total
         with self._span("upload", total):
             self._input.reserve(max(total, self._capacity))
             self._output.reserve(max(total, self._capacity))
@@ -92,14 +94,15 @@ class GpuWorkspace:
         with device_errors(), self._device, self._stream:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
-    def merge(self, policy: LaunchPolicy) -> None:
-        """See Workspace. Returns before the merge is done."""
-        total = self._total
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        """See Workspace. Returns before the merge is done, unless something may be dropped."""
+        total = self._merged_bytes = self._total
+        self.dropped = 0
         if total == 0:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                self._text.merge(policy, self._output.address, total)
+                self._merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
             deep = sum(length > 0 for length in self._lengths) > 2
@@ -113,10 +116,14 @@ class GpuWorkspace:
                 merge=lambda a, b, out: self._kernels.merge(policy, a, b, out),
                 copy=lambda run, out: self._copy_bytes(out, run[0], run[1] * self._order.width, _ON_DEVICE),
             )
+            if unique:
+                count = total // self._order.width
+                kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
+                self._merged_bytes, self.dropped = kept * self._order.width, count - kept
 
     def download(self) -> Bytes:
         """See Workspace. Waits for all work so far."""
-        total = self._total
+        total = self._merged_bytes
         with self._span("download", total):
             merged = self._downloaded.reserve(total, self._capacity)
             if total:
@@ -171,6 +178,8 @@ class GpuWorkspace:
             buffer.free()
         if self._text is not None:
             self._text.free()
+        with device_errors(), self._device:
+            cupy.get_default_memory_pool().free_all_blocks()
 
     @property
     def _total(self) -> int:

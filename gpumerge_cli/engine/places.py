@@ -1,0 +1,61 @@
+"""Where chunks go in the output, and in which order they may."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Places:
+    """Gives every piece of every chunk its place in the output.
+
+    planned: places are those of the plan, so pieces go out as they come. Otherwise a piece's place is behind those of
+    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once.
+    """
+
+    def __init__(self, *, planned: bool, seekable: bool) -> None:
+        self._in_turns = not (planned and seekable)
+        self._seekable = seekable
+        self._turn = 0
+        self._end = 0
+        self._stopped = False
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def place(self, turn: int, planned: int, nbytes: int, *, last: bool) -> Iterator[int | None]:
+        """The place of a piece of `nbytes` of chunk number `turn`, to be written to inside the body; None if stopped.
+
+        planned: where the plan puts it. last: whether it is the chunk's last piece.
+        """
+        if not self._in_turns:
+            yield None if self._stopped else planned
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or self._turn == turn)
+            if self._stopped:
+                place = None
+            else:
+                place = self._end
+                self._end += nbytes
+            if last and self._seekable:
+                self._next()
+        yield place
+        if last and not self._seekable:
+            with self._changed:
+                self._next()
+
+    def _next(self) -> None:
+        self._turn += 1
+        self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Nothing more is to be written; whoever waits comes back."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopped

@@ -1,0 +1,74 @@
+"""Compressed files: gzip (.gz) and Zstandard (.zst), through libraries that the extra `compressed` brings.
+
+What is written is one member (gzip) or frame (Zstandard) a chunk, so that chunks are compressed independently; every
+reader of these formats takes several as one file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import IO, Any
+
+from gpumerge_cli.errors import InputError, UsageError
+
+_NAMES = {".gz": "gzip", ".zst": "Zstandard"}
+
+
+def compression_of(name: str) -> str:
+    """The suffix that says how `name` is compressed, in lower case, or ""."""
+    suffix = os.path.splitext(name)[1].lower()
+    return suffix if suffix in _NAMES else ""
+
+
+def inner_name(name: str) -> str:
+    """`name` without the suffix of its compression: what its content would be called."""
+    return name[: len(name) - len(compression_of(name))]
+
+
+def opened(stream: IO[bytes], name: str) -> IO[bytes]:
+    """What the compressed `stream` holds, to be read in order. Raises UsageError if the library is missing."""
+    suffix = compression_of(name)
+    reader: Any = _gzip().IGzipFile(fileobj=stream) if suffix == ".gz" else _zstd().ZstdFile(stream)
+    return reader  # type: ignore[no-any-return]
+
+
+def damaged(error: Exception, name: str) -> InputError:
+    """The InputError for what a reader that `opened` gave has raised on the data of `name`."""
+    kind = _NAMES[compression_of(name)]
+    if isinstance(error, EOFError):
+        return InputError(f"the {kind} data end too soon", where=name, way_out="the file is truncated")
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(f"not readable as {kind} data ({reason})", where=name, way_out="check the file, or its suffix")
+
+
+def compressor(name: str) -> Callable[[Any], bytes] | None:
+    """What compresses a chunk of the output `name`, None if it is not to be compressed. Raises UsageError as opened."""
+    suffix = compression_of(name)
+    if not suffix:
+        return None
+    compress: Callable[[Any], bytes] = _gzip().compress if suffix == ".gz" else _zstd().compress
+    return compress
+
+
+def _gzip() -> Any:
+    try:
+        from isal import igzip
+    except ImportError:
+        raise _missing(".gz", "isal") from None
+    return igzip
+
+
+def _zstd() -> Any:
+    try:
+        from compression import zstd  # Python 3.14 and later
+    except ImportError:
+        try:
+            from backports import zstd
+        except ImportError:
+            raise _missing(".zst", "backports.zstd") from None
+    return zstd
+
+
+def _missing(suffix: str, library: str) -> UsageError:
+    return UsageError(f"{suffix} files need {library}, which is not installed", way_out="install gpumerge[compressed]")

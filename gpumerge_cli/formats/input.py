@@ -1,0 +1,210 @@
+"""Inputs: positioned reads, whatever the input is."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+
+from gpumerge_cli.errors import InputError, as_os_error, input_error
+from gpumerge_cli.formats import compressed
+from gpumerge_cli.formats.base import STDIO, Bytes
+
+# One call moves at most 2^31 - 4096 bytes on Linux.
+_LARGEST_READ = 1 << 30
+_SPARED_DESCRIPTORS = 64
+
+
+class InputFile:
+    """An input, read at any position from any thread.
+
+    A pipe or a compressed file is first copied, as it flows out or decompressed, to an unnamed temporary file.
+    Descriptors are few: once this process has few left, further files are opened when they are read, one a thread at a
+    time, so any number of inputs can be merged in one pass.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        descriptor = self._open()
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise input_error(OSError(errno.EISDIR, ""), name)
+            in_place = stat.S_ISREG(status.st_mode) and not compressed.compression_of(name)
+            self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if in_place and name == STDIO else 0
+            if not in_place:
+                spool = _spooled(descriptor, name)
+                os.close(descriptor)
+                descriptor = spool
+                status = os.fstat(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self.size = max(0, status.st_size - self.start)
+        self._state = _state_of(status)
+        self._descriptor = descriptor
+        if in_place and name != STDIO and descriptor >= _kept_descriptors():
+            os.close(descriptor)
+            self._descriptor = -1
+
+    def read_into(self, position: int, out: Bytes) -> None:
+        """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""
+        view = out.data
+        at = self.start + position
+        with self._opened() as descriptor:
+            while len(view):
+                try:
+                    count = os.preadv(descriptor, [view[:_LARGEST_READ]], at)
+                except OSError as error:
+                    raise input_error(error, self.name) from None
+                if count == 0:
+                    raise InputError(
+                        f"the file ends at byte {at - self.start}, {len(view)} bytes sooner than when it was opened",
+                        where=self.name,
+                        way_out="merge it again when nothing writes to it",
+                    )
+                view = view[count:]
+                at += count
+
+    def read(self, position: int, count: int) -> bytes:
+        """Up to `count` bytes from byte `position` on, fewer only at the end of the file."""
+        count = max(0, min(count, self.size - position))
+        try:
+            if self._descriptor >= 0:
+                return os.pread(self._descriptor, count, self.start + position)
+            with self._opened() as descriptor:
+                return os.pread(descriptor, count, position)
+        except OSError as error:
+            raise input_error(error, self.name) from None
+
+    def read_exactly(self, position: int, count: int) -> bytes:
+        """`count` bytes from byte `position` on. Raises InputError if the file ends before that."""
+        data = self.read(position, count)
+        if len(data) < count:
+            out = np.empty(count, np.uint8)
+            self.read_into(position, out)
+            return out.tobytes()
+        return data
+
+    def check_unchanged(self) -> None:
+        """Raise InputError if the file was written to, or replaced by another, since it was opened."""
+        if self._descriptor < 0:
+            _held.file = None  # what is there now counts, not what a thread still has open
+        with self._opened() as descriptor:
+            self._compare(os.fstat(descriptor))
+
+    def close(self) -> None:
+        """Give the descriptor back; a second call does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        elif _held.file is not None and _held.file.owner is self:
+            _held.file = None
+
+    def _open(self) -> int:
+        if not self.name:
+            raise InputError("'' is no name of a file", way_out="name a file, or - for standard input")
+        if self.name == STDIO and sys.stdin is None:
+            raise InputError("it is closed", where="standard input", way_out="name a file")
+        try:
+            if self.name == STDIO:
+                return os.dup(sys.stdin.fileno())
+            return os.open(self.name, os.O_RDONLY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            raise input_error(as_os_error(error), self.name) from None
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        if self._descriptor >= 0:
+            yield self._descriptor
+            return
+        if _held.file is None or _held.file.owner is not self:
+            _held.file = None  # closed before the next one is opened
+            held = _Held(self, self._open())
+            self._compare(os.fstat(held.descriptor))
+            _held.file = held
+        yield _held.file.descriptor
+
+    def _compare(self, status: os.stat_result) -> None:
+        if _state_of(status) != self._state:
+            raise _changed(self.name)
+
+
+class _Held:
+    """A descriptor that is closed when nothing refers to it any more, the end of its thread included."""
+
+    def __init__(self, owner: InputFile, descriptor: int) -> None:
+        self.owner = owner
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class _HeldByThread(threading.local):
+    file: _Held | None = None
+
+
+_held = _HeldByThread()
+"""The one file that a thread has opened for reading and not yet closed: most reads of a file follow each other."""
+
+
+def _state_of(status: os.stat_result) -> tuple[int, ...]:
+    """What differs once a file was written to or replaced."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _kept_descriptors() -> int:
+    """The number from which on descriptors are not kept: a few are left for outputs, pipes and libraries."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    return 1 << 30 if soft == resource.RLIM_INFINITY else max(0, soft - _SPARED_DESCRIPTORS)
+
+
+def _spooled(descriptor: int, name: str) -> int:
+    """Copy all that `descriptor` gives, decompressed, to an unnamed temporary file; returns that file's descriptor."""
+    with tempfile.TemporaryFile() as spool:
+        try:
+            with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
+                before = os.fstat(descriptor)
+                _copy(raw, spool, name)
+                if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
+                    raise _changed(name)
+            spool.flush()
+            return os.dup(spool.fileno())
+        except OSError as error:
+            raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
+
+
+def _copy(raw: IO[bytes], spool: IO[bytes], name: str) -> None:
+    if not compressed.compression_of(name):
+        shutil.copyfileobj(raw, spool, 1 << 20)
+        return
+    with compressed.opened(raw, name) as plain:
+        while True:
+            try:
+                block = plain.read(1 << 20)
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno:
+                    raise
+                raise compressed.damaged(error, name) from None
+            if not block:
+                return
+            spool.write(block)
+
+
+def _changed(name: str) -> InputError:
+    return InputError("the file changed while it was read", where=name, way_out="merge it when nothing writes to it")

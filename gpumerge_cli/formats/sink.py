@@ -1,0 +1,71 @@
+"""The sink that items of every format go to: a header before them, their byte order, their compression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.output import OutputFile, OutputStream
+
+
+class ItemSink:
+    """Items from memory to an output. See formats.base.Sink.
+
+    dtype: of keys as the file has them, None for lines. header: the bytes ahead of so many items, always of one length.
+    count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of a
+    chunk's, None to leave them.
+    """
+
+    def __init__(
+        self,
+        output: OutputFile | OutputStream,
+        *,
+        dtype: np.dtype[Any] | None = None,
+        header: Callable[[int], bytes] | None = None,
+        count: int | None = None,
+        compress: Callable[[Any], bytes] | None = None,
+    ) -> None:
+        self.name = output.name
+        self.seekable = output.seekable
+        self.exact = compress is None
+        self._output = output
+        self._compress = compress
+        self._header = header
+        self._count = count
+        self._native = None if dtype is None or dtype.isnative else dtype.newbyteorder("=")
+        self._start = 0
+        self._empty = True
+        if header is not None:
+            head = self._packed(np.frombuffer(header(count or 0), np.uint8))
+            self._output.write_at(0, head)
+            self._start = len(head)
+            self._empty = False
+
+    def encode(self, data: Bytes) -> Bytes:
+        """See Sink."""
+        if self._native is not None:
+            data = data.view(self._native).byteswap().view(np.uint8)
+        return self._packed(data)
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        """See Sink."""
+        self._output.write_at(self._start + start, data)
+        self._empty = False
+
+    def commit(self, *, count: int | None = None, durable: bool = False) -> None:
+        """See Sink."""
+        if self._empty and not self.exact:
+            self._output.write_at(0, self._packed(np.empty(0, np.uint8)))
+        if self._header is not None and count is not None and count != self._count:
+            self._output.write_at(0, np.frombuffer(self._header(count), np.uint8))
+        self._output.commit(durable=durable)
+
+    def abort(self) -> None:
+        """See Sink."""
+        self._output.abort()
+
+    def _packed(self, data: Bytes) -> Bytes:
+        return data if self._compress is None else np.frombuffer(self._compress(data), np.uint8)
