@@ -79,7 +79,7 @@ def samples(run: Run, number: int, stride: int) -> list[Sample]:
 
 
 def cut(runs: Sequence[Run], sampled: Sequence[Sequence[Sample]], at: Sample, floor: Sequence[int]) -> tuple[int, ...]:
-    """One position per run: the items before them are those up to and including `at` in the total order.
+    """One position per run: the items before them are those that go before `at` in the total order.
 
     sampled: each run's samples, which narrow the search. floor: the cut before this one; a run that is not in order
     cannot move a cut back behind it, so cuts always partition the runs.
@@ -87,7 +87,7 @@ def cut(runs: Sequence[Run], sampled: Sequence[Sequence[Sample]], at: Sample, fl
     positions = []
     for number, run in enumerate(runs):
         if number == at.run:
-            position = run.item_end(at.start)
+            position = at.start
         else:
             low, high = _window(sampled[number], at, run.size)
             position = bound(

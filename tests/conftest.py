@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 from gpumerge_cli.backends import cpu, gpu
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.reference import ReferenceBackend
+from gpumerge_cli.engine import check as engine_check
+from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.errors import DeviceError
 
 # A failing example prints how to run it again; a first call compiles, so there is no deadline.
@@ -39,6 +41,12 @@ def backend(request: pytest.FixtureRequest) -> Backend:
         return ReferenceBackend()
     if request.param == "cpu":
         return cpu.create()
+    return request.getfixturevalue("gpu_backend")  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def gpu_backend() -> Backend:
+    """The GPU's; skipped, with its reason, where there is none."""
     found = _gpu()
     if isinstance(found, str):
         pytest.skip(found)
@@ -51,6 +59,13 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
     print(f"GPUMERGE_TEST_SEED={seed} repeats {request.node.name}")
     return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans of many chunks for small files."""
+    for module in (engine_check, engine_merge):
+        monkeypatch.setattr(module, "chunk_bytes_for", lambda *arguments: 4096)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,21 @@ def sorted_lines(lines: Sequence[bytes], *, numeric: bool = False, descending: b
         return (a > b) - (a < b)
 
     return sorted(lines, key=functools.cmp_to_key(compare), reverse=descending)
+
+
+def first_keys(items: NDArray[Any]) -> NDArray[Any]:
+    """The first of every group of equal neighbours; NaN equals NaN, -0.0 equals 0.0."""
+    kept: list[int] = []
+    for at, item in enumerate(items):
+        ahead = items[at - 1]
+        if at == 0 or not (item == ahead or (item != item and ahead != ahead)):
+            kept.append(at)
+    return items[kept]
+
+
+def first_lines(lines: Sequence[bytes], *, numeric: bool = False) -> list[bytes]:
+    """The first of every group of equal neighbours, by the whole line or by its leading number alone."""
+    return [next(group) for _, group in groupby(lines, key=number_of if numeric else None)]
 
 
 def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:

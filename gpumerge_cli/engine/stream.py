@@ -118,7 +118,7 @@ class _Shared:
         with self.lock:
             if self.limit <= _LEAST_CHUNK:
                 return False
-            self.outcome.limit = max(_LEAST_CHUNK, min(self.limit, failed // 2))
+            self.outcome.limit = max(_LEAST_CHUNK, min(self.limit, failed) // 2)
             return True
 
     def finished(self, piece: Chunk, workspace: Workspace, written: int) -> None:

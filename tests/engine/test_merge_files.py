@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine import check as engine_check
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
@@ -28,13 +27,6 @@ from tests.oracles import merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs
 
 Write = Callable[[str, Any], str]
-
-
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans of many chunks for small files."""
-    for module in (engine_check, engine_merge):
-        monkeypatch.setattr(module, "chunk_bytes_for", lambda *arguments: 4096)
 
 
 def on(backend: Backend, threads: int | None = None) -> BackendRequest:

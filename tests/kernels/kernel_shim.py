@@ -32,10 +32,22 @@ FILES = {
     "check": "check.cu",
     "rows": "rows.cu",
 }
-WORKS = ("partition", "basic", "tiled_full", "tiled_exact", "circular", "path", "check", "text", "text_check")
+WORKS = (
+    "partition",
+    "basic",
+    "tiled_full",
+    "tiled_exact",
+    "circular",
+    "path",
+    "check",
+    "mark",
+    "text",
+    "text_check",
+    "text_mark",
+)
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
-_MACROS = ("KEY_BITS", "KEY_KIND", "DESCENDING", "ROWS", "NUMERIC", "BLOCK_SIZE", "ITEMS_PER_THREAD")
+_MACROS = ("KEY_BITS", "KEY_KIND", "DESCENDING", "ROWS", "NUMERIC", "STABLE", "BLOCK_SIZE", "ITEMS_PER_THREAD")
 _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
@@ -50,7 +62,7 @@ class Variant:
 
     def source(self, number: int) -> str:
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
-        values = {"KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, **values}
+        values = {"KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0, **values}
         lines = [f"#undef {name}\n#define {name} {values[name]}" for name in _MACROS]
         lines.append(f"namespace variant_{number} {{")
         for name, file in FILES.items():

@@ -25,6 +25,7 @@ LINES = [
     Variant(Order.lines(descending=True), 2, 2),
     Variant(Order.lines(numeric=True), 3, 5),
     Variant(Order.lines(numeric=True, descending=True), 2, 2),
+    Variant(Order.lines(numeric=True, stable=True), 3, 3),
 ]
 SHAPES = [(2, 2, 4, 2), (2, 1, 4, 3), (4, 3, 8, 1), (3, 2, 16, 2), (1, 5, 3, 4)]
 """Threads, items a thread, tile and blocks."""
@@ -133,6 +134,32 @@ def test_check_finds_the_first_disorder_of_lines(checked: Program) -> None:
             disorders = (at for at in range(1, len(keys)) if keys[at] < keys[at - 1])
             first = next(disorders, 2**64 - 1)
             cases.append(Case(number, "text_check", b"".join(a), b"".join(b), first.to_bytes(8, "little")))
+    passes(checked, cases)
+
+
+def test_marks_the_first_of_equals(checked: Program) -> None:
+    cases = []
+    for number, variant in enumerate(checked.variants[: len(KEYS)]):
+        order = variant.order
+        for turn, (_, run, _) in enumerate(key_pairs(order, seed=7)):
+            images = order.image(run)
+            differs = np.ones(len(run), np.uint8)
+            differs[1:] = images[1:] != images[:-1]
+            differs[:1] = turn % 2
+            cases.append(Case(number, "mark", run.tobytes(), b"", differs.tobytes(), len(run), turn % 2))
+    passes(checked, cases)
+
+
+def test_marks_the_first_of_equal_lines(checked: Program) -> None:
+    cases = []
+    for number, variant in enumerate(checked.variants):
+        if not variant.order.is_lines:
+            continue
+        for _, a, b in line_pairs(variant.order, seed=8):
+            lines = sorted(a + b, key=lambda line: variant.order.key(line[:-1]))
+            keys = [variant.order.key(line[:-1]) for line in lines]
+            differs = bytes(at == 0 or keys[at - 1] < keys[at] for at in range(len(keys)))
+            cases.append(Case(number, "text_mark", b"".join(lines), b"", differs, n=1))
     passes(checked, cases)
 
 

@@ -57,6 +57,18 @@ static unsigned long long first_disorder(
     return first;
 }
 
+// Flags start out as 2, so that one that is not written shows.
+static std::string marks(
+    const void* items, long long count, long long first, const unsigned char* text, const long long* starts)
+{
+    std::string differs(count, 2);
+    shim::launch(2, 3, 0, [&] {
+        using namespace check;
+        mark_first((const Item*)items, count, first, (unsigned char*)differs.data(), text, starts);
+    });
+    return differs;
+}
+
 template <typename T>
 static std::string bytes_of(const T* items, long long count)
 {
@@ -93,6 +105,7 @@ static std::string run_text(const Case& c)
         const unsigned long long first = first_disorder(items.as<Item>(), lines, 0, text, starts.data());
         return bytes_of(&first, 1);
     }
+    if (h.work == TEXT_MARK) return marks(items.as<Item>(), lines, h.n, text, starts.data());
 
     long long m = 0;
     while (starts[m] < static_cast<long long>(c.a.size())) ++m;
@@ -126,6 +139,7 @@ static std::string run(const Case& c)
         const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, nullptr, nullptr);
         return bytes_of(&first, 1);
     }
+    if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);
     if (h.work == PARTITION) {
         const long long edges = ceil_div(h.m + h.n, h.tile) + 1;
         std::vector<long long> cuts(edges);

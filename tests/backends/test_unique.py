@@ -1,0 +1,72 @@
+"""Of items that compare equal only the first goes out, whichever backend merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from gpumerge_cli.backends.base import Backend, LaunchRequest, Unique
+from gpumerge_cli.order import Order
+from tests.oracles import first_keys, first_lines, merged_keys, number_of, same_bits
+from tests.strategies import as_text, key_runs, line_runs
+
+
+def unique_merge(backend: Backend, order: Order, runs: list[bytes], unique: Unique) -> tuple[bytes, int]:
+    """(what goes out, items dropped)."""
+    workspace = backend.workspace(order, 1)
+    try:
+        workspace.staging(sum(map(len, runs)))[:] = np.frombuffer(b"".join(runs), np.uint8)
+        workspace.upload([len(run) for run in runs])
+        workspace.poison()
+        workspace.merge(backend.resolve(LaunchRequest(), order), unique)
+        return workspace.download().tobytes(), workspace.dropped
+    finally:
+        workspace.close()
+
+
+@settings(max_examples=60)
+@given(case=key_runs(most_runs=4))
+def test_keys(backend: Backend, case: Any) -> None:
+    runs, descending = case
+    order = Order.of(runs[0].dtype, descending=descending)
+    merged = merged_keys(runs, descending=descending)
+    expected = first_keys(merged)
+    for unique, there in (("first", expected), ("ahead", expected[1:])):
+        data, dropped = unique_merge(backend, order, [run.tobytes() for run in runs], unique)  # type: ignore[arg-type]
+        assert same_bits(np.frombuffer(data, runs[0].dtype), there)
+        assert dropped == len(merged) - len(there)
+
+
+@settings(max_examples=60)
+@given(case=line_runs(most_runs=3))
+def test_lines(backend: Backend, case: Any) -> None:
+    """By number, equal numbers keep the line that comes first, which need not be the bytewise first."""
+    runs, numeric, descending = case
+    if numeric:
+        runs = [sorted(run, key=number_of, reverse=descending) for run in runs]
+    order = Order.lines(numeric=numeric, descending=descending, stable=True)
+    lines = [line for run in runs for line in run]
+    merged = sorted(lines, key=number_of, reverse=descending) if numeric else sorted(lines, reverse=descending)
+    expected = first_lines(merged, numeric=numeric)
+    for unique, there in (("first", expected), ("ahead", expected[1:])):
+        data, dropped = unique_merge(backend, order, list(map(as_text, runs)), unique)  # type: ignore[arg-type]
+        assert data == as_text(there)
+        assert dropped == len(merged) - len(there)
+
+
+@pytest.mark.parametrize("order", [Order.of("int32"), Order.lines()])
+def test_a_merge_of_all_follows_one_of_some(backend: Backend, order: Order) -> None:
+    """What was left out once does not show in the next merge of the same workspace."""
+    run = np.array([5, 5, 6], np.int32).tobytes() if order.width else b"5\n5\n6\n"
+    workspace = backend.workspace(order, 1)
+    workspace.staging(len(run))[:] = np.frombuffer(run, np.uint8)
+    workspace.upload([len(run)])
+    policy = backend.resolve(LaunchRequest(), order)
+    for unique, dropped in (("first", 1), (None, 0), ("ahead", 2), (None, 0)):
+        workspace.merge(policy, unique)  # type: ignore[arg-type]
+        assert workspace.dropped == dropped
+        assert len(workspace.download()) == len(run) * (3 - dropped) // 3
+    workspace.close()
