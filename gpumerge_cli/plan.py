@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,8 +15,10 @@ from gpumerge_cli import corank
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 
-# Samples per run and chunk: a chunk is at most this fraction larger than asked for, whatever the keys.
+# As many samples of every run in a chunk's bytes: then a chunk is at most this fraction larger, whatever the keys.
 _SAMPLES = 8
+# A chunk this much larger than asked for is cut again.
+_TOO_LARGE = 1.2
 
 
 @dataclass(frozen=True)
@@ -127,30 +130,46 @@ def make_plan(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan
     return Plan(_planned([_KeyedSource(source, order) for source in sources], chunk_bytes))
 
 
-def _planned(runs: Sequence[corank.Run], chunk_bytes: int) -> NDArray[np.int64]:
-    """The cuts of a Plan."""
+def _planned(runs: Sequence[corank.Run], chunk_bytes: int, samples: int = 0) -> NDArray[np.int64]:
+    """The cuts of a Plan.
+
+    samples: how many a chunk, of all runs together. What a run puts out between two of its samples is not known before
+    the cut is made; with enough of them that is little even in the worst case, but what is unknown of many runs mostly
+    evens out. So first few samples are taken, and more of what came out too large.
+    """
     sizes = tuple(run.size for run in runs)
-    total = sum(sizes)
+    total, used = sum(sizes), sum(size > 0 for size in sizes)
     number = -(-total // max(1, chunk_bytes))
-    ends = [*_cuts(runs, -(-total // number)), sizes] if number > 1 else [sizes]
+    most = _SAMPLES * used
+    samples = min(most, samples or math.ceil(_SAMPLES * math.sqrt(used)))
+    ends = [*_cuts(runs, -(-total // number), samples), sizes] if number > 1 else [sizes]
     cuts = [tuple(0 for _ in sizes)]
-    cuts += [end for before, end in pairwise([cuts[0], *ends]) if end != before]
+    for end in ends:
+        start = cuts[-1]
+        if samples < most and sum(end) - sum(start) > _TOO_LARGE * chunk_bytes:
+            parts = [_Window(run, *edges) for run, *edges in zip(runs, start, end, strict=True)]
+            cuts += map(tuple, (_planned(parts, chunk_bytes, 4 * samples)[1:] + start).tolist())
+        elif end != start:
+            cuts.append(end)
     return np.array(cuts, np.int64).reshape(-1, len(sizes))
 
 
-def _cuts(runs: Sequence[corank.Run], target: int) -> list[tuple[int, ...]]:
-    used = sum(run.size > 0 for run in runs)
-    stride = max(1, target // (_SAMPLES * used))
+def _cuts(runs: Sequence[corank.Run], target: int, samples: int) -> list[tuple[int, ...]]:
+    """Cuts about `target` bytes apart, from about `samples` in as many bytes."""
+    stride = max(1, target // samples)
     sampled = [corank.samples(run, number, stride) for number, run in enumerate(runs)]
     cuts = []
     floor = tuple(0 for _ in runs)
     passed = [0] * len(runs)
+    ahead = 0  # what all runs have passed since the last cut
     for sample in sorted(sample for of_run in sampled for sample in of_run):
         # Up to this sample, every run has put out about as much as its last passed sample says.
+        ahead += max(0, sample.start - passed[sample.run])
         passed[sample.run] = max(passed[sample.run], sample.start)
-        if sum(passed) - sum(floor) >= target:
+        if ahead >= target:
             floor = corank.cut(runs, sampled, sample, floor)
             passed = [max(done, position) for done, position in zip(passed, floor, strict=True)]
+            ahead = sum(passed) - sum(floor)
             cuts.append(floor)
     return cuts
 

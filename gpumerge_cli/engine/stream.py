@@ -113,9 +113,14 @@ class _Shared:
         """Bytes of the largest chunk that may be tried."""
         return self.outcome.limit or self.stream.plan.largest
 
-    def shrink(self, failed: int) -> bool:
-        """Take note that the device had no memory for a chunk of `failed` bytes; False if there is no smaller one."""
+    def shrink(self, failed: int, tried: int) -> bool:
+        """Take note that the device had no memory for a chunk of `failed` bytes; False if nothing smaller can help.
+
+        tried: the limit that the chunk was cut to, as far as its lines let it.
+        """
         with self.lock:
+            if self.limit < tried:
+                return True  # another worker took note meanwhile
             if self.limit <= _LEAST_CHUNK:
                 return False
             self.outcome.limit = max(_LEAST_CHUNK, min(self.limit, failed) // 2)
@@ -159,8 +164,9 @@ class _Worker:
         pieces = deque([chunk])
         while pieces and not self._shared.places.stopped:
             piece = pieces.popleft()
-            if piece.nbytes > self._shared.limit:
-                parts = split(self._stream.sources, self._stream.order, piece, self._shared.limit)
+            limit = self._shared.limit
+            if piece.nbytes > limit:
+                parts = split(self._stream.sources, self._stream.order, piece, limit)
                 if len(parts) > 1:
                     pieces.extendleft(reversed(parts))
                     continue
@@ -168,7 +174,7 @@ class _Worker:
                 merged = self._merged(piece)
             except DeviceMemoryError:
                 self._close()
-                if not self._shared.shrink(piece.nbytes):
+                if not self._shared.shrink(piece.nbytes, limit):
                     raise
                 pieces.appendleft(piece)
                 continue

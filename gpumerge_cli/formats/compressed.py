@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import IO, Any
 
 from gpumerge_cli.errors import InputError, UsageError
 
+_GZIP_LEVEL = 2  # of 0 to 3; it is about as small as zlib's 1
 _NAMES = {".gz": "gzip", ".zst": "Zstandard"}
 
 
@@ -47,8 +49,10 @@ def compressor(name: str) -> Callable[[Any], bytes] | None:
     suffix = compression_of(name)
     if not suffix:
         return None
-    compress: Callable[[Any], bytes] = _gzip().compress if suffix == ".gz" else _zstd().compress
-    return compress
+    if suffix == ".gz":
+        return partial(_gzip().compress, compresslevel=_GZIP_LEVEL)
+    zstd = _zstd()
+    return partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
 
 
 def _gzip() -> Any:

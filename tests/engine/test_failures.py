@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -111,3 +112,113 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
     (tmp_path / ".out.i32.gpumerge-abcdefabcdef").write_bytes(b"left by a killed run")
     subprocess.run([*COMMAND, *inputs, "-o", str(output), "-q"], cwd=ROOT, check=True)
     assert left(tmp_path) == ["out.i32"]
+
+
+@pytest.mark.parametrize(
+    "seed", [int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")]
+)
+def test_sigkill_at_a_hundred_random_moments(inputs: list[str], tmp_path: Path, seed: int) -> None:
+    """The output is the old one or the whole new one; what is left beside it goes with the next run."""
+    output = tmp_path / "out.i32"
+    command = [*COMMAND, *inputs, "-o", str(output), "-q", "--threads", "2"]
+    start = time.monotonic()
+    subprocess.run(command, cwd=ROOT, check=True)
+    longest = time.monotonic() - start
+    whole = output.read_bytes()
+    output.write_bytes(b"earlier")
+    moments = random.Random(seed)
+    ends = {"earlier": 0, "whole": 0, "left": 0}
+    for _ in range(100):
+        with subprocess.Popen(command, cwd=ROOT) as merge:
+            # Most of a run is start-up; what comes after it is where harm could be done.
+            time.sleep(longest * moments.uniform(0.4, 1.1))
+            merge.kill()
+        found = output.read_bytes()
+        assert found in (b"earlier", whole)
+        ends["whole" if found == whole else "earlier"] += 1
+        beside = [name for name in left(tmp_path) if name != "out.i32"]
+        assert len(beside) <= 1
+        ends["left"] += len(beside)
+        output.write_bytes(b"earlier")
+    print(ends)
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert left(tmp_path) == ["out.i32"]
+    assert output.read_bytes() == whole
+
+
+@pytest.mark.parametrize("number", [2, 20])
+def test_a_read_error(inputs: list[str], tmp_path: Path, number: int) -> None:
+    """The device under an input fails at some read."""
+    output = str(tmp_path / "out.i32")
+    program = (
+        "import errno, itertools, os, sys\n"
+        "really, calls = os.preadv, itertools.count(1)\n"
+        "def fail(*arguments):\n"
+        f"    if next(calls) == {number}:\n"
+        "        raise OSError(errno.EIO, 'Input/output error')\n"
+        "    return really(*arguments)\n"
+        "os.preadv = fail\n"
+        "from gpumerge_cli.__main__ import main\n"
+        f"sys.argv[1:] = {[*COMMAND[3:], *inputs, '-o', output]!r}\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr in [f"gpumerge: {name}: input/output error\n" for name in inputs]
+    assert left(tmp_path) == ["out.i32"]
+    assert Path(output).read_bytes() == b"earlier"
+
+
+@pytest.mark.parametrize("change", ["shrinks", "changes", "loses an item"])
+def test_an_input_changes_while_it_is_read(inputs: list[str], tmp_path: Path, change: str) -> None:
+    output = str(tmp_path / "out.i32")
+    act = {
+        "shrinks": "os.truncate(name, 8_000_000)",
+        "changes": "os.utime(name, (1, 1))",
+        "loses an item": "os.truncate(name, 15_999_996)",
+    }[change]
+    program = (
+        "import itertools, os, sys\n"
+        "really, calls = os.preadv, itertools.count(1)\n"
+        f"name = {inputs[1]!r}\n"
+        "def act(*arguments):\n"
+        "    if next(calls) == 3:\n"
+        f"        {act}\n"
+        "    return really(*arguments)\n"
+        "os.preadv = act\n"
+        "from gpumerge_cli.__main__ import main\n"
+        f"sys.argv[1:] = {[*COMMAND[3:], *inputs, '-o', output]!r}\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(f"gpumerge: {inputs[1]}: the file ")
+    assert done.stderr.count("\n") == 1
+    assert left(tmp_path) == ["out.i32"]
+    assert Path(output).read_bytes() == b"earlier"
+
+
+def test_five_thousand_files_within_256_descriptors(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    parts = np.sort(rng.integers(-(2**31), 2**31, (5000, 2000), np.int32), axis=1)
+    parts = parts.astype(np.int32)
+    names = []
+    for number, part in enumerate(parts):
+        part.tofile(tmp_path / f"{number}.i32")
+        names.append(str(tmp_path / f"{number}.i32"))
+    (tmp_path / "list").write_text("\0".join(names))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+
+    output = tmp_path / "out.bin"
+    done = subprocess.run(
+        [*COMMAND, "--files0-from", str(tmp_path / "list"), "-o", str(output), "-S", "64M", "-q"],
+        cwd=ROOT,
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert np.array_equal(np.fromfile(output, np.int32), np.sort(parts, axis=None))

@@ -1,0 +1,138 @@
+"""gzip and Zstandard files, by their suffix."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name
+from gpumerge_cli.formats.registry import Format, open_source, resolve_format
+from gpumerge_cli.report.model import MergeReport
+
+Write = Callable[[str, Any], str]
+
+igzip = pytest.importorskip("isal.igzip")
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    zstd = pytest.importorskip("backports.zstd")
+
+PACK = {".gz": gzip.compress, ".zst": partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})}
+UNPACK = {".gz": gzip.decompress, ".zst": zstd.decompress}
+
+
+def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
+    on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
+    return merge_files(MergeRequest(tuple(inputs), output, ItemRequest(**items), on))
+
+
+def test_names() -> None:
+    assert [compression_of(name) for name in ("a.i32.gz", "b.ZST", "c.i32", "-", "gz", ".gz")] == [
+        ".gz", ".zst", "", "", "", "",
+    ]  # fmt: skip
+    assert [inner_name(name) for name in ("a.i32.gz", "b.ZST", "c.i32")] == ["a.i32", "b", "c.i32"]
+    assert resolve_format("a.I32.GZ", None, None) == Format("raw", np.dtype("int32"))
+    assert resolve_format("a.gz", None, None) == Format("text")
+    assert compressor("a.i32") is None
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_in_and_out(
+    backend: Backend, small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator, suffix: str
+) -> None:
+    """Several members in, several out; plain and compressed inputs mix."""
+    runs = [np.sort(rng.integers(-99, 99, 9000)) for _ in range(3)]
+    halves = (runs[0][:100].tobytes(), runs[0][100:].tobytes())
+    names = [
+        write(f"a.i64{suffix}", b"".join(map(PACK[suffix], halves))),
+        write(f"b.i64{suffix}", PACK[suffix](runs[1].tobytes())),
+        write("c.i64", runs[2]),
+    ]
+    for output in ("out.i64", "out.npy"):
+        report = merge(backend, names, str(tmp_path / f"{output}{suffix}"))
+        data = UNPACK[suffix]((tmp_path / f"{output}{suffix}").read_bytes())
+        expected = np.sort(np.concatenate(runs), kind="stable").tobytes()
+        assert data[-len(expected) :] == expected
+        assert len(data) == len(expected) + (128 if output == "out.npy" else 0)
+        assert report.stage("compress").nbytes == len(expected)
+        assert report.nbytes == len(expected) > report.written > 0
+    merge(backend, [str(tmp_path / f"out.npy{suffix}")], str(tmp_path / "again.i64"))
+    assert (tmp_path / "again.i64").read_bytes() == expected
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_text_and_empty(backend: Backend, write: Write, tmp_path: Path, suffix: str) -> None:
+    names = [write(f"a.txt{suffix}", PACK[suffix](b"a\nc")), write(f"b.txt{suffix}", PACK[suffix](b""))]
+    merge(backend, names, str(tmp_path / f"out.txt{suffix}"))
+    assert UNPACK[suffix]((tmp_path / f"out.txt{suffix}").read_bytes()) == b"a\nc\n"
+    merge(backend, names[1:], str(tmp_path / f"none.txt{suffix}"))
+    assert (tmp_path / f"none.txt{suffix}").stat().st_size > 0
+    assert UNPACK[suffix]((tmp_path / f"none.txt{suffix}").read_bytes()) == b""
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize("harm", ["cut", "changed", "not at all", "more"])
+def test_damage_is_named(write: Write, rng: np.random.Generator, suffix: str, harm: str) -> None:
+    whole = PACK[suffix](rng.integers(0, 9, 5000).tobytes())
+    middle = len(whole) // 2
+    data = {
+        "cut": whole[:-5],
+        "changed": whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 40]) + whole[middle + 40 :],
+        "not at all": b"1\n2\n",
+        "more": whole + b"more",
+    }[harm]
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(InputError) as caught:
+        open_source(write(f"a.i64{suffix}", data), Format("raw", np.dtype(np.int64)))
+    assert caught.value.where.endswith(f"a.i64{suffix}")
+    assert caught.value.way_out
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_unpacks_to_half_an_item(write: Write) -> None:
+    with pytest.raises(InputError, match="5 bytes"):
+        open_source(write("a.i64.gz", gzip.compress(b"12345")), Format("raw", np.dtype(np.int64)))
+
+
+def test_sizes_do_not_take_memory(write: Write) -> None:
+    """A hundred megabytes of zeros, in a hundred kilobytes."""
+    import resource
+
+    name = write("a.i64.gz", igzip.compress(bytes(100 << 20)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    source = open_source(name, Format("raw", np.dtype(np.int64)))
+    assert source.size == 100 << 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 << 10
+    source.close()
+
+
+@pytest.mark.parametrize(("suffix", "library"), [(".gz", "isal"), (".zst", "backports.zstd")])
+def test_a_missing_library_is_named(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, library: str
+) -> None:
+    for module in ("isal", "isal.igzip", "backports", "backports.zstd", "compression", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    name = write(f"a.txt{suffix}", b"")
+    for use in (lambda: open_source(name, Format("text")), lambda: compressor(name)):
+        with pytest.raises(UsageError, match=rf"{library}, which is not installed; install gpumerge\[compressed\]"):
+            use()
+
+
+def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
+    name = write("a.i32.gz", gzip.compress(np.arange(3, dtype=np.int32).tobytes()))
+    for output in ("out.i64.gz", "out.txt.gz"):
+        with pytest.raises(OutputError):
+            merge_files(MergeRequest((name,), str(tmp_path / output)))
+    assert os.listdir(tmp_path) == ["a.i32.gz"]
