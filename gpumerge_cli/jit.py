@@ -13,6 +13,8 @@ import numba
 from numba.core import types
 from numba.extending import intrinsic
 
+from gpumerge_cli.cache import cache_folder
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -26,8 +28,7 @@ def _cache_folder() -> str:
     here = Path(__file__)
     for source in [here, *sorted((here.parent / "backends" / "cpu").glob("*.py"))]:
         digest.update(source.read_bytes())
-    user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    base = numba.config.CACHE_DIR or os.path.join(user, "gpumerge")
+    base = numba.config.CACHE_DIR or cache_folder()
     return os.path.join(base, f"numba-{digest.hexdigest()[:16]}")
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpumerge_cli import units
-from gpumerge_cli.backends import cpu, gpu
+from gpumerge_cli.backends import costs, cpu, gpu
 from gpumerge_cli.backends.base import Backend, DeviceInfo
 from gpumerge_cli.backends.reference import ReferenceBackend
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
-
-# NumPy sorts this many bytes of keys in less time than Numba takes to import (0.2 s), Python this many of lines.
-_SMALL_KEYS = 4 << 20
-_SMALL_LINES = 256 << 10
-# Below this, importing CuPy and opening a context (0.4 to 0.9 s) takes longer than two cores take to merge.
-_LARGE = 512 << 20
 
 
 @dataclass(frozen=True)
@@ -26,11 +22,11 @@ class Selected:
     why: str
 
 
-def select(choice: str, device: int, order: Order, nbytes: int, *, launch_given: bool = False) -> Selected:
+def select(choice: str, device: int, order: Order, nbytes: int | None, *, launch_given: bool = False) -> Selected:
     """The backend for `nbytes` of input. choice: "auto", "gpu", "cpu" or "reference"; device: GPU number.
 
-    launch_given: the user named a kernel or a launch shape, which the reference would ignore. Raises DeviceError if
-    "gpu" is asked for and cannot be had.
+    nbytes: None where only the kernels count, not what it takes to get at them. launch_given: the user named a kernel
+    or a launch shape, which the reference would ignore. Raises DeviceError if "gpu" is asked for and cannot be had.
     """
     if choice == "reference":
         return Selected(ReferenceBackend(), "asked for")
@@ -40,15 +36,36 @@ def select(choice: str, device: int, order: Order, nbytes: int, *, launch_given:
         return Selected(gpu.create(device), "asked for")
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
-    size = units.format_bytes(nbytes)
-    if not launch_given and nbytes <= (_SMALL_LINES if order.is_lines else _SMALL_KEYS):
-        return Selected(ReferenceBackend(), f"{size} is sorted before a compiled kernel would be loaded")
-    if nbytes < _LARGE:
-        return Selected(cpu.create(), f"{size} is merged before a GPU would be ready")
-    try:
-        return Selected(gpu.create(device), f"a GPU is there, and {size} outweighs its start-up")
-    except DeviceError as error:
-        return Selected(cpu.create(), f"no GPU: {error.what}")
+    if nbytes is None:
+        return _first(["gpu", "cpu"], device, lambda name: "its kernels are the fastest")
+    known = costs.load()
+    cores = len(os.sched_getaffinity(0))
+    seconds = {
+        name: known.predict(name, order.is_lines, nbytes, cores)
+        for name in costs.BACKENDS
+        if name != "reference" or not launch_given
+    }
+    ranked = sorted(seconds, key=lambda name: seconds[name])
+
+    def why(name: str) -> str:
+        told = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in ranked if other != name)
+        own = units.format_seconds(seconds[name])
+        return f"{own} for {units.format_bytes(nbytes)} by the cost model ({known.source}); {told}"
+
+    return _first(ranked, device, why)
+
+
+def _first(names: list[str], device: int, why: Callable[[str], str]) -> Selected:
+    """The first of these backends that is to be had; all but the GPU's are."""
+    missing = ""
+    for name in names:
+        if name != "gpu":
+            return Selected(cpu.create() if name == "cpu" else ReferenceBackend(), missing + why(name))
+        try:
+            return Selected(gpu.create(device), why(name))
+        except DeviceError as error:
+            missing = f"no GPU: {error.what}; "
+    raise AssertionError("the CPU is always there")
 
 
 def available(device: int = 0) -> list[tuple[str, DeviceInfo | None, str]]:

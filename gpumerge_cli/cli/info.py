@@ -20,12 +20,22 @@ _SIZES = (10**5, 10**8, 10**9)
 
 def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="First measure what auto's cost model goes by on this machine, and keep it for later runs. Takes "
+            "minutes, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
+        ),
+    ] = False,
     debug: options.Debug = False,
 ) -> None:
     """Show devices, versions and auto's picks.
 
     What --backend auto would pick, and why, is shown for a few sizes of input.
     """
+    if measure:
+        _measure()
     facts = _facts()
     if as_json:
         import json
@@ -35,8 +45,29 @@ def info(
         _show(facts)
 
 
+def _measure() -> None:
+    import sys
+
+    from gpumerge_cli.backends import costs
+    from gpumerge_cli.backends.select import available
+    from gpumerge_cli.compare.costs import measure_costs
+    from gpumerge_cli.errors import output_error
+
+    found = {name: info for name, info, _ in available() if info is not None}
+    devices = ", ".join(info.name for name, info in found.items() if name != "reference")
+    measured = measure_costs(tuple(found), devices, told=lambda line: print(line, file=sys.stderr, flush=True))
+    try:
+        place = costs.save(measured)
+    except OSError as error:
+        raise output_error(error, str(costs.costs_file())) from None
+    print(f"kept in {place}", file=sys.stderr)
+
+
 def _facts() -> dict[str, Any]:
+    from dataclasses import asdict
+
     from gpumerge_cli import __version__
+    from gpumerge_cli.backends import costs
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.backends.select import available, select
     from gpumerge_cli.order import Order
@@ -72,6 +103,7 @@ def _facts() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "backends": backends,
+        "costs": asdict(costs.load()),
         "auto": picks,
     }
 

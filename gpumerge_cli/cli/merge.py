@@ -252,7 +252,7 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
 
         loaded = load_runs(request)
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        selected = select(request.on.backend, request.on.device, loaded.order, sys.maxsize, launch_given=True)
+        selected = select(request.on.backend, request.on.device, loaded.order, None, launch_given=True)
         measured = compare(
             loaded,
             selected.backend,

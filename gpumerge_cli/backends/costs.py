@@ -1,0 +1,79 @@
+"""How long a merge of files will take on each backend: start-up, then bytes over the slowest of what moves them.
+
+The built-in constants were measured once; `gpumerge info --measure` takes them afresh on the user's machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from gpumerge_cli.cache import cache_folder
+
+BACKENDS = ("reference", "cpu", "gpu")
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds and bytes a second. See `predict` for how they go together.
+
+    *_start_up: from the start of the process to the first byte. storage: what all threads together read and write.
+    *_keys, *_lines: checking and merging, of the CPU and the reference by one core. link: to and from the device,
+    each way. source: where they were measured.
+    """
+
+    # 2 cores of an AMD EPYC, ext4: data/results/costs-cpu.json.
+    reference_start_up: float = 0.21
+    reference_keys: float = 0.3e9
+    reference_lines: float = 0.0033e9
+    cpu_start_up: float = 0.55
+    cpu_keys: float = 2.6e9
+    cpu_lines: float = 0.36e9
+    # NVIDIA H200, 16 cores, ext4: data/results/costs-gpu.json.
+    storage: float = 3e9
+    gpu_start_up: float = 0.8
+    gpu_keys: float = 60e9
+    gpu_lines: float = 30e9
+    link: float = 50e9
+    source: str = "built in"
+
+    def predict(self, backend: str, lines: bool, nbytes: int, cores: int) -> float:
+        """Seconds for `nbytes` of input. Raises KeyError for a backend that is none."""
+        items = "lines" if lines else "keys"
+        start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
+        if backend == "gpu":
+            # The host's cores only read and write, and all goes on at once.
+            return float(start_up + nbytes / min(self.storage, self.link, rate))
+        # The cores that merge are those that read and write.
+        workers = 1 if backend == "reference" else cores
+        return float(start_up + nbytes / self.storage + nbytes / (rate * workers))
+
+
+def costs_file() -> Path:
+    """Where the user's measured costs are kept."""
+    return Path(cache_folder()) / "costs.json"
+
+
+def load(path: Path | None = None) -> Costs:
+    """What was measured on this machine; the built-in constants if that cannot be read or makes no sense."""
+    names = {field.name for field in fields(Costs)}
+    try:
+        found = json.loads((path or costs_file()).read_text(encoding="utf-8"))
+        numbers = {name: float(found[name]) for name in names - {"source"}}
+        if min(numbers.values()) > 0 and max(numbers.values()) < float("inf"):
+            return Costs(**numbers, source=str(found["source"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return Costs()
+
+
+def save(costs: Costs, path: Path | None = None) -> Path:
+    """Keep measured costs for `load`. Raises OSError."""
+    place = path or costs_file()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{place.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(asdict(costs), indent=2) + "\n", encoding="utf-8")
+    os.replace(temporary, place)
+    return place

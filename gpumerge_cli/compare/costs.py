@@ -1,0 +1,82 @@
+"""The cost model's constants, measured: whole merges of generated files, in processes of their own, from page cache."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gpumerge_cli.backends.costs import Costs
+from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.errors import GpumergeError
+
+# Items of each of two files: enough for a steady rate, few enough for patience.
+_COUNTS = {
+    ("reference", "keys"): 1_000_000,
+    ("reference", "lines"): 100_000,
+    ("cpu", "keys"): 50_000_000,
+    ("cpu", "lines"): 8_000_000,
+    ("gpu", "keys"): 200_000_000,
+    ("gpu", "lines"): 16_000_000,
+}
+_REPEAT = 3
+
+
+def measure_costs(
+    backends: tuple[str, ...], device: str, folder: str | None = None, told: Callable[[str], None] = lambda line: None
+) -> Costs:
+    """Costs of this machine; those of backends that are not named stay as built in.
+
+    device: what to call the machine's devices. folder: where the files go, on the storage to measure; it needs 4 GB.
+    told: called with a line before each step. Raises GpumergeError if a merge fails.
+    """
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="gpumerge-measure-", dir=folder) as work:
+        for (backend, items), count in _COUNTS.items():
+            if backend in backends:
+                told(f"{backend}: {items}, 2 x {count:,}")
+                found |= _measured(Path(work), backend, items, count)
+    source = f"measured: {platform.node()}, {cores()} cores, {device}"
+    return replace(Costs(), **found, source=source)
+
+
+def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, float]:
+    suffix = ".i32" if items == "keys" else ".txt"
+    inputs = [str(work / f"{name}{suffix}") for name in "ab"]
+    output, report = str(work / f"out{suffix}"), work / "report.json"
+    options = [] if items == "keys" else ["-n"]
+    _gpumerge("generate", *inputs, "--count", str(count), "--seed", "1", *options)
+    reports: list[dict[str, Any]] = []
+    for _ in range(_REPEAT + 1):
+        _gpumerge("merge", *inputs, "-o", output, "-q", "--backend", backend, "--report", str(report), *options)
+        reports.append(json.loads(report.read_text(encoding="utf-8")))
+        Path(output).unlink()
+    for name in inputs:
+        Path(name).unlink()
+    # The first run fills caches: compiled code, the inputs' pages.
+    best = min(reports[1:], key=lambda one: float(one["busy"]))
+    stages = {stage["name"]: float(stage["seconds"]) for stage in best["stages"]}
+    nbytes, workers, busy = int(best["nbytes"]), int(best["workers"]), float(best["busy"])
+    merging = sum(stages.get(name, 0.0) for name in ("index", "check", "kernel"))
+    found = {
+        f"{backend}_{items}": nbytes / merging,
+        f"{backend}_start_up": min(float(one["start_up"]) for one in reports[1:]),
+    }
+    if backend == "gpu":
+        found["link"] = 2 * nbytes / (stages["upload"] + stages["download"])
+    if items == "keys" and backend != "reference":
+        # A GPU's merging goes on beside it.
+        found["storage"] = nbytes / (busy if backend == "gpu" else max(busy - merging / workers, busy / 10))
+    return found
+
+
+def _gpumerge(*words: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "gpumerge_cli", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise GpumergeError(f"measuring failed: {done.stderr.strip().removeprefix('gpumerge: ')}")
