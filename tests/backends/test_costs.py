@@ -1,0 +1,71 @@
+"""The cost model: what it predicts, what auto makes of it, how it is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends import costs, gpu
+from gpumerge_cli.backends.costs import Costs, load, save
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.order import Order
+
+MODEL = Costs(
+    reference_start_up=0.1, reference_keys=1e8, reference_lines=1e7,
+    cpu_start_up=0.5, cpu_keys=2e9, cpu_lines=5e8,
+    gpu_start_up=1.0, gpu_keys=1e11, gpu_lines=1e10,
+    storage=4e9, link=2e9, source="a test",
+)  # fmt: skip
+
+
+def test_predictions() -> None:
+    assert MODEL.predict("reference", False, 4 * 10**8, 8) == pytest.approx(0.1 + 0.1 + 4)
+    assert MODEL.predict("cpu", False, 4 * 10**9, 2) == pytest.approx(0.5 + 1 + 1)
+    assert MODEL.predict("cpu", True, 4 * 10**9, 4) == pytest.approx(0.5 + 1 + 2)
+    assert MODEL.predict("gpu", False, 4 * 10**9, 1) == pytest.approx(1 + 2)
+    assert replace(MODEL, link=5e9).predict("gpu", True, 4 * 10**9, 1) == pytest.approx(1 + 1)
+    with pytest.raises(AttributeError):
+        MODEL.predict("tpu", False, 1, 1)
+
+
+def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "load", lambda: MODEL)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+
+    def none(device: int) -> None:
+        raise DeviceError("there is none")
+
+    monkeypatch.setattr(gpu, "create", none)
+    keys = Order.of("int32")
+    small, large = select("auto", 0, keys, 10**6), select("auto", 0, keys, 10**9)
+    assert (small.backend.name, large.backend.name) == ("reference", "cpu")
+    assert "a test" in small.why
+    assert "gpu 1.50 s" in large.why
+    assert select("auto", 0, keys, 10**6, launch_given=True).backend.name == "cpu"
+    assert select("auto", 0, Order.lines(), 10**7).backend.name == "cpu"
+    huge = select("auto", 0, Order.lines(), 10**11)
+    assert huge.backend.name == "cpu"
+    assert huge.why.startswith("no GPU: there is none; ")
+    assert select("auto", 0, keys, None).backend.name == "cpu"
+
+
+def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert load() == Costs()
+    place = save(MODEL)
+    assert place == tmp_path / "gpumerge" / "costs.json"
+    assert load() == MODEL
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", json.dumps({**asdict(MODEL), "link": 0}), json.dumps({**asdict(MODEL), "link": "fast"}),
+     json.dumps({**asdict(MODEL), "link": -1.0}), json.dumps({**asdict(MODEL), "link": float("inf")})],
+)  # fmt: skip
+def test_what_makes_no_sense_is_left(tmp_path: Path, text: str) -> None:
+    (tmp_path / "costs.json").write_text(text)
+    assert load(tmp_path / "costs.json") == Costs()
