@@ -42,6 +42,25 @@ class DeviceBuffer:
         self._size = 0
 
 
+class OwnedStream:
+    """A stream of its own that does not wait for the default one, destroyed by `close`.
+
+    CuPy's own objects complain from their destructor where there was no memory to create them.
+    """
+
+    def __init__(self) -> None:
+        self._pointer = int(cupy.cuda.runtime.streamCreateWithFlags(cupy.cuda.runtime.streamNonBlocking))
+        self.stream = cupy.cuda.Stream.from_external(self)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._pointer
+
+    def close(self) -> None:
+        if self._pointer:
+            cupy.cuda.runtime.streamDestroy(self._pointer)
+            self._pointer = 0
+
+
 class PinnedBuffer:
     """Page-locked host bytes, which the device copies from and to at the full speed of its link."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, Unique
 from gpumerge_cli.backends.gpu.baselines import merge_by_cub, sort_by_cupy
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, PinnedBuffer
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.text import DeviceText
@@ -48,7 +48,8 @@ class GpuWorkspace:
         self._input, self._output, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
         self._lengths: list[int] = []
         with device_errors(), device:
-            self._stream = cupy.cuda.Stream(non_blocking=True)
+            self._owned = OwnedStream()
+            self._stream = self._owned.stream
             self._uploaded = cupy.cuda.Event(disable_timing=True)
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if order.is_lines else None
@@ -180,6 +181,7 @@ class GpuWorkspace:
             self._text.free()
         with device_errors(), self._device:
             cupy.get_default_memory_pool().free_all_blocks()
+            self._owned.close()
 
     @property
     def _total(self) -> int:
