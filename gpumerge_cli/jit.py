@@ -1,53 +1,34 @@
-"""Numba, set up once: compiled without the interpreter lock, kept on disk where there is a place for it."""
+"""Numba, set up once: what kernels are compiled with, and memory by its address."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import types
 from numba.extending import intrinsic
 
-from gpumerge_cli.cache import cache_folder
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@lru_cache(maxsize=1)
-def _cache_folder() -> str:
-    """Where compiled code is kept: a folder per state of the compiled sources.
-
-    Numba's own check looks at the one file that holds a function, not at those whose functions it calls.
-    """
-    digest = hashlib.sha256()
-    here = Path(__file__)
-    for source in [here, *sorted((here.parent / "backends" / "cpu").glob("*.py"))]:
-        digest.update(source.read_bytes())
-    base = numba.config.CACHE_DIR or cache_folder()
-    return os.path.join(base, f"numba-{digest.hexdigest()[:16]}")
-
-
 def jit(function: Function) -> Function:
-    """Compile `function` on first use for each set of argument types."""
-    before = numba.config.CACHE_DIR
-    try:
-        # Read when the function is decorated, so the setting of other users of Numba in this process stays theirs.
-        numba.config.CACHE_DIR = _cache_folder()
-        compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    except (RuntimeError, OSError):  # no folder that could hold the cache
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    finally:
-        numba.config.CACHE_DIR = before
-    return cast(Function, compiled)
+    """Compile `function` on first use for each set of argument types. Nothing in it may raise: see native.py."""
+    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def _pointer(context: Any, builder: Any, address: Any, kind: Any) -> Any:
     return builder.inttoptr(address, context.get_value_type(kind).as_pointer())
+
+
+@intrinsic
+def pointer_to(typing_context: Any, address: Any) -> Any:
+    """An address as what Numba's `carray` takes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
 
 
 @intrinsic

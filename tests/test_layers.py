@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
-    "errors": 0, "units": 0, "order": 0, "corank": 0, "jit": 0, "measure": 0, "cache": 0,
+    "errors": 0, "units": 0, "order": 0, "corank": 0, "jit": 0, "measure": 0, "cache": 0, "native": 0,
     "formats": 1, "backends": 1, "report.model": 1,
     "plan": 2,
     "engine": 3,
@@ -21,7 +21,7 @@ LAYERS = {
 # Below their own layer, these see no more than this.
 ONLY = {
     "report": {"report", "units", "errors"},
-    "backends": {"backends", "errors", "units", "order", "jit", "measure", "cache"},
+    "backends": {"backends", "errors", "units", "order", "jit", "measure", "cache", "native"},
     "formats": {"formats", "errors", "units", "order"},
     "plan": {"plan", "corank", "order", "formats.base", "errors"},
 }
@@ -30,8 +30,8 @@ LIBRARIES = {
     "typer": {"cli", "__main__"},
     "click": {"cli", "__main__"},
     "rich": {"cli", "report.terminal"},
-    "numba": {"jit", "backends.cpu", "corank"},
-    "llvmlite": {"jit"},
+    "numba": {"jit", "backends.cpu.entries", "backends.cpu.keys"},
+    "llvmlite": {"jit", "native"},
     "cupy": {"backends.gpu", "arrays"},
 }
 

@@ -50,6 +50,8 @@ def merge_files(
             _warm_up(selected.backend, inputs.order, policy, request.check)
             started = time.perf_counter()
             workers, plan = _planned(inputs, selected.backend, request)
+            if not request.unique:
+                sink.reserve(plan.nbytes)
             planned = time.perf_counter()
             stream = Stream(
                 plan,

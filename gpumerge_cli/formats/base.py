@@ -64,6 +64,9 @@ class Sink(Protocol):
     exact: bool
     """Whether `encode` gives as many bytes as it takes, so that places in the output are known ahead."""
 
+    def reserve(self, nbytes: int) -> None:
+        """So many bytes of items will come: find out now if there is no room for them. Raises OutputError."""
+
     def encode(self, data: Bytes) -> Bytes:
         """The file's bytes for a chunk of whole items: in its byte order, compressed. From any thread."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -49,6 +50,19 @@ class OutputFile:
             self.abort()
             raise output_error(error, name) from None
         _remove_left(self._place)
+
+    def reserve(self, nbytes: int) -> None:
+        """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
+
+        What does not fit is found before work is put into it, and writes are faster once their room is there.
+        """
+        # Not os.posix_fallocate, which writes to every block where the file system cannot.
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+        if nbytes and libc.fallocate(self._descriptor, 0, 0, nbytes):
+            number = ctypes.get_errno()
+            if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise output_error(OSError(number, ""), self.name)
 
     def write_at(self, position: int, data: Bytes) -> None:
         """Write all of `data` at byte `position`."""
@@ -144,6 +158,9 @@ class OutputStream:
         except (OSError, ValueError) as error:
             raise output_error(as_os_error(error), self.name) from None
         self._position = 0
+
+    def reserve(self, nbytes: int) -> None:
+        """A stream has no room of its own."""
 
     def write_at(self, position: int, data: Bytes) -> None:
         """Write all of `data`, which must follow what was written before."""

@@ -44,6 +44,11 @@ class ItemSink:
             self._start = len(head)
             self._empty = False
 
+    def reserve(self, nbytes: int) -> None:
+        """See Sink."""
+        if self.exact:
+            self._output.reserve(self._start + nbytes)
+
     def encode(self, data: Bytes) -> Bytes:
         """See Sink."""
         if self._native is not None:

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.cpu import text
+from gpumerge_cli.backends.cpu.rows import DESCENDING, NUMERIC, PADDING
 from gpumerge_cli.order import Order
 from tests.oracles import number_of
 
@@ -19,7 +20,7 @@ _NUMBERS = st.one_of(
 def rows(lines: list[bytes], flags: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(padded text, starts, prefixes)."""
     data = b"".join(line + b"\n" for line in lines)
-    room = np.frombuffer(data + b"9" * text.PADDING, np.uint8)
+    room = np.frombuffer(data + b"9" * PADDING, np.uint8)
     starts = np.empty(len(lines) + 1, np.int64)
     assert text.count_lines(room, len(data)) == len(lines)
     assert text.find_lines(room.ctypes.data, len(data), starts) == len(lines)
@@ -40,13 +41,13 @@ def test_lines_are_found_where_they_start(lines: list[bytes]) -> None:
 @example(b"-12345678901234")
 @example(b"123456789012345")
 def test_the_short_way_to_a_number_equals_the_long_one(line: bytes) -> None:
-    room, starts, prefixes = rows([line], text.NUMERIC)
+    room, starts, prefixes = rows([line], NUMERIC)
     assert prefixes[0] == text.prefix_of_any_number(room.ctypes.data, room.ctypes.data + int(starts[1]) - 1)
 
 
 @given(st.lists(_NUMBERS, min_size=2, max_size=6), st.booleans(), st.booleans())
 def test_prefixes_never_contradict_the_order(lines: list[bytes], numeric: bool, descending: bool) -> None:
-    flags = text.NUMERIC * numeric | text.DESCENDING * descending
+    flags = NUMERIC * numeric | DESCENDING * descending
     room, starts, prefixes = rows(lines, flags)
     order = Order.lines(numeric=numeric, descending=descending)
     for y in range(len(lines)):
@@ -69,7 +70,7 @@ def test_numbers_of_fourteen_digits_or_fewer_are_told_apart_by_prefix() -> None:
         b"1.0000000000001",
         b"99999999999999",
     ]
-    _, _, prefixes = rows(lines, text.NUMERIC)
+    _, _, prefixes = rows(lines, NUMERIC)
     assert [number_of(line) for line in lines] == sorted(number_of(line) for line in lines)
     assert len(set(prefixes.tolist())) == len(lines)
     assert prefixes.tolist() == sorted(prefixes.tolist())
@@ -84,9 +85,9 @@ def test_exponents_beyond_the_prefix_still_compare() -> None:
         b"." + b"0" * numbers + b"1",
         b"0",
     ]
-    room, starts, _ = rows(lines, text.NUMERIC)
+    room, starts, _ = rows(lines, NUMERIC)
     order = Order.lines(numeric=True)
     for y in range(len(lines)):
         for x in range(len(lines)):
-            found = text.line_before(room.ctypes.data, starts.ctypes.data, y, x, text.NUMERIC)
+            found = text.line_before(room.ctypes.data, starts.ctypes.data, y, x, NUMERIC)
             assert found == (order.key(lines[y]) < order.key(lines[x]))

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
@@ -14,24 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
-from gpumerge_cli.backends.cpu import kernels, policy, text
-from gpumerge_cli.backends.cpu.keys import key_context
+from gpumerge_cli.backends.cpu import policy
+from gpumerge_cli.backends.cpu.library import LIBRARY, key_context, kind_of
+from gpumerge_cli.backends.cpu.rows import PADDING, Rows
+from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
-_KERNELS = {
-    "basic": kernels.merge_basic,
-    "tiled": kernels.merge_tiled,
-    "circular": kernels.merge_circular,
-    "path": kernels.merge_path,
-}
+Context = tuple[int, int, int, int]
 # A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
 # lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
 _LEAST_CHUNK = 1 << 20
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
-# A piece shorter than this is done before another thread would have started.
-_SHORTEST_PIECE = 1 << 15
 
 
 class CpuBackend:
@@ -40,10 +35,8 @@ class CpuBackend:
     name = "cpu"
 
     def info(self) -> DeviceInfo:
-        import numba
-
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        details = {"cores": str(len(os.sched_getaffinity(0))), "numba": numba.__version__, "numpy": np.__version__}
+        details = {"cores": str(len(os.sched_getaffinity(0))), "numba": version("numba"), "numpy": np.__version__}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
     def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
@@ -63,14 +56,15 @@ class CpuBackend:
     ) -> None:
         views = [run.view(order.unsigned) for run in runs]
         target = out.view(order.unsigned)
-        with _Team(threads) as team:
-            merged = _merge_tree(views, target, [None, None], key_context(order), policy, team)
+        with Team(threads) as team:
+            merged = _merge_tree(kind_of(order), views, target, [None, None], key_context(order), policy, team)
             if merged is not target:
                 target[:] = merged
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
-        index = kernels.first_disorder(run.view(order.unsigned), 0, len(run), key_context(order))
-        return None if index < 0 else int(index)
+        find = LIBRARY.function(f"first_disorder-{kind_of(order)}")
+        index = find(run.ctypes.data, 0, len(run), *key_context(order))
+        return None if index < 0 else index
 
 
 def _cpu_name() -> str:
@@ -82,44 +76,23 @@ def _cpu_name() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-class _Team:
-    """Host threads that share one chunk; a team of one works on the caller's."""
-
-    def __init__(self, threads: int) -> None:
-        self.size = max(1, threads)
-        self._pool = ThreadPoolExecutor(self.size) if self.size > 1 else None
-
-    def __enter__(self) -> _Team:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def pieces(self, count: int) -> list[tuple[int, int]]:
-        """0..count cut into equal pieces, one a thread, fewer if they would be short."""
-        number = max(1, min(self.size, count // _SHORTEST_PIECE))
-        edges = [count * piece // number for piece in range(number + 1)]
-        return list(pairwise(edges))
-
-    def run(self, work: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
-        """work(*arguments) for each of `calls`, at once."""
-        if self._pool is None or len(calls) == 1:
-            return [work(*arguments) for arguments in calls]
-        return [future.result() for future in [self._pool.submit(work, *arguments) for arguments in calls]]
-
-    def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-
-def _merge_pair(a: Any, b: Any, out: Any, context: Any, policy: LaunchPolicy, team: _Team) -> None:
-    kernel = _KERNELS[policy.kernel]
+def _merge_pair(
+    kind: str, a: NDArray[Any], b: NDArray[Any], out: NDArray[Any], context: Context, policy: LaunchPolicy, team: Team
+) -> None:
+    kernel = LIBRARY.function(f"merge_{policy.kernel}-{kind}")
+    runs = (a.ctypes.data, len(a), b.ctypes.data, len(b), out.ctypes.data)
     shape = (policy.block_size, policy.items_per_thread, policy.tile_size, policy.tile_load == "exact")
-    team.run(kernel, [(a, b, out, first, last, context, *shape) for first, last in team.pieces(len(out))])
+    pieces = team.pieces(len(out))
+    scratch = np.empty((len(pieces), 2 * policy.tile_size if policy.kernel in ("tiled", "circular") else 0), out.dtype)
+    calls = [
+        (*runs, first, last, *context, *shape, scratch[number].ctypes.data)
+        for number, (first, last) in enumerate(pieces)
+    ]
+    team.run(kernel, calls)
 
 
 def _merge_tree(
-    runs: list[NDArray[Any]], out: Any, spare: list[Any], context: Any, policy: LaunchPolicy, team: _Team
+    kind: str, runs: list[NDArray[Any]], out: Any, spare: list[Any], context: Context, policy: LaunchPolicy, team: Team
 ) -> NDArray[Any]:
     """Merge neighbouring runs pair by pair, level by level; returns the array that holds the result.
 
@@ -146,7 +119,7 @@ def _merge_tree(
             b = runs[pair + 1] if pair + 1 < len(runs) else a[:0]
             part = target[start : start + len(a) + len(b)]
             if len(b):
-                _merge_pair(a, b, part, context, policy, team)
+                _merge_pair(kind, a, b, part, context, policy, team)
             else:
                 part[:] = a
             merged.append(part)
@@ -163,21 +136,22 @@ class CpuWorkspace:
         self.counts: list[int] = []
         self.dropped = 0
         self._order = order
-        self._team = _Team(threads)
-        self._room = np.empty(capacity + text.PADDING, np.uint8)
-        self._out_room = np.empty(capacity + text.PADDING, np.uint8)
+        self._kind = kind_of(order)
+        self._team = Team(threads)
+        self._room = np.empty(capacity + PADDING, np.uint8)
+        self._out_room = np.empty(capacity + PADDING, np.uint8)
         self._nbytes = 0
         self._merged_bytes = 0
         self._lengths: list[int] = []
         self._runs: list[NDArray[Any]] = []
-        self._context: Any = None
+        self._context: Context = (0, 0, 0, 0)
         self._spare: list[Any] = [None, None]
-        self._rows = _Rows()
+        self._rows = Rows()
 
     def staging(self, nbytes: int) -> Bytes:
-        if nbytes + text.PADDING > len(self._room):
-            self._room = np.empty(nbytes + text.PADDING, np.uint8)
-            self._out_room = np.empty(nbytes + text.PADDING, np.uint8)
+        if nbytes + PADDING > len(self._room):
+            self._room = np.empty(nbytes + PADDING, np.uint8)
+            self._out_room = np.empty(nbytes + PADDING, np.uint8)
         self._nbytes = nbytes
         return self._room[:nbytes]
 
@@ -202,9 +176,10 @@ class CpuWorkspace:
     def disorder(self) -> Disorder | None:
         start = time.perf_counter()
         found = None
+        first_disorder = LIBRARY.function(f"first_disorder-{self._kind}")
         for number, run in enumerate(self._runs):
-            pieces = [(run, max(0, a - 1), b, self._context) for a, b in self._team.pieces(len(run))]
-            falls = [index for index in self._team.run(kernels.first_disorder, pieces) if index >= 0]
+            pieces = [(run.ctypes.data, max(0, a - 1), b, *self._context) for a, b in self._team.pieces(len(run))]
+            falls = [index for index in self._team.run(first_disorder, pieces) if index >= 0]
             if falls:
                 found = Disorder(number, self._offset(number, min(falls)))
                 break
@@ -220,12 +195,14 @@ class CpuWorkspace:
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
         if self._order.is_lines:
-            merged = _merge_tree(self._runs, self._rows.merged(), self._spare, self._context, policy, self._team)
+            merged = _merge_tree(
+                self._kind, self._runs, self._rows.merged(), self._spare, self._context, policy, self._team
+            )
             kept = self._kept(merged, unique)
-            self._merged_bytes = self._rows.gather(self._room, merged[:kept], self._out_room, self._team)
+            self._merged_bytes = self._rows.gather(merged[:kept], self._out_room, self._team)
         else:
             merged = self._out_room[: self._nbytes].view(self._order.unsigned)
-            _merge_tree(self._runs, merged, self._spare, self._context, policy, self._team)
+            _merge_tree(self._kind, self._runs, merged, self._spare, self._context, policy, self._team)
             kept = self._kept(merged, unique)
             self._merged_bytes = kept * self._order.width
         self.dropped = len(merged) - kept
@@ -233,7 +210,10 @@ class CpuWorkspace:
 
     def _kept(self, merged: NDArray[Any], unique: Unique) -> int:
         """How many items stay; they are moved to the front."""
-        return int(kernels.drop_equals(merged, unique == "ahead", self._context)) if unique else len(merged)
+        if not unique:
+            return len(merged)
+        drop_equals = LIBRARY.function(f"drop_equals-{self._kind}")
+        return drop_equals(merged.ctypes.data, len(merged), unique == "ahead", *self._context)
 
     def download(self) -> Bytes:
         return self._out_room[: self._merged_bytes]
@@ -270,55 +250,3 @@ class CpuWorkspace:
 
     def _span(self, name: str, start: float) -> None:
         self.spans.append(Span(name, time.perf_counter() - start, self._nbytes))
-
-
-class _Rows:
-    """The rows of a chunk of text: where each line starts, its prefix, and its number in input order."""
-
-    def __init__(self) -> None:
-        self.starts = np.empty(1, np.int64)
-        self.prefixes = np.empty(0, np.uint64)
-        self.lines = np.empty(0, np.int64)
-        self._merged = np.empty(0, np.int64)
-        self._text = np.empty(0, np.uint8)
-        self._flags = 0
-        self._count = 0
-
-    def index(self, room: Bytes, ends: list[int], order: Order, team: _Team) -> list[int]:
-        """Find the lines of room[: ends[-1]]; returns the number of the first line of every run, and of the end."""
-        stop = ends[-1]
-        self._text = room
-        numeric, descending = order.kind == "numeric", order.descending
-        self._flags = text.NUMERIC * numeric | text.DESCENDING * descending | text.STABLE * order.stable
-        self._count = text.count_lines(room, stop)
-        if self._count > len(self.lines):
-            room_for = self._count + self._count // 4
-            self.starts = np.empty(room_for + 1, np.int64)
-            self.prefixes = np.empty(room_for, np.uint64)
-            self.lines = np.arange(room_for, dtype=np.int64)
-            self._merged = np.empty(room_for, np.int64)
-        text.find_lines(room.ctypes.data, stop, self.starts)
-        pieces = team.pieces(self._count)
-        where = (room.ctypes.data, self.starts.ctypes.data)
-        team.run(text.make_prefixes, [(*where, a, b, self._flags, self.prefixes) for a, b in pieces])
-        return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
-
-    def context(self) -> tuple[Any, ...]:
-        """What keys.py wants of rows; valid as long as these arrays live."""
-        return self.prefixes.ctypes.data, self._text.ctypes.data, self.starts.ctypes.data, self._flags
-
-    def merged(self) -> NDArray[np.int64]:
-        return self._merged[: self._count]
-
-    def gather(self, room: Bytes, lines: NDArray[Any], out: Bytes, team: _Team) -> int:
-        """Copy the lines, in this order, to `out`; returns their bytes."""
-        pieces = team.pieces(len(lines))
-        starts = self.starts.ctypes.data
-        lengths = team.run(text.total_length, [(starts, lines, a, b) for a, b in pieces])
-        edges = np.cumsum([0, *lengths])
-        calls = [
-            (room.ctypes.data, starts, lines, a, b, out.ctypes.data, int(edges[piece]), int(edges[piece + 1]))
-            for piece, (a, b) in enumerate(pieces)
-        ]
-        team.run(text.gather, calls)
-        return int(edges[-1])

@@ -2,7 +2,7 @@
 
 Each merges the output ranks first to last of A and B into out[first:last]; a host thread runs one such long piece, and
 the threads of a block are run one after the other. All have one signature:
-(a, b, out, first, last, context, block_size, items_per_thread, tile_size, exact).
+(a, b, out, first, last, context, block_size, items_per_thread, tile_size, exact, scratch); `scratch` holds two tiles.
 
 Sources: Kirk and Hwu, Programming Massively Parallel Processors, chapter on merge (basic, tiled, circular buffer);
 Green, McColl and Bader, GPU Merge Path (2012).
@@ -11,8 +11,6 @@ Green, McColl and Bader, GPU Merge Path (2012).
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from gpumerge_cli.backends.cpu.keys import before, key_of
 from gpumerge_cli.jit import jit
@@ -64,8 +62,9 @@ def merge_sequential(a: Any, i: int, i_stop: int, b: Any, j: int, j_stop: int, o
 
 @jit
 def merge_basic(
-    a: Any, b: Any, out: Any, first: int, last: int, context: Any, block: int, items: int, tile: int, exact: bool
-) -> None:
+    a: Any, b: Any, out: Any, first: int, last: int, context: Any,
+    block: int, items: int, tile: int, exact: bool, scratch: Any,
+) -> None:  # fmt: skip
     """A thread co-ranks both ends of its section of `items` outputs and merges it in place."""
     m, n = len(a), len(b)
     items = items if items > 0 else last - first
@@ -96,8 +95,9 @@ def _merge_block(
 
 @jit
 def merge_tiled(
-    a: Any, b: Any, out: Any, first: int, last: int, context: Any, block: int, items: int, tile: int, exact: bool
-) -> None:
+    a: Any, b: Any, out: Any, first: int, last: int, context: Any,
+    block: int, items: int, tile: int, exact: bool, scratch: Any,
+) -> None:  # fmt: skip
     """Stage slices of A and B and merge `tile` outputs from them, round by round.
 
     Full: up to `tile` items of each input, of which a round consumes `tile` in all. Exact: the slices that the
@@ -107,8 +107,8 @@ def merge_tiled(
     i_end = co_rank(last, a, len(a), b, len(b), context)
     j = first - i
     j_end = last - i_end
-    tile_a = np.empty(tile, a.dtype)
-    tile_b = np.empty(tile, b.dtype)
+    tile_a = scratch[:tile]
+    tile_b = scratch[tile : 2 * tile]
     k = first
     while k < last:
         count = min(tile, last - k)
@@ -176,15 +176,16 @@ def _merge_rings(
 
 @jit
 def merge_circular(
-    a: Any, b: Any, out: Any, first: int, last: int, context: Any, block: int, items: int, tile: int, exact: bool
-) -> None:
+    a: Any, b: Any, out: Any, first: int, last: int, context: Any,
+    block: int, items: int, tile: int, exact: bool, scratch: Any,
+) -> None:  # fmt: skip
     """As merge_tiled with full loads, but what a round leaves stays in a ring, and only what it took is refilled."""
     i = co_rank(first, a, len(a), b, len(b), context)
     i_end = co_rank(last, a, len(a), b, len(b), context)
     j = first - i
     j_end = last - i_end
-    ring_a = np.zeros(tile, a.dtype)
-    ring_b = np.zeros(tile, b.dtype)
+    ring_a = scratch[:tile]
+    ring_b = scratch[tile : 2 * tile]
     a_head = b_head = held_a = held_b = 0
     k = first
     while k < last:
@@ -262,8 +263,9 @@ def _merge_four(a: Any, b: Any, out: Any, first: int, last: int, i0: int, i4: in
 
 @jit
 def merge_path(
-    a: Any, b: Any, out: Any, first: int, last: int, context: Any, block: int, items: int, tile: int, exact: bool
-) -> None:
+    a: Any, b: Any, out: Any, first: int, last: int, context: Any,
+    block: int, items: int, tile: int, exact: bool, scratch: Any,
+) -> None:  # fmt: skip
     """Cut the merge path into tiles and run four chains over each."""
     i = co_rank(first, a, len(a), b, len(b), context)
     for k in range(first, last, tile):

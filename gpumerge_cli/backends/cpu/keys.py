@@ -16,15 +16,6 @@ from numba.extending import overload
 
 from gpumerge_cli.backends.cpu.text import line_before
 from gpumerge_cli.jit import word_at
-from gpumerge_cli.order import Order
-
-
-def key_context(order: Order) -> tuple[Any, ...]:
-    """The context for fixed-width keys of this order."""
-    unsigned = order.unsigned.type
-    if order.infinity is None:
-        return (unsigned(order.flip),)
-    return unsigned(order.flip), unsigned(order.infinity), unsigned(1 << (8 * order.width - 1))
 
 
 def key_of(item: Any, context: Any) -> Any:

@@ -3,8 +3,8 @@
 Text order is GNU sort's in the C locale. Twin of the line half of kernels/keys.cuh and of kernels/rows.cu; both follow
 the same prefix rule, and equal prefixes never decide.
 
-`text` and `starts` are addresses: of a chunk's bytes, with at least PADDING readable ones after the last line, and of
-int64 line starts, one more than there are lines. Line numbers are int64.
+`text` and `starts` are addresses: of a chunk's bytes, with at least rows.PADDING readable ones after the last line, and
+of int64 line starts, one more than there are lines. Line numbers are int64.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.backends.cpu.rows import DESCENDING, NUMERIC, STABLE
 from gpumerge_cli.jit import byte_at, byte_swap, jit, put_byte, put_word, trailing_zeros, word_at
-
-PADDING = 16
-NUMERIC = 1
-DESCENDING = 2
-STABLE = 4
 
 _LF = np.uint64(0x0A0A0A0A0A0A0A0A)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)

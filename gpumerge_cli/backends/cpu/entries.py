@@ -1,0 +1,148 @@
+"""The kernels as they are called from Python: by addresses and counts, compiled for one kind of item.
+
+Names are "kernel" for what works on text, "kernel-kind" for what works on items (see library.kind_of). All arguments
+and results are int64; `c0` to `c3` are the context that keys.py describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, types
+
+from gpumerge_cli.backends.cpu import kernels, text
+from gpumerge_cli.jit import jit, pointer_to
+from gpumerge_cli.native import Compiled
+
+_MERGES = {
+    "merge_basic": kernels.merge_basic,
+    "merge_tiled": kernels.merge_tiled,
+    "merge_circular": kernels.merge_circular,
+    "merge_path": kernels.merge_path,
+}
+
+
+def compiled(name: str) -> Compiled:
+    """Compile the function called `name`. Raises KeyError if there is none."""
+    function = _build(name)
+    arguments = len(signature(function).parameters)
+    made = cfunc(types.int64(*[types.int64] * arguments), error_model="numpy")(function)
+    try:
+        # What Numba's own cache of compiled functions keeps.
+        code: bytes | None = made._library.serialize_using_object_code()[2][0]
+    except (AttributeError, TypeError, IndexError):
+        code = None
+    return Compiled(made.native_name, arguments, code, made.address, made)
+
+
+def _build(name: str) -> Callable[..., int]:
+    kernel, _, kind = name.partition("-")
+    if not kind:
+        return _TEXT[kernel]()
+    item = np.dtype(np.int64 if kind == "rows" else f"u{kind[1:]}").type
+    context = _context(kind, item)
+    if kernel == "first_disorder":
+        return _first_disorder(item, context)
+    if kernel == "drop_equals":
+        return _drop_equals(item, context)
+    return _merge(_MERGES[kernel], item, context)
+
+
+def _context(kind: str, item: Any) -> Any:
+    if kind == "rows":
+        return jit(lambda c0, c1, c2, c3: (c0, c1, c2, c3))
+    if kind[0] == "f":
+        return jit(lambda c0, c1, c2, c3: (item(c0), item(c1), item(c2)))
+    return jit(lambda c0, c1, c2, c3: (item(c0),))
+
+
+def _merge(kernel: Any, item: Any, context: Any) -> Callable[..., int]:
+    def merge(
+        a: int, m: int, b: int, n: int, out: int, first: int, last: int,
+        c0: int, c1: int, c2: int, c3: int, block: int, items: int, tile: int, exact: int, scratch: int,
+    ) -> int:  # fmt: skip
+        kernel(
+            carray(pointer_to(a), (m,), item), carray(pointer_to(b), (n,), item),
+            carray(pointer_to(out), (m + n,), item), first, last,
+            context(c0, c1, c2, c3), block, items, tile, exact != 0, carray(pointer_to(scratch), (2 * tile,), item),
+        )  # fmt: skip
+        return 0
+
+    return merge
+
+
+def _first_disorder(item: Any, context: Any) -> Callable[..., int]:
+    find = kernels.first_disorder
+
+    def first_disorder(items: int, start: int, stop: int, c0: int, c1: int, c2: int, c3: int) -> int:
+        return find(carray(pointer_to(items), (stop,), item), start, stop, context(c0, c1, c2, c3))
+
+    return first_disorder
+
+
+def _drop_equals(item: Any, context: Any) -> Callable[..., int]:
+    drop = kernels.drop_equals
+
+    def drop_equals(items: int, count: int, ahead: int, c0: int, c1: int, c2: int, c3: int) -> int:
+        return drop(carray(pointer_to(items), (count,), item), ahead != 0, context(c0, c1, c2, c3))
+
+    return drop_equals
+
+
+def _count_lines() -> Callable[..., int]:
+    count = text.count_lines
+
+    def count_lines(room: int, stop: int) -> int:
+        return count(carray(pointer_to(room), (stop,), np.uint8), stop)
+
+    return count_lines
+
+
+def _find_lines() -> Callable[..., int]:
+    find = text.find_lines
+
+    def find_lines(room: int, stop: int, starts: int) -> int:
+        return find(room, stop, carray(pointer_to(starts), (stop + 1,), np.int64))
+
+    return find_lines
+
+
+def _make_prefixes() -> Callable[..., int]:
+    make = text.make_prefixes
+
+    def make_prefixes(room: int, starts: int, first: int, last: int, flags: int, prefixes: int) -> int:
+        make(room, starts, first, last, flags, carray(pointer_to(prefixes), (last,), np.uint64))
+        return 0
+
+    return make_prefixes
+
+
+def _total_length() -> Callable[..., int]:
+    add = text.total_length
+
+    def total_length(starts: int, lines: int, first: int, last: int) -> int:
+        return add(starts, carray(pointer_to(lines), (last,), np.int64), first, last)
+
+    return total_length
+
+
+def _gather() -> Callable[..., int]:
+    copy = text.gather
+
+    def gather(room: int, starts: int, lines: int, first: int, last: int, out: int, position: int, stop: int) -> int:
+        copy(room, starts, carray(pointer_to(lines), (last,), np.int64), first, last, out, position, stop)
+        return 0
+
+    return gather
+
+
+_TEXT: dict[str, Callable[[], Callable[..., int]]] = {
+    "count_lines": _count_lines,
+    "find_lines": _find_lines,
+    "make_prefixes": _make_prefixes,
+    "total_length": _total_length,
+    "gather": _gather,
+}

@@ -1,0 +1,42 @@
+"""Host threads that share one chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+# A piece shorter than this is done before another thread would have started.
+_SHORTEST_PIECE = 1 << 15
+
+
+class Team:
+    """`threads` threads; a team of one works on the caller's."""
+
+    def __init__(self, threads: int) -> None:
+        self.size = max(1, threads)
+        self._pool = ThreadPoolExecutor(self.size) if self.size > 1 else None
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def pieces(self, count: int) -> list[tuple[int, int]]:
+        """0..count cut into equal pieces, one a thread, fewer if they would be short."""
+        number = max(1, min(self.size, count // _SHORTEST_PIECE))
+        edges = [count * piece // number for piece in range(number + 1)]
+        return list(pairwise(edges))
+
+    def run(self, work: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
+        """work(*arguments) for each of `calls`, at once."""
+        if self._pool is None or len(calls) == 1:
+            return [work(*arguments) for arguments in calls]
+        return [future.result() for future in [self._pool.submit(work, *arguments) for arguments in calls]]
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
