@@ -70,7 +70,8 @@ def test_damaged_code_is_made_anew(source: Path, harm: str) -> None:
     )
     assert Library("test", [source], adder).function("add")(1, 1) == 4
     assert adder.calls == 2
-    assert place.read_bytes() == data
+    assert Library("test", [source], adder).function("add")(1, 1) == 4
+    assert adder.calls == 2
 
 
 def test_without_a_folder_it_works_too(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +91,8 @@ def test_a_merge_needs_no_compiler_the_second_time(tmp_path: Path) -> None:
         "import sys\n"
         "from gpumerge_cli.cli.app import run\n"
         "for words in (['a.txt', '-n'], ['b.i32'], ['b.i32', '-u']):\n"
-        "    assert run(['merge', '--backend', 'cpu', '-q', '-o', 'out', '--format', 'text' if '-n' in words else 'raw',\n"
-        "                *([] if '-n' in words else ['--dtype', 'int32']), *words]) == 0\n"
+        "    form = ['--format', 'text'] if '-n' in words else ['--dtype', 'int32']\n"
+        "    assert run(['merge', '--backend', 'cpu', '-q', '-o', 'out', *form, *words]) == 0\n"
         "print('numba' in sys.modules)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}

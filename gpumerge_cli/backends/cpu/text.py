@@ -280,8 +280,11 @@ def gather(text: int, starts: int, lines: Any, first: int, last: int, out: int, 
         start = line_start(starts, line)
         length = line_start(starts, line + 1) - start
         start += text
-        if target + length + 8 <= end:
-            for done in range(0, length, 8):
+        if target + length + 16 <= end:
+            # Most lines are short: two words cost less than the doubt about how many it takes.
+            put_word(target, word_at(start))
+            put_word(target + 8, word_at(start + 8))
+            for done in range(16, length, 8):
                 put_word(target + done, word_at(start + done))
         else:
             for done in range(length):
