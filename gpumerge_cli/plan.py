@@ -162,11 +162,13 @@ def _cuts(runs: Sequence[corank.Run], target: int, samples: int) -> list[tuple[i
     floor = tuple(0 for _ in runs)
     passed = [0] * len(runs)
     ahead = 0  # what all runs have passed since the last cut
+    # Every run but the sample's own is on average half a stride further than its last passed sample.
+    enough = max(target // 2, target - sum(run.size > 0 for run in runs[1:]) * stride // 2)
     for sample in sorted(sample for of_run in sampled for sample in of_run):
         # Up to this sample, every run has put out about as much as its last passed sample says.
         ahead += max(0, sample.start - passed[sample.run])
         passed[sample.run] = max(passed[sample.run], sample.start)
-        if ahead >= target:
+        if ahead >= enough:
             floor = corank.cut(runs, sampled, sample, floor)
             passed = [max(done, position) for done, position in zip(passed, floor, strict=True)]
             ahead = sum(passed) - sum(floor)

@@ -72,7 +72,9 @@ def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, flo
         found["link"] = 2 * nbytes / (stages["upload"] + stages["download"])
     if items == "keys" and backend != "reference":
         # A GPU's merging goes on beside it.
-        found["storage"] = nbytes / (busy if backend == "gpu" else max(busy - merging / workers, busy / 10))
+        found["storage"] = nbytes / (
+            busy if backend == "gpu" else max(busy - merging / min(workers, cores()), busy / 10)
+        )
     return found
 
 

@@ -8,7 +8,10 @@ import time
 
 from gpumerge_cli.backends.base import Pace
 
-# Reads of less than this a file and chunk would be mostly overhead.
+# Cutting and reading cost per input and chunk: chunks grow with the inputs so that each gives this much, up to a size
+# that still stays near the cores, and beyond that so that each gives the least that is not mostly overhead.
+_GOOD_READ = 512 << 10
+_LARGE_CHUNK = 16 << 20
 _LEAST_READ = 16 << 10
 _LEAST_CHUNK = 64 << 10
 # What allocators and interpreter add to a workspace's own count, and chunks that come out larger than asked for.
@@ -21,8 +24,11 @@ def cores() -> int:
 
 
 def workers_for(pace: Pace, threads: int | None) -> int:
-    """Chunks in flight at once; `threads` is the user's wish."""
-    return threads or (min(pace.workers, cores()) if pace.workers else cores())
+    """Chunks in flight at once; `threads` is the user's wish.
+
+    One more than cores, since one may wait for its turn to write.
+    """
+    return threads or min(pace.workers or cores() + 1, cores() + 1)
 
 
 def chunk_bytes_for(
@@ -32,7 +38,7 @@ def chunk_bytes_for(
 
     memory, device_memory: bytes on the host and on the device.
     """
-    best = max(pace.chunk, inputs * _LEAST_READ)
+    best = max(pace.chunk, min(inputs * _GOOD_READ, _LARGE_CHUNK), inputs * _LEAST_READ)
     fair = max(pace.least, -(-nbytes // workers))
     room = int(memory / (workers * pace.footprint * _SLACK))
     if device_memory is not None and pace.device_footprint:

@@ -37,7 +37,8 @@ def test_workspaces_fit_the_memory(nbytes: int, inputs: int, workers: int, memor
 
 def test_workers_follow_the_pace_and_the_wish() -> None:
     assert workers_for(Pace(1, 1, 1, 1.0), None) == 1
-    assert workers_for(Pace(1, 1, 0, 1.0), None) == resources.cores()
+    assert workers_for(Pace(1, 1, 0, 1.0), None) == resources.cores() + 1
+    assert workers_for(Pace(1, 1, 1000, 1.0), None) == resources.cores() + 1
     assert workers_for(Pace(1, 1, 1, 1.0), 7) == 7
 
 
