@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import total_ordering
 from typing import Any, Literal
@@ -26,6 +27,8 @@ Kind = Literal["int", "uint", "float", "bytes", "numeric"]
 _KINDS: dict[str, Kind] = {"i": "int", "u": "uint", "f": "float"}
 _WIDTHS = {"int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)}
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
+LONG = 256
+"""Lines of more bytes than this need not be held whole in a key."""
 _NUMBER = re.compile(rb"[ \t]*(-?)0*([0-9]*)(?:\.([0-9]*))?")
 
 DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, widths in _WIDTHS.items() for width in widths)
@@ -107,13 +110,17 @@ class Order:
         image[magnitude > self.unsigned.type(self.infinity)] = self._all_ones
         return np.asarray(image.astype(self.unsigned) ^ flip)
 
-    def key(self, item: bytes) -> Any:
-        """A Python object that compares as the item does: `item` is a key's native bytes, or a line without newline."""
+    def key(self, item: bytes, read: Callable[[], bytes] | None = None) -> Any:
+        """A Python object that compares as the item does: `item` is a key's native bytes, or a line without newline.
+
+        read: gives the item again; then the object holds no more of a line than its beginning.
+        """
         if not self.is_lines:
             return self._image_of(int.from_bytes(item, sys.byteorder))
-        key: Any = item
+        line: Any = item if read is None else _LongLine(item[:LONG], read)
+        key = line
         if self.kind == "numeric":
-            key = _number(item) if self.stable else (_number(item), item)
+            key = _number(item) if self.stable else (_number(item), line)
         return _Reversed(key) if self.descending else key
 
     def _image_of(self, bits: int) -> int:
@@ -166,6 +173,29 @@ class _Reversed:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+class _LongLine:
+    """A line of more than LONG bytes, of which only the beginning is held; the rest is read to settle ties."""
+
+    __slots__ = ("_begin", "_read")
+
+    def __init__(self, begin: bytes, read: Callable[[], bytes]) -> None:
+        self._begin = begin
+        self._read = read
+
+    def __lt__(self, other: _LongLine | bytes) -> bool:
+        begin = other[:LONG] if isinstance(other, bytes) else other._begin
+        if self._begin != begin:
+            return self._begin < begin
+        return self._read() < (other if isinstance(other, bytes) else other._read())
+
+    def __gt__(self, other: _LongLine | bytes) -> bool:
+        if isinstance(other, _LongLine):
+            return other < self
+        if self._begin != other[:LONG]:
+            return self._begin > other[:LONG]
+        return self._read() > other
 
 
 def _unknown_dtype(name: str) -> UsageError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from gpumerge_cli import corank
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import LONG, Order
 
 # As many samples of every run in a chunk's bytes: then a chunk is at most this fraction larger, whatever the keys.
 _SAMPLES = 8
+# Chunks that are cut from one stretch of all inputs.
+_SPAN = 64
 # A chunk this much larger than asked for is cut again.
 _TOO_LARGE = 1.2
 
@@ -83,7 +86,7 @@ class Plan:
 
 
 class _KeyedSource:
-    """A source as corank's Run: its items by key."""
+    """A source as corank's Run: its items by key. Keys of long lines are not held, so they may be kept in numbers."""
 
     def __init__(self, source: Source, order: Order) -> None:
         self.size = source.size
@@ -93,7 +96,8 @@ class _KeyedSource:
         self._order = order
 
     def key_at(self, start: int) -> Any:
-        return self._order.key(self._source.item_at(start))
+        item = self._source.item_at(start)
+        return self._order.key(item, partial(self._source.item_at, start) if len(item) > LONG else None)
 
 
 class _Window:
@@ -112,6 +116,21 @@ class _Window:
 
     def key_at(self, start: int) -> Any:
         return self._run.key_at(self._low + start)
+
+
+def spans_of(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Iterator[list[Chunk]]:
+    """The chunks of the merge of `sources`, about `chunk_bytes` each, in output order, some at a time.
+
+    They are cut when they are asked for: what is held meanwhile grows with the number of spans only.
+    """
+    for span in make_plan(sources, order, _SPAN * chunk_bytes).chunks:
+        yield split(sources, order, span, chunk_bytes)
+
+
+def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan:
+    """All that `spans_of` gives, as a Plan."""
+    ends = [[stop for _, stop in chunk.ranges] for span in spans_of(sources, order, chunk_bytes) for chunk in span]
+    return Plan(np.array([[0] * len(sources), *ends], np.int64).reshape(-1, len(sources)))
 
 
 def split(sources: Sequence[Source], order: Order, chunk: Chunk, chunk_bytes: int) -> list[Chunk]:

@@ -17,6 +17,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.reference import ReferenceBackend
 from gpumerge_cli.engine import check as engine_check
 from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.errors import DeviceError
 
 # A failing example prints how to run it again; a first call compiles, so there is no deadline.
@@ -64,8 +65,10 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of many chunks for small files."""
-    for module in (engine_check, engine_merge):
-        monkeypatch.setattr(module, "chunk_bytes_for", lambda *arguments: 4096)
+    monkeypatch.setattr(engine_check, "chunk_bytes_for", lambda *arguments: 4096)
+    monkeypatch.setattr(
+        engine_merge, "shares", lambda pace, nbytes, inputs, threads, *memory: Shares(threads or 3, 4096)
+    )
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, LONG, Order
 from tests.oracles import number_of, sorted_lines
 from tests.strategies import special_values
 
@@ -52,3 +54,28 @@ def test_the_number_that_a_line_begins_with(line: bytes, value: str) -> None:
     order = Order.lines(numeric=True)
     assert number_of(line) == number_of(value.encode())
     assert order.key(line)[0] == order.key(value.encode())[0]
+
+
+@given(
+    lines=st.lists(
+        st.tuples(st.sampled_from([b"", b"12", b"-3.5", b"a" * 255, b"a" * 256]), st.binary(max_size=4)), max_size=4
+    ),
+    numeric=st.booleans(),
+    descending=st.booleans(),
+    stable=st.booleans(),
+    long=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_keys_that_hold_only_the_beginning_of_a_line(
+    lines: list[tuple[bytes, bytes]], numeric: bool, descending: bool, stable: bool, long: list[bool]
+) -> None:
+    order = Order.lines(numeric=numeric, descending=descending, stable=stable)
+    whole = [
+        (begin + b"b" * LONG * is_long + end).replace(b"\n", b"")
+        for (begin, end), is_long in zip(lines, long, strict=False)
+    ]
+    keys = [order.key(line) for line in whole]
+    lazy = [order.key(line, (lambda line=line: line) if len(line) > LONG else None) for line in whole]
+    for x, y in product(range(len(whole)), repeat=2):
+        assert (lazy[x] < lazy[y]) == (keys[x] < keys[y])
+        assert (lazy[x] < keys[y]) == (keys[x] < keys[y])
+        assert (keys[x] < lazy[y]) == (keys[x] < keys[y])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Plan, blocks_of, make_plan
+from gpumerge_cli.plan import Plan, blocks_of, make_plan, plan_in_spans
 from tests.oracles import merged_keys, sorted_lines
 from tests.strategies import as_text, key_runs, line_runs
 
@@ -46,13 +46,15 @@ def pieces(plan: Plan, runs: list[bytes]) -> list[list[bytes]]:
     return found
 
 
-@given(case=key_runs(most_runs=6), chunk_bytes=st.sampled_from([1, 8, 64, 500, 10**6]))
-def test_merged_chunks_are_the_merge(tmp_path_factory: pytest.TempPathFactory, case: Any, chunk_bytes: int) -> None:
+@given(case=key_runs(most_runs=6), chunk_bytes=st.sampled_from([1, 8, 64, 500, 10**6]), in_spans=st.booleans())
+def test_merged_chunks_are_the_merge(
+    tmp_path_factory: pytest.TempPathFactory, case: Any, chunk_bytes: int, in_spans: bool
+) -> None:
     runs, descending = case
     order = Order.of(runs[0].dtype, descending=descending)
     data = [run.tobytes() for run in runs]
     sources = open_runs(tmp_path_factory.mktemp("runs"), data, "raw", runs[0].dtype.name)
-    plan = make_plan(sources, order, chunk_bytes)
+    plan = (plan_in_spans if in_spans else make_plan)(sources, order, chunk_bytes)
     merged = [
         merged_keys([np.frombuffer(part, order.dtype) for part in parts], descending=descending)
         for parts in pieces(plan, data)
@@ -72,7 +74,7 @@ def test_merged_chunks_of_lines(tmp_path_factory: pytest.TempPathFactory, case: 
     data = [as_text(run) for run in runs]
     sources = open_runs(tmp_path_factory.mktemp("runs"), data, "text")
     merged: list[bytes] = []
-    for parts in pieces(make_plan(sources, order, chunk_bytes), data):
+    for parts in pieces(plan_in_spans(sources, order, chunk_bytes), data):
         assert all(part[-1:] in (b"", b"\n") for part in parts)
         lines = [line for part in parts for line in part.split(b"\n")[:-1]]
         merged += sorted_lines(lines, numeric=numeric, descending=descending)

@@ -6,6 +6,7 @@ The built-in constants were measured once; `gpumerge info --measure` takes them 
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -62,9 +63,9 @@ def load(path: Path | None = None) -> Costs:
     try:
         found = json.loads((path or costs_file()).read_text(encoding="utf-8"))
         numbers = {name: float(found[name]) for name in names - {"source"}}
-        if min(numbers.values()) > 0 and max(numbers.values()) < float("inf"):
+        if all(math.isfinite(number) and number > 0 for number in numbers.values()):
             return Costs(**numbers, source=str(found["source"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return Costs()
 

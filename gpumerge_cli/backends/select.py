@@ -64,7 +64,7 @@ def _first(names: list[str], device: int, why: Callable[[str], str]) -> Selected
         try:
             return Selected(gpu.create(device), why(name))
         except DeviceError as error:
-            missing = f"no GPU: {error.what}; "
+            missing = f"{error.what}; "
     raise AssertionError("the CPU is always there")
 
 

@@ -53,12 +53,23 @@ def gpumerge(
     """
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit code. Prints at most one line for an error, whatever it is."""
+def run(arguments: Sequence[str], *, last: bool = False) -> int:
+    """Run one command line; the exit code. Prints at most one line for an error, whatever it is.
+
+    last: the process ends with it, so signals that come once it is done change nothing.
+    """
     debug = "--debug" in arguments
-    with _signals():
+    with _signals(restore=not last):
         code = _guarded(lambda: _dispatch(arguments), debug)
+        _remove_unfinished()
         return _guarded(lambda: _flush(code), debug)
+
+
+def _remove_unfinished() -> None:
+    # Only where it was loaded: --help pays for every import.
+    output = sys.modules.get("gpumerge_cli.formats.output")
+    if output is not None:
+        output.remove_unfinished()
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -148,11 +159,12 @@ def _silence(descriptor: int) -> None:
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
+def _signals(*, restore: bool) -> Iterator[None]:
     """Within the body, Ctrl-C, SIGTERM and SIGHUP raise Interrupted, once, so that temporary files are removed.
 
     Further signals are left to the first, unless they come a second later: then the process ends at once. Signals that
-    the parent process has switched off stay off.
+    the parent process has switched off stay off. restore: put things back afterwards; otherwise signals are ignored
+    from then on.
     """
     first = 0.0
 
@@ -172,4 +184,4 @@ def _signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler if restore else signal.SIG_IGN)

@@ -25,7 +25,7 @@ def info(
         typer.Option(
             "--measure",
             help="First measure what auto's cost model goes by on this machine, and keep it for later runs. Takes "
-            "minutes, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
+            "a minute or two, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
         ),
     ] = False,
     debug: options.Debug = False,

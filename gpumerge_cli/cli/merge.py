@@ -154,8 +154,8 @@ def merge(
     names = options.names_of(files, files0_from)
     _check_report_place(report, names, output)
 
-    if plan and (compare or output is not None):
-        raise UsageError("--plan writes no output", way_out="leave -o and --compare out, or leave --plan out")
+    if plan and (compare or output is not None or report is not None):
+        raise UsageError("--plan only plans", way_out="leave -o, --report and --compare out, or leave --plan out")
 
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
@@ -189,7 +189,7 @@ def _memory(size: str | None, option: str) -> int | None:
 
     found = None if size is None else parse_size(size, option)
     if found == 0:
-        raise UsageError(f"{option} 0: some is needed", way_out="leave it out, or name a size")
+        raise UsageError(f"{option} {size}: some is needed", way_out="leave it out, or name a size")
     return found
 
 
@@ -224,7 +224,7 @@ def _merge(request: MergeRequest, report: str | None, quiet: bool, progress: boo
 
 def _ignore_signals() -> None:
     """From here on the output is there: stopping would only keep its report back."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 
 

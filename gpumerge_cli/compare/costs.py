@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpumerge_cli.backends.costs import Costs
+from gpumerge_cli.backends.costs import BACKENDS, Costs
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import GpumergeError
 
@@ -43,6 +43,8 @@ def measure_costs(
                 told(f"{backend}: {items}, 2 x {count:,}")
                 found |= _measured(Path(work), backend, items, count)
     source = f"measured: {platform.node()}, {cores()} cores, {device}"
+    built_in = [backend for backend in BACKENDS if backend not in backends]
+    source += f"; {', '.join(built_in)} built in" if built_in else ""
     return replace(Costs(), **found, source=source)
 
 

@@ -22,7 +22,8 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
 _LOOKED_AT = 8
-_LOOK_BYTES = 1 << 16
+_LOOKS = 64
+_LOOK_BYTES = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Inputs:
         if not self.order.is_lines:
             return float(self.order.width)
         largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
-        return min((_mean_line(source, position) for source in largest for position in (0.0, 0.5)), default=1.0)
+        looks = _LOOKS // max(1, len(largest))
+        return min((_mean_line(source, at / looks) for source in largest for at in range(looks)), default=1.0)
 
     def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""

@@ -13,12 +13,12 @@ from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, peak_memory, workers_for
+from gpumerge_cli.engine.resources import Shares, default_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Plan, make_plan
+from gpumerge_cli.plan import Plan, plan_in_spans
 from gpumerge_cli.report.model import InputFile, MergeReport, Stage
 
 _STAGES = ("read", "upload", "index", "check", "kernel", "download", "compress", "write")
@@ -49,28 +49,27 @@ def merge_files(
         try:
             _warm_up(selected.backend, inputs.order, policy, request.check)
             started = time.perf_counter()
-            workers, plan = _planned(inputs, selected.backend, request)
             if not request.unique:
-                sink.reserve(plan.nbytes)
-            planned = time.perf_counter()
+                sink.reserve(inputs.nbytes)
             stream = Stream(
-                plan,
                 inputs.sources,
                 sink,
                 inputs.order,
                 selected.backend,
                 policy,
-                request.check,
-                request.unique,
-                workers,
+                _shares(inputs, selected.backend, request),
+                check=request.check,
+                unique=request.unique,
             )
             try:
                 outcome = run(stream, stopwatch, advance)
             except FoundDisorderError as found:
                 source = inputs.sources[found.source]
-                offset = check.first_disorder(source, inputs.order, selected.backend, workers)
+                offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
                 assert offset is not None
-                raise check.disorder_error(source, offset, inputs.order, selected.backend, workers) from None
+                raise check.disorder_error(
+                    source, offset, inputs.order, selected.backend, stream.shares.workers
+                ) from None
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
@@ -83,8 +82,7 @@ def merge_files(
             request, inputs.files(outcome.counts), selected, stream, outcome, stopwatch,
             wall=since_start + ended - called,
             start_up=since_start + started - called,
-            planning=planned - started,
-            busy=ended - planned,
+            busy=ended - started,
         )  # fmt: skip
 
 
@@ -108,16 +106,14 @@ def plan_files(request: MergeRequest) -> Plan:
     with opened(request.inputs, request.items) as inputs:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
-        return _planned(inputs, selected.backend, request)[1]
+        chunk_bytes = _shares(inputs, selected.backend, request).chunk_bytes
+        return plan_in_spans(inputs.sources, inputs.order, chunk_bytes)
 
 
-def _planned(inputs: Inputs, backend: Backend, request: MergeRequest) -> tuple[int, Plan]:
-    """(chunks in flight, plan)."""
+def _shares(inputs: Inputs, backend: Backend, request: MergeRequest) -> Shares:
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
-    workers = workers_for(pace, request.on.threads)
     memory = default_memory() if request.memory is None else request.memory
-    chunk_bytes = chunk_bytes_for(pace, inputs.nbytes, len(inputs.sources), workers, memory, request.device_memory)
-    return workers, make_plan(inputs.sources, inputs.order, chunk_bytes)
+    return shares(pace, inputs.nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)
 
 
 def _report(
@@ -130,18 +126,17 @@ def _report(
     *,
     wall: float,
     start_up: float,
-    planning: float,
     busy: float,
 ) -> MergeReport:
-    plan, policy = stream.plan, stream.policy
+    policy = stream.policy
     totals = [stopwatch.total(name) for name in _STAGES]
     stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
-    workers = max(1, min(stream.workers, len(plan)))
+    workers = outcome.workers
     return MergeReport(
         inputs=files,
         output=request.output,
         items=sum(file.items for file in files),
-        nbytes=plan.nbytes,
+        nbytes=sum(file.nbytes for file in files),
         written=outcome.written,
         unique=stream.unique,
         dropped=outcome.dropped,
@@ -152,26 +147,26 @@ def _report(
         kernel=policy.kernel,
         launch=policy.describe(),
         launch_why=policy.why,
-        chunks=len(plan),
-        chunk_bytes=plan.largest,
+        chunks=outcome.chunks,
+        chunk_bytes=outcome.largest,
         shrunk_to=outcome.limit,
         workers=workers,
         checked=stream.check,
         wall=wall,
         start_up=start_up,
-        plan=planning,
+        plan=stopwatch.total("plan").seconds,
         busy=busy,
         stages=stages,
-        bound=_bound(stages, start_up, planning, busy, workers, plan),
+        bound=_bound(stages, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
     )
 
 
-def _bound(stages: tuple[Stage, ...], start_up: float, planning: float, busy: float, workers: int, plan: Plan) -> str:
+def _bound(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
     """What to make faster to make the run faster."""
-    if not stages or start_up + planning > busy:
-        return f"start-up: {start_up + planning:.3f} s before the first byte, {busy:.3f} s of work"
+    if not stages or start_up > busy:
+        return f"start-up: {start_up:.3f} s before the first byte, {busy:.3f} s of work"
     longest = max(stages, key=lambda stage: stage.seconds)
     share = longest.seconds / (busy * workers)
     return f"{longest.name}: {share:.0%} of the workers' time"

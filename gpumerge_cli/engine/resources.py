@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
+from dataclasses import dataclass
 
 from gpumerge_cli.backends.base import Pace
 
@@ -14,6 +15,8 @@ _GOOD_READ = 512 << 10
 _LARGE_CHUNK = 16 << 20
 _LEAST_READ = 16 << 10
 _LEAST_CHUNK = 64 << 10
+# Whatever the memory: every cut looks at every input, so a chunk must be some bytes of each.
+_LEAST_ITEMS = 1 << 10
 # What allocators and interpreter add to a workspace's own count, and chunks that come out larger than asked for.
 _SLACK = 1.5
 
@@ -23,12 +26,29 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def workers_for(pace: Pace, threads: int | None) -> int:
-    """Chunks in flight at once; `threads` is the user's wish.
+@dataclass(frozen=True)
+class Shares:
+    """How a merge takes its share of the machine: chunks in flight at once, and bytes of each."""
 
-    One more than cores, since one may wait for its turn to write.
+    workers: int
+    chunk_bytes: int
+
+
+def shares(
+    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None
+) -> Shares:
+    """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
+
+    One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
+    number of inputs. See chunk_bytes_for.
     """
-    return threads or min(pace.workers or cores() + 1, cores() + 1)
+    workers = threads or min(pace.workers or cores() + 1, cores() + 1)
+    while True:
+        size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
+        wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)
+        if threads or workers == 1 or size >= wanted:
+            return Shares(workers, size)
+        workers -= 1
 
 
 def chunk_bytes_for(
@@ -43,7 +63,7 @@ def chunk_bytes_for(
     room = int(memory / (workers * pace.footprint * _SLACK))
     if device_memory is not None and pace.device_footprint:
         room = min(room, int(device_memory / (workers * pace.device_footprint * _SLACK)))
-    return max(_LEAST_CHUNK, min(best, fair, room))
+    return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
 
 
 def default_memory() -> int:
@@ -51,9 +71,23 @@ def default_memory() -> int:
     try:
         with open("/proc/meminfo") as file:
             sizes = {name: int(rest.split()[0]) * 1024 for name, rest in (line.split(":", 1) for line in file)}
-        return sizes["MemAvailable"] // 4
+        return min(sizes["MemAvailable"], _left_in_group()) // 4
     except (OSError, KeyError, ValueError, IndexError):
         return 1 << 30
+
+
+def _left_in_group(root: str = "/sys/fs/cgroup") -> int:
+    """What the process's control group still allows, as containers set it; a great deal if it sets no limit."""
+    try:
+        with open("/proc/self/cgroup") as file:
+            path = next(line.rstrip("\n").partition("::")[2] for line in file if line.startswith("0::"))
+        numbers = []
+        for name in ("memory.max", "memory.current"):
+            with open(f"{root}/{path}/{name}") as file:
+                numbers.append(int(file.read()))
+        return max(0, numbers[0] - numbers[1])
+    except (OSError, ValueError, StopIteration):  # "max" is no number
+        return 1 << 60
 
 
 def peak_memory() -> int:

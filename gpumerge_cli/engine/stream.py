@@ -17,11 +17,13 @@ from dataclasses import dataclass, field
 
 from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, Unique, Workspace
 from gpumerge_cli.engine.places import Places
+from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.supply import Supply
 from gpumerge_cli.errors import DeviceMemoryError, DisorderError
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Chunk, Plan, split
+from gpumerge_cli.plan import Chunk, spans_of, split
 
 # A device without memory for a chunk of this size has none for the merge.
 _LEAST_CHUNK = 64 << 10
@@ -31,28 +33,36 @@ _LEAST_CHUNK = 64 << 10
 class Stream:
     """A merge that is ready to run. unique: of items that compare equal only the first goes out."""
 
-    plan: Plan
     sources: Sequence[Source]
     sink: Sink
     order: Order
     backend: Backend
     policy: LaunchPolicy
+    shares: Shares
     check: bool
     unique: bool
-    workers: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all sources."""
+        return sum(source.size for source in self.sources)
 
 
 @dataclass
 class Outcome:
     """What a stream did. counts: items that each source gave. dropped: those left out. written: bytes of the output.
 
-    limit: bytes of the largest chunk that was tried once the device had run out of memory; 0 if it never did.
+    limit: bytes of the largest chunk that was tried once the device had run out of memory; 0 if it never did. chunks,
+    largest: how many there were, and bytes of the largest. workers: how many worked on them.
     """
 
     counts: list[int]
     dropped: int = 0
     written: int = 0
     limit: int = 0
+    chunks: int = 0
+    largest: int = 0
+    workers: int = 1
 
 
 class FoundDisorderError(DisorderError):
@@ -64,13 +74,13 @@ class FoundDisorderError(DisorderError):
 
 
 def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None] | None = None) -> Outcome:
-    """Merge every chunk of the plan into the sink.
+    """Merge every chunk into the sink.
 
     advance: as in merge_files. The first error of any worker is raised; the others stop.
     """
     shared = _Shared(stream, stopwatch, advance)
-    workers = min(stream.workers, len(stream.plan))
-    if workers <= 1:
+    workers = shared.outcome.workers
+    if workers == 1:
         _Worker(shared).work()
         return shared.outcome
     pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
@@ -103,15 +113,18 @@ class _Shared:
     done: int = 0
 
     def __post_init__(self) -> None:
-        self.chunks = iter(enumerate(self.stream.plan.chunks))
-        self.outcome = Outcome([0] * len(self.stream.sources))
-        sink = self.stream.sink
+        stream, sink = self.stream, self.stream.sink
+        size = stream.shares.chunk_bytes
+        self.total = stream.nbytes
+        workers = max(1, min(stream.shares.workers, -(-self.total // size)))
+        self.supply = Supply(spans_of(stream.sources, stream.order, size), 2 * workers, self.stopwatch)
+        self.outcome = Outcome([0] * len(stream.sources), workers=workers)
         self.places = Places(planned=sink.exact and not self.stream.unique, seekable=sink.seekable)
 
     @property
     def limit(self) -> int:
         """Bytes of the largest chunk that may be tried."""
-        return self.outcome.limit or self.stream.plan.largest
+        return self.outcome.limit or 2 * self.stream.shares.chunk_bytes
 
     def shrink(self, failed: int, tried: int) -> bool:
         """Take note that the device had no memory for a chunk of `failed` bytes; False if nothing smaller can help.
@@ -131,9 +144,11 @@ class _Shared:
             self.outcome.counts[:] = map(operator.add, self.outcome.counts, workspace.counts)
             self.outcome.dropped += workspace.dropped
             self.outcome.written += written
+            self.outcome.chunks = self.supply.handed_out
+            self.outcome.largest = max(self.outcome.largest, piece.nbytes)
             self.done += piece.nbytes
             if self.advance is not None:
-                self.advance(self.done, self.stream.plan.nbytes)
+                self.advance(self.done, self.total)
 
 
 class _Worker:
@@ -148,11 +163,10 @@ class _Worker:
     def work(self) -> None:
         try:
             while not self._shared.places.stopped:
-                with self._shared.lock:
-                    turn, chunk = next(self._shared.chunks, (-1, None))
-                if chunk is None:
+                taken = self._shared.supply.take()
+                if taken is None:
                     return
-                self._merge_chunk(turn, chunk)
+                self._merge_chunk(*taken)
         except BaseException:
             self._shared.places.stop()
             raise
@@ -217,12 +231,12 @@ class _Worker:
         self._shared.finished(piece, self._workspace, len(data))
 
     def _opened(self) -> Workspace:
-        """A workspace no larger than the limit."""
-        limit = self._shared.limit
-        if self._workspace is None or self._capacity > limit:
+        """A workspace no larger than the limit, or as large as chunks usually are."""
+        capacity = min(self._shared.limit, self._stream.shares.chunk_bytes)
+        if self._workspace is None or self._capacity > capacity:
             self._close()
-            self._workspace = self._stream.backend.workspace(self._stream.order, limit)
-            self._capacity = limit
+            self._workspace = self._stream.backend.workspace(self._stream.order, capacity)
+            self._capacity = capacity
         return self._workspace
 
     def _close(self) -> None:

@@ -14,6 +14,7 @@ from typing import IO, Any
 from gpumerge_cli.errors import InputError, UsageError
 
 _GZIP_LEVEL = 2  # of 0 to 3; it is about as small as zlib's 1
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}  # a frame that is skipped has another
 _NAMES = {".gz": "gzip", ".zst": "Zstandard"}
 
 
@@ -29,9 +30,19 @@ def inner_name(name: str) -> str:
 
 
 def opened(stream: IO[bytes], name: str) -> IO[bytes]:
-    """What the compressed `stream` holds, to be read in order. Raises UsageError if the library is missing."""
+    """What the compressed `stream` holds, to be read in order.
+
+    Raises UsageError if the library is missing, and for other data what `damaged` takes, as reading from it does.
+    """
     suffix = compression_of(name)
-    reader: Any = _gzip().IGzipFile(fileobj=stream) if suffix == ".gz" else _zstd().ZstdFile(stream)
+    library = _gzip() if suffix == ".gz" else _zstd()
+    start = stream.read(len(_MAGIC[suffix]))
+    stream.seek(0)
+    if not start:
+        raise EOFError
+    if start != _MAGIC[suffix] and suffix == ".gz":
+        raise ValueError("it does not begin as such data do")
+    reader: Any = library.IGzipFile(fileobj=stream) if suffix == ".gz" else library.ZstdFile(stream)
     return reader  # type: ignore[no-any-return]
 
 
@@ -39,7 +50,8 @@ def damaged(error: Exception, name: str) -> InputError:
     """The InputError for what a reader that `opened` gave has raised on the data of `name`."""
     kind = _NAMES[compression_of(name)]
     if isinstance(error, EOFError):
-        return InputError(f"the {kind} data end too soon", where=name, way_out="the file is truncated")
+        what = f"the {kind} data end too soon, or something else follows them"
+        return InputError(what, where=name, way_out="the file is truncated or damaged")
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return InputError(f"not readable as {kind} data ({reason})", where=name, way_out="check the file, or its suffix")
 

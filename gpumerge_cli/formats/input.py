@@ -11,12 +11,13 @@ import stat
 import sys
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
 
-from gpumerge_cli.errors import InputError, as_os_error, input_error
+from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO, Bytes
 
@@ -40,7 +41,7 @@ class InputFile:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
                 raise input_error(OSError(errno.EISDIR, ""), name)
-            in_place = stat.S_ISREG(status.st_mode) and not compressed.compression_of(name)
+            in_place = _can_be_read_in_place(descriptor, status, name)
             self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if in_place and name == STDIO else 0
             if not in_place:
                 spool = _spooled(descriptor, name)
@@ -53,7 +54,11 @@ class InputFile:
         self.size = max(0, status.st_size - self.start)
         self._state = _state_of(status)
         self._descriptor = descriptor
-        if in_place and name != STDIO and descriptor >= _kept_descriptors():
+        self._shared: _SharedSpool | None = None
+        if descriptor >= _kept_descriptors() and not in_place:
+            self._shared, self.start = _SharedSpool.of_all(descriptor, name)
+            self._descriptor = self._shared.descriptor
+        elif descriptor >= _kept_descriptors() and name != STDIO:
             os.close(descriptor)
             self._descriptor = -1
 
@@ -98,6 +103,8 @@ class InputFile:
 
     def check_unchanged(self) -> None:
         """Raise InputError if the file was written to, or replaced by another, since it was opened."""
+        if self._shared is not None:
+            return
         if self._descriptor < 0:
             _held.file = None  # what is there now counts, not what a thread still has open
         with self._opened() as descriptor:
@@ -105,7 +112,9 @@ class InputFile:
 
     def close(self) -> None:
         """Give the descriptor back; a second call does nothing."""
-        if self._descriptor >= 0:
+        if self._shared is not None:
+            self._shared, self._descriptor = None, -1
+        elif self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
         elif _held.file is not None and _held.file.owner is self:
@@ -159,6 +168,42 @@ _held = _HeldByThread()
 """The one file that a thread has opened for reading and not yet closed: most reads of a file follow each other."""
 
 
+class _SharedSpool:
+    """One temporary file for all copies of inputs for which no descriptors of their own are left."""
+
+    _lock = threading.Lock()
+    _only: weakref.ref[_SharedSpool] | None = None
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as inputs need it
+        self.descriptor = self._file.fileno()
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    @classmethod
+    def of_all(cls, descriptor: int, name: str) -> tuple[_SharedSpool, int]:
+        """Move what is in the file `descriptor`, which is closed, to the end of the shared one: (that one, where)."""
+        with cls._lock, os.fdopen(descriptor, "rb", buffering=0) as copy:
+            shared = cls._only() if cls._only is not None else None
+            try:
+                shared = shared or cls()
+                start = os.lseek(shared.descriptor, 0, os.SEEK_END)
+                copy.seek(0)
+                shutil.copyfileobj(copy, shared._file, 1 << 20)
+            except OSError as error:
+                raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
+            cls._only = weakref.ref(shared)
+            return shared, start
+
+
+def _can_be_read_in_place(descriptor: int, status: os.stat_result, name: str) -> bool:
+    """Whether reads at any position will do: not from pipes, not of compressed data, nor where sizes are not told."""
+    if not stat.S_ISREG(status.st_mode) or compressed.compression_of(name):
+        return False
+    return status.st_size > 0 or not os.pread(descriptor, 1, 0)
+
+
 def _state_of(status: os.stat_result) -> tuple[int, ...]:
     """What differs once a file was written to or replaced."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
@@ -193,17 +238,13 @@ def _copy(raw: IO[bytes], spool: IO[bytes], name: str) -> None:
     if not compressed.compression_of(name):
         shutil.copyfileobj(raw, spool, 1 << 20)
         return
-    with compressed.opened(raw, name) as plain:
-        while True:
-            try:
-                block = plain.read(1 << 20)
-            except Exception as error:
-                if isinstance(error, OSError) and error.errno:
-                    raise
-                raise compressed.damaged(error, name) from None
-            if not block:
-                return
-            spool.write(block)
+    try:
+        with compressed.opened(raw, name) as plain:
+            shutil.copyfileobj(plain, spool, 1 << 20)
+    except Exception as error:
+        if isinstance(error, GpumergeError) or (isinstance(error, OSError) and error.errno):
+            raise
+        raise compressed.damaged(error, name) from None
 
 
 def _changed(name: str) -> InputError:

@@ -21,6 +21,7 @@ from gpumerge_cli.formats.base import STDIO, Bytes
 # calls of 1 MiB were faster than those of 128 KiB or of 2 MiB and up on ext4 (Linux 6.18), on 2 cores and on 16.
 _LARGEST_WRITE = 1 << 20
 _TEMPORARY = ".gpumerge-"
+_TOKEN = 6  # bytes
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
@@ -34,22 +35,26 @@ class OutputFile:
         # A file takes one writer at a time; threads that wait here do not get into the way of the one that writes.
         self._writing = threading.Lock()
         self._place = Path(os.path.realpath(name))
-        self._temporary = self._place.with_name(f".{self._place.name[:200]}{_TEMPORARY}{secrets.token_hex(6)}")
+        self._temporary = self._place.with_name(_prefix(self._place) + secrets.token_hex(_TOKEN))
+        _unfinished.add(self._temporary)  # before it is there, so that no moment is left for a signal to leave it
         try:
             mode = _mode_of(self._place)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._temporary, flags, 0o666 if mode is None else 0o600)
         except OSError as error:
+            _unfinished.discard(self._temporary)
             raise output_error(error, name) from None
         try:
             # Held while this process lives, so that a later run can tell a left file from one in the making.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if mode is not None:
                 os.fchmod(self._descriptor, mode)
-        except OSError as error:
+            _remove_left(self._place)
+        except BaseException as error:
             self.abort()
-            raise output_error(error, name) from None
-        _remove_left(self._place)
+            if isinstance(error, OSError):
+                raise output_error(error, name) from None
+            raise
 
     def reserve(self, nbytes: int) -> None:
         """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
@@ -85,6 +90,7 @@ class OutputFile:
         except OSError as error:
             self.abort()
             raise output_error(error, self.name) from None
+        _unfinished.discard(self._temporary)
         os.close(self._descriptor)
         self._descriptor = -1
         if durable:
@@ -93,10 +99,30 @@ class OutputFile:
     def abort(self) -> None:
         """Remove what was written; does nothing after `commit`."""
         if self._descriptor >= 0:
-            with contextlib.suppress(OSError):
-                os.unlink(self._temporary)
+            _remove(self._temporary)
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+_unfinished: set[Path] = set()
+"""Temporary files of outputs that are neither committed nor aborted."""
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files of all outputs that were not brought to an end. For the end of the program."""
+    for path in list(_unfinished):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    _unfinished.discard(path)
+
+
+def _prefix(place: Path) -> str:
+    """How the names of temporary files for the output at `place` begin; file systems count bytes."""
+    return f".{os.fsdecode(os.fsencode(place.name)[:200])}{_TEMPORARY}"
 
 
 def _sync_folder(folder: Path, name: str) -> None:
@@ -107,7 +133,9 @@ def _sync_folder(folder: Path, name: str) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise output_error(error, name) from None
+        problem = output_error(error, name)
+        problem.way_out = "the new output is in place, but its name may not be on storage yet"
+        raise problem from None
 
 
 def _mode_of(place: Path) -> int | None:
@@ -125,10 +153,10 @@ def _mode_of(place: Path) -> int | None:
 
 def _remove_left(place: Path) -> None:
     """Remove the temporary files of runs on this output that were killed: those that nobody holds locked."""
-    prefix = f".{place.name[:200]}{_TEMPORARY}"
+    name = re.compile(re.escape(_prefix(place)) + f"[0-9a-f]{{{2 * _TOKEN}}}")
     with contextlib.suppress(OSError), os.scandir(place.parent) as entries:
         for entry in entries:
-            if entry.name.startswith(prefix):
+            if name.fullmatch(entry.name):
                 _remove_unlocked(entry.path)
 
 

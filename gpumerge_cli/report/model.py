@@ -37,7 +37,8 @@ class MergeReport:
     run out of memory, 0 if it never did.
 
     wall: seconds from the start of the process (of the call, from Python) to the finished output. start_up: the part
-    of it before the first byte was read. busy: seconds the streaming itself took. stages: "read", "upload", "check",
+    of it before the first byte was read. plan: seconds that cutting chunks took, of one worker while others worked.
+    busy: seconds the streaming itself took. stages: "read", "upload", "check",
     "kernel", "download", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
     add up to more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
     """

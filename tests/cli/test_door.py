@@ -267,3 +267,20 @@ def test_counts(text: str, count: int) -> None:
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(GpumergeError, match="--count"):
         options.parse_count(text, "--count")
+
+
+def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    program = (
+        "import os, signal\n"
+        "from gpumerge_cli.cli.app import run\n"
+        "code = run(['merge', 'a.txt', '-o', 'out.txt', '-q'], last=True)\n"
+        "for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):\n"
+        "    os.kill(os.getpid(), number)\n"
+        "print(code)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")

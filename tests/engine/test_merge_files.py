@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine import stream as engine_stream
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
@@ -238,14 +239,13 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_merge.make_plan
+    really = engine_merge.shares
 
     def shrink(*arguments: Any) -> Any:
-        plan = really(*arguments)
         os.truncate(path, 4000)
-        return plan
+        return really(*arguments)
 
-    monkeypatch.setattr(engine_merge, "make_plan", shrink)
+    monkeypatch.setattr(engine_merge, "shares", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -299,7 +299,7 @@ def test_disorder_across_the_edge_of_chunks(
     """Each chunk is in order by itself; only the neighbours across the edge are not."""
     path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
     plan = Plan(np.array([[0], [12], [24]]))
-    monkeypatch.setattr(engine_merge, "make_plan", lambda *arguments: plan)
+    monkeypatch.setattr(engine_stream, "spans_of", lambda *arguments: iter([list(plan.chunks)]))
     with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
         merge(backend, [path], str(tmp_path / "out.i32"))
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import resources
+from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.merge import merge_files, plan_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
-from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, workers_for
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, shares
 from gpumerge_cli.order import Order
 
 Write = Callable[[str, Any], str]
@@ -30,16 +31,24 @@ Write = Callable[[str, Any], str]
 def test_workspaces_fit_the_memory(nbytes: int, inputs: int, workers: int, memory: int) -> None:
     pace = Pace(2 << 20, 1 << 20, 0, 4.0)
     chunk = chunk_bytes_for(pace, nbytes, inputs, workers, memory)
-    assert chunk >= resources._LEAST_CHUNK
-    if chunk > resources._LEAST_CHUNK:
+    least = max(resources._LEAST_CHUNK, inputs * resources._LEAST_ITEMS)
+    assert chunk >= least
+    if chunk > least:
         assert workers * pace.footprint * chunk <= memory
 
 
 def test_workers_follow_the_pace_and_the_wish() -> None:
-    assert workers_for(Pace(1, 1, 1, 1.0), None) == 1
-    assert workers_for(Pace(1, 1, 0, 1.0), None) == resources.cores() + 1
-    assert workers_for(Pace(1, 1, 1000, 1.0), None) == resources.cores() + 1
-    assert workers_for(Pace(1, 1, 1, 1.0), 7) == 7
+    def workers(pace: Pace, threads: int | None, inputs: int = 2, memory: int = 1 << 30) -> int:
+        return shares(pace, 1 << 30, inputs, threads, memory).workers
+
+    assert workers(Pace(1, 1, 1, 1.0), None) == 1
+    assert workers(Pace(1, 1, 0, 1.0), None) == resources.cores() + 1
+    assert workers(Pace(1, 1, 1000, 1.0), None) == resources.cores() + 1
+    assert workers(Pace(1, 1, 1, 1.0), 7) == 7
+    # Little memory goes to few chunks that are worth cutting, rather than to many small ones.
+    assert workers(Pace(2 << 20, 1 << 20, 0, 4.0), None, memory=1 << 20) == 1
+    assert workers(Pace(2 << 20, 1 << 20, 0, 4.0), None, inputs=1000, memory=64 << 20) == 1
+    assert workers(Pace(2 << 20, 1 << 20, 0, 4.0), 3, memory=1 << 20) == 3
 
 
 def test_a_quarter_of_the_memory_is_some() -> None:
@@ -63,3 +72,24 @@ def test_memory_bounds_the_chunks_and_the_plan_shows_them(backend: Backend, writ
     plan = plan_files(request)
     assert len(plan) == report.chunks
     assert sum(chunk.nbytes for chunk in plan.chunks) == 1_600_000
+
+
+def test_lines_are_looked_at_in_many_places(write: Write) -> None:
+    """The memory that lines take depends on the shortest ones, wherever they are."""
+    long, short = b"x" * 300_000 + b"\n", b"1\n" * 1_000_000
+    name = write("a.txt", long + short + long + short)
+    with opened((name,), ItemRequest()) as inputs:
+        assert inputs.item_bytes == 2.0
+
+
+def test_containers_limits_count(tmp_path: Path) -> None:
+    with open("/proc/self/cgroup") as file:
+        lines = [line for line in file if line.startswith("0::")]
+    if not lines:
+        pytest.skip("no control groups of version 2 here")
+    group = Path(f"{tmp_path}/{lines[0].rstrip()[3:]}")
+    group.mkdir(parents=True, exist_ok=True)
+    (group / "memory.current").write_text("300\n")
+    for most, left in (("1000\n", 700), ("200\n", 0), ("max\n", 1 << 60)):
+        (group / "memory.max").write_text(most)
+        assert resources._left_in_group(str(tmp_path)) == left

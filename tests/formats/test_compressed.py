@@ -136,3 +136,10 @@ def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
         with pytest.raises(OutputError):
             merge_files(MergeRequest((name,), str(tmp_path / output)))
     assert os.listdir(tmp_path) == ["a.i32.gz"]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize(("data", "said"), [(b"", "end too soon"), (b"1\n", "not readable|end too soon")])
+def test_what_is_too_short_to_be_compressed(write: Write, suffix: str, data: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        open_source(write(f"a.txt{suffix}", data), Format("text"))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output import OutputFile, remove_unfinished
 from gpumerge_cli.formats.registry import Format, open_sink
 
 DATA = np.arange(6, dtype=np.uint8)
@@ -64,9 +64,13 @@ def test_files_left_by_killed_runs_are_removed_and_living_ones_kept(tmp_path: Pa
     left.write_bytes(b"left")
     other = tmp_path / ".outer.gpumerge-0123456789ab"
     other.write_bytes(b"another output's")
+    alike = tmp_path / ".out.gpumerge-notes"
+    alike.write_bytes(b"no temporary file at all")
     second = OutputFile(str(tmp_path / "out"))
     assert not left.exists()
     assert other.exists()
+    assert alike.exists()
+    alike.unlink()
     assert len([name for name in os.listdir(tmp_path) if name.startswith(".out.")]) == 2
     living.abort()
     second.abort()
@@ -160,3 +164,31 @@ def test_a_protected_output_is_not_replaced(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(OutputError, match="permission denied"):
         OutputFile(str(place))
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_was_not_brought_to_an_end_is_removed_at_the_end(tmp_path: Path) -> None:
+    done, dropped, left = (OutputFile(str(tmp_path / name)) for name in ("done", "dropped", "left"))
+    done.commit()
+    dropped.abort()
+    assert len(os.listdir(tmp_path)) == 2
+    remove_unfinished()
+    assert os.listdir(tmp_path) == ["done"]
+    left.abort()
+
+
+def test_long_names_count_in_bytes(tmp_path: Path) -> None:
+    name = tmp_path / ("é" * 120 + ".txt")
+    output = OutputFile(str(name))
+    output.commit()
+    assert name.exists()
+
+
+def test_room_is_taken_ahead(tmp_path: Path) -> None:
+    output = OutputFile(str(tmp_path / "out"))
+    output.reserve(1 << 20)
+    output.write_at(0, DATA)
+    output.abort()
+    with pytest.raises(OutputError, match=r"no space left|file too large"):
+        OutputFile(str(tmp_path / "out")).reserve(1 << 60)
+    remove_unfinished()
+    assert os.listdir(tmp_path) == []

@@ -202,3 +202,31 @@ def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:
     with pytest.raises(InputError, match="changed while it was read"):
         source.check_unchanged()
     source.close()
+
+
+def test_copies_share_a_file_where_descriptors_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of compressed inputs and pipes, which are copied first."""
+    igzip = pytest.importorskip("isal.igzip")
+    from gpumerge_cli.formats import input
+
+    monkeypatch.setattr(input, "_kept_descriptors", lambda: 0)
+    before = len(os.listdir("/proc/self/fd"))
+    sources = []
+    for number in range(20):
+        (tmp_path / f"{number}.txt.gz").write_bytes(igzip.compress(b"%d\n%d" % (number, 10**number)))
+        sources.append(opened(str(tmp_path / f"{number}.txt.gz")))
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    for number, source in enumerate(sources):
+        assert content(source) == b"%d\n%d\n" % (number, 10**number)
+        source.check_unchanged()
+    for source in sources:
+        source.close()
+    sources.clear()
+    del source
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_files_that_do_not_tell_their_size_are_copied() -> None:
+    source = opened("/proc/version")
+    assert content(source) == Path("/proc/version").read_bytes()
+    source.close()
