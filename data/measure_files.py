@@ -20,8 +20,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
 GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
 CASES = [
     # name, suffix, files, items a file, options of generate, options of merge and sort
@@ -78,7 +76,6 @@ def measured(name: str, work: Path, inputs: list[str], options: list[str], repea
     for round_ in range(repeat + 1):
         for command, words in commands.items():
             Path(output).unlink(missing_ok=True)
-            touch(nbytes * 3 // 2)
             seconds, peaks[command] = run(words)
             if round_:
                 times[command].append(seconds)
@@ -89,12 +86,6 @@ def measured(name: str, work: Path, inputs: list[str], options: list[str], repea
         f"| {peaks[command] >> 20} |"
         for command, series in times.items()
     ]
-
-
-def touch(nbytes: int) -> None:
-    """Have the system's free memory at hand: a virtual machine's host may take back what is free, and pages that it
-    first has to give again take longer to write to than the merge takes."""
-    np.ones(nbytes // 8, np.int64)
 
 
 def run(words: list[str]) -> tuple[float, int]:
