@@ -17,10 +17,11 @@ from pathlib import Path
 from gpumerge_cli.errors import OutputError, as_os_error, output_error
 from gpumerge_cli.formats.base import STDIO, Bytes
 
-# A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 (Linux 6.18) larger pieces
+# A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 (Linux 6.18) larger ones
 # were 3 to 7 % faster on a machine that had its memory at hand, and took twice as long on one whose host first had to
 # find so much of it in one place. cat makes calls of this size.
 _LARGEST_WRITE = 128 << 10
+_FEW_CORES = 2
 _TEMPORARY = ".gpumerge-"
 _TOKEN = 6  # bytes
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
@@ -33,8 +34,9 @@ class OutputFile:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # A file takes one writer at a time; threads that wait here do not get into the way of the one that writes.
-        self._writing = threading.Lock()
+        # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait on;
+        # further ones would only be in the way.
+        self._writing = threading.Semaphore(1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2)
         self._place = Path(os.path.realpath(name))
         self._temporary = self._place.with_name(_prefix(self._place) + secrets.token_hex(_TOKEN))
         _unfinished.add(self._temporary)  # before it is there, so that no moment is left for a signal to leave it
