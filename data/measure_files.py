@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import re
 import shutil
 import statistics
@@ -74,7 +75,8 @@ def measured(name: str, work: Path, inputs: list[str], options: list[str], repea
     times: dict[str, list[float]] = {command: [] for command in commands}
     peaks: dict[str, int] = {}
     for round_ in range(repeat + 1):
-        for command, words in commands.items():
+        # In another order every time: a command may gain or lose by what the one before has left behind.
+        for command, words in random.Random(round_).sample(list(commands.items()), len(commands)):
             Path(output).unlink(missing_ok=True)
             seconds, peaks[command] = run(words)
             if round_:

@@ -34,8 +34,8 @@ class OutputFile:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait on;
-        # further ones would only be in the way.
+        # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait
+        # on; further ones would only be in the way.
         self._writing = threading.Semaphore(1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2)
         self._place = Path(os.path.realpath(name))
         self._temporary = self._place.with_name(_prefix(self._place) + secrets.token_hex(_TOKEN))
