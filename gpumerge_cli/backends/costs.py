@@ -26,18 +26,18 @@ class Costs:
     """
 
     # 2 cores of an AMD EPYC, ext4: data/results/costs-cpu.json.
-    reference_start_up: float = 0.21
-    reference_keys: float = 0.3e9
-    reference_lines: float = 0.0033e9
-    cpu_start_up: float = 0.55
-    cpu_keys: float = 2.6e9
-    cpu_lines: float = 0.36e9
+    reference_start_up: float = 0.24
+    reference_keys: float = 0.32e9
+    reference_lines: float = 0.0031e9
+    cpu_start_up: float = 0.28
+    cpu_keys: float = 2.0e9
+    cpu_lines: float = 0.39e9
     # NVIDIA H200, 16 cores, ext4: data/results/costs-gpu.json.
-    storage: float = 3e9
-    gpu_start_up: float = 0.8
-    gpu_keys: float = 60e9
-    gpu_lines: float = 30e9
-    link: float = 50e9
+    storage: float = 4.4e9
+    gpu_start_up: float = 0.63
+    gpu_keys: float = 35e9
+    gpu_lines: float = 4.8e9
+    link: float = 16.6e9
     source: str = "built in"
 
     def predict(self, backend: str, lines: bool, nbytes: int, cores: int) -> float:
