@@ -11,7 +11,7 @@ import numpy as np
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import KERNELS, LaunchRequest
 from gpumerge_cli.order import DTYPES, Order
-from tests.oracles import merged_keys, same_bits, sorted_lines
+from tests.oracles import first_keys, first_lines, merged_keys, same_bits, sorted_lines
 from tests.strategies import as_text, special_values
 
 _TINY = {"block_size": 2, "items_per_thread": 2}
@@ -36,6 +36,9 @@ def main() -> None:
             workspace.merge(backend.resolve(request, order))
             assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, request)
             right += 1
+        workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+        assert same_bits(workspace.download().view(dtype), first_keys(merged_keys(runs))), dtype
+        right += 1
         workspace.close()
     for numeric in (False, True):
         order = Order.lines(numeric=numeric)
@@ -53,6 +56,10 @@ def main() -> None:
             expected = as_text(sorted_lines([line for run in lines for line in run], numeric=numeric))
             assert workspace.download().tobytes() == expected, request
             right += 1
+        workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+        merged = sorted_lines([line for run in lines for line in run], numeric=numeric)
+        assert workspace.download().tobytes() == as_text(first_lines(merged)), order
+        right += 1
         workspace.close()
     print(f"{right} merges right")
 
