@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpumerge_cli.backends.gpu import create
-from gpumerge_cli.errors import DeviceError
-
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
 
-@pytest.fixture(scope="session")
-def gpu() -> GpuBackend:
+@pytest.fixture
+def gpu(gpu_backend: GpuBackend) -> GpuBackend:
     """The GPU backend; skips where there is none."""
-    try:
-        return create()
-    except DeviceError as error:
-        pytest.skip(str(error))
+    return gpu_backend

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def create() -> CpuBackend:
-    """The CPU backend; imports Numba."""
+    """The CPU backend; imports Numba only where a kernel is not compiled yet."""
     from gpumerge_cli.backends.cpu.backend import CpuBackend
 
     return CpuBackend()
