@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
+BEGUN = time.perf_counter() - time.process_time()
+"""When the program began, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
 __version__ = "0.1.0"
 __all__ = ["__version__", "is_sorted", "merge"]
 

@@ -7,6 +7,7 @@ import resource
 import time
 from dataclasses import dataclass
 
+from gpumerge_cli import BEGUN
 from gpumerge_cli.backends.base import Pace
 
 # Cutting and reading cost per input and chunk: chunks grow with the inputs so that each gives this much, up to a size
@@ -96,10 +97,8 @@ def peak_memory() -> int:
 
 
 def seconds_since_start() -> float:
-    """Seconds since the process was started, interpreter start-up included."""
-    try:
-        with open("/proc/self/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[19])
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return time.process_time()
+    """Seconds since this program began, interpreter start-up included.
+
+    Not since the process did: a shell may have worked in it before it became this program.
+    """
+    return time.perf_counter() - BEGUN

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -271,3 +272,12 @@ def test_closed_streams_are_named(two: tuple[str, str], streams: str) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False, input="")
     assert done.returncode == 2
     assert "it is closed" in done.stderr or "bad file descriptor" in done.stderr
+
+
+def test_what_a_shell_did_before_is_not_start_up(two: tuple[str, str], tmp_path: Path) -> None:
+    """The program may take over a process that has lived for a while."""
+    report = tmp_path / "r.json"
+    merge = f"sleep 1; exec {sys.executable} -m gpumerge_cli merge {two[0]} {two[1]} -q -o {tmp_path}/o.i32"
+    begun = time.monotonic()
+    subprocess.run(["sh", "-c", f"{merge} --report {report}"], cwd=ROOT, check=True)
+    assert 0 < json.loads(report.read_text())["wall"] <= time.monotonic() - begun - 1
