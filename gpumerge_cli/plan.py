@@ -70,11 +70,6 @@ class Plan:
         """Bytes of the whole output."""
         return int(self.cuts[-1].sum())
 
-    @property
-    def largest(self) -> int:
-        """Bytes of the largest chunk, 0 if there is none."""
-        return int(np.diff(self.cuts.sum(axis=1)).max(initial=0))
-
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
         return {
