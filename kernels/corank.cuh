@@ -16,6 +16,7 @@
 constexpr int MAX_BLOCK_SIZE = 1024;
 
 __device__ __forceinline__ long long smaller(long long x, long long y) { return x < y ? x : y; }
+__device__ __forceinline__ int smaller(int x, int y) { return x < y ? x : y; }
 
 // k must lie in [0, m + n]. Never reads outside a[0 .. m) and b[0 .. n).
 template <typename Index, typename SequenceA, typename SequenceB>

@@ -26,7 +26,7 @@ struct Feed {
     // Every thread of the block must call this, and a barrier must follow before the new items are read.
     __device__ __forceinline__ void refill()
     {
-        const int count = static_cast<int>(smaller(ring.size - held, end - next));
+        const int count = static_cast<int>(smaller(static_cast<long long>(ring.size - held), end - next));
         for (int at = threadIdx.x; at < count; at += blockDim.x) ring[held + at] = source[next + at];
         next += count;
         held += count;

@@ -1,48 +1,103 @@
-// The fast rung: one tile of output a block, cut beforehand by `partition`. Both slices come in by 16-byte loads, every
-// thread finds its diagonal in shared memory and merges a fixed number of items in registers, and the tile goes out by
-// 16-byte stores. Source: Green, McColl and Bader, GPU Merge Path, 2012.
+// The fast rung: one tile of output a block. Its slices of all runs come into shared memory back to back, are merged
+// there in pairs, and the tile goes out in one piece: every item crosses the device's memory once each way, however many
+// runs there are. In a merge of two slices every thread finds its diagonal and merges a fixed number of items in
+// registers. Source: Green, McColl and Bader, GPU Merge Path, 2012.
 //
-// Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD outputs a thread.
-#include "tile.cuh"
-
+// Macros: RUNS 2, 4, 8 or 16; BLOCK_SIZE threads a block, ITEMS_PER_THREAD outputs a thread; BULK, see transfer.cuh.
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
 #endif
 #ifndef ITEMS_PER_THREAD
 #define ITEMS_PER_THREAD 15
 #endif
+#ifndef BLOCKS_PER_MULTIPROCESSOR
+#define BLOCKS_PER_MULTIPROCESSOR 1
+#endif
 
-constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
-constexpr int VECTOR = 16;  // bytes of the widest load and store
-constexpr int ITEMS_PER_VECTOR = VECTOR / static_cast<int>(sizeof(Item));
-// Either slice may start and end inside a vector: three vectors more than the tile itself fills.
-constexpr int STAGED_VECTORS = (TILE * static_cast<int>(sizeof(Item)) + VECTOR - 1) / VECTOR + 3;
-constexpr int VECTORS_PER_THREAD = (STAGED_VECTORS + BLOCK_SIZE - 1) / BLOCK_SIZE;
+#include "cuts.cuh"
+#include "share.cuh"
+#include "tile.cuh"
+#include "transfer.cuh"
 
-// The whole vectors that hold a slice. Reads past the slice stay inside a vector that holds some of its items, hence
-// inside the page; what they bring is indexed over.
-struct Window {
-    const uint4* source;
-    int vectors, skipped;  // skipped: items of the first vector ahead of the slice
+// A pair's threads each merge ITEMS_PER_THREAD items but for the last, so every pair may need a thread more.
+constexpr int SPARE_THREADS = RUNS == 2 ? 0 : RUNS / 2;
+constexpr int TILE = (BLOCK_SIZE - SPARE_THREADS) * ITEMS_PER_THREAD;
+static_assert(TILE > 0 && BLOCK_SIZE >= WINDOWS, "a block needs more threads for so many runs");
+// A slice may start and end inside a vector. A merge looks past the slices' ends, and ignores what it sees.
+constexpr int SLICE_VECTORS = (TILE * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
+[[maybe_unused]] constexpr int STAGED_BYTES = SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + VECTOR;
 
-    __device__ __forceinline__ Window(const Item* slice, int count)
-    {
-        const unsigned long long address = reinterpret_cast<unsigned long long>(slice);
-        skipped = static_cast<int>(address % VECTOR / sizeof(Item));
-        source = reinterpret_cast<const uint4*>(slice - skipped);
-        vectors = count == 0 ? 0 : (skipped + count + ITEMS_PER_VECTOR - 1) / ITEMS_PER_VECTOR;
-    }
+// Where the slices lie in shared memory, and where they come from.
+struct Staged {
+    int begin[RUNS];             // byte of a slice's first item
+    int base[RUNS + 1];          // items of all slices ahead
+    int window[RUNS + 1];        // vectors of all windows ahead; a window: the whole vectors that hold a slice
+    const uint4* sources[RUNS];  // of the windows
 };
 
-// B's window goes right behind A's. All loads are issued before the first is waited for.
-__device__ __forceinline__ void stage(uint4* to, Window a, Window b)
+// Lays the windows out back to back, and where BULK starts the copies. By one thread, which has all of it in registers
+// before the first copy starts. Reads past a slice stay inside a vector that holds some of its items, hence inside the
+// page; what they bring is indexed over. low, high: the tile's cuts.
+__device__ __forceinline__ void lay_out(
+    const Runs& runs, const long long* low, const long long* high, Staged* staged, Arrival* arrival)
 {
-    const int vectors = a.vectors + b.vectors;
+    long long from[RUNS];
+    int counts[RUNS];
+#pragma unroll
+    for (int run = 0; run < RUNS; ++run) {
+        from[run] = low[run];
+        counts[run] = static_cast<int>(high[run] - from[run]);
+    }
+    const uint4* sources[RUNS];
+    int windows[RUNS + 1];
+    int vectors = 0, items = 0;
+#pragma unroll
+    for (int run = 0; run < RUNS; ++run) {
+        const Item* const slice = runs.items[run] + from[run];
+        const int offset = vector_offset(slice);
+        sources[run] = reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(slice) - offset);
+        staged->begin[run] = vectors * VECTOR + offset;
+        staged->base[run] = items;
+        windows[run] = vectors;
+        items += counts[run];
+        vectors += counts[run] == 0 ? 0 : (offset + counts[run] * SIZE + VECTOR - 1) / VECTOR;
+    }
+    windows[RUNS] = vectors;
+    staged->base[RUNS] = items;
+#if BULK
+    announce(arrival, vectors * VECTOR);
+    uint4* const to = reinterpret_cast<uint4*>(shared_bytes);
+#pragma unroll
+    for (int run = 0; run < RUNS; ++run) {
+        const int size = windows[run + 1] - windows[run];
+        if (size > 0) bulk_load(to + windows[run], sources[run], size * VECTOR, arrival);
+    }
+#else
+#pragma unroll
+    for (int run = 0; run < RUNS; ++run) {
+        staged->window[run] = windows[run];
+        staged->sources[run] = sources[run];
+    }
+    staged->window[RUNS] = vectors;
+#endif
+}
+
+#if !BULK
+constexpr int VECTORS_PER_THREAD = (SLICE_VECTORS + BLOCK_SIZE - 1) / BLOCK_SIZE;
+
+// All loads are issued before the first is waited for.
+__device__ __forceinline__ void stage(const Staged* staged)
+{
+    uint4* const to = reinterpret_cast<uint4*>(shared_bytes);
+    const int vectors = staged->window[RUNS];
     uint4 loaded[VECTORS_PER_THREAD];
+    int run = 0;
 #pragma unroll
     for (int turn = 0; turn < VECTORS_PER_THREAD; ++turn) {
         const int at = turn * BLOCK_SIZE + static_cast<int>(threadIdx.x);
-        if (at < vectors) loaded[turn] = at < a.vectors ? a.source[at] : b.source[at - a.vectors];
+        if (at >= vectors) continue;
+        while (at >= staged->window[run + 1]) ++run;
+        loaded[turn] = staged->sources[run][at - staged->window[run]];
     }
 #pragma unroll
     for (int turn = 0; turn < VECTORS_PER_THREAD; ++turn) {
@@ -50,81 +105,144 @@ __device__ __forceinline__ void stage(uint4* to, Window a, Window b)
         if (at < vectors) to[at] = loaded[turn];
     }
 }
+#endif
 
-__device__ __forceinline__ void store(Item* to, const Item* from, int count)
+// The next items of the merge of A from byte a on and B from byte b on. CHECKED: A may end at a_end and B at b_end
+// before that; else neither does.
+template <bool CHECKED>
+__device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, int b, int b_end, Lines lines)
 {
-    const bool aligned = reinterpret_cast<unsigned long long>(to) % VECTOR == 0;
-    const int vectors = aligned ? count / ITEMS_PER_VECTOR : 0;
-    for (int at = threadIdx.x; at < vectors; at += BLOCK_SIZE)
-        reinterpret_cast<uint4*>(to)[at] = reinterpret_cast<const uint4*>(from)[at];
-    for (int at = vectors * ITEMS_PER_VECTOR + static_cast<int>(threadIdx.x); at < count; at += BLOCK_SIZE)
-        to[at] = from[at];
-}
-
-// Merges the staged tile and leaves it, in order, at the front of shared memory. FULL: the tile holds TILE items, so that
-// no thread runs out of them.
-template <bool FULL>
-__device__ __forceinline__ void merge_tile(
-    Item* tile, int a_begin, int a_count, int b_begin, int b_count, Lines lines)
-{
-    const int a_end = a_begin + a_count;
-    const int b_end = b_begin + b_count;
-    const int count = FULL ? TILE : a_count + b_count;
-    const int mine = static_cast<int>(threadIdx.x) * ITEMS_PER_THREAD;
-    const int diagonal = FULL || mine < count ? mine : count;
-    const int cut = co_rank<int>(diagonal, tile + a_begin, a_count, tile + b_begin, b_count, lines);
-
-    int i = a_begin + cut;
-    int j = b_begin + diagonal - cut;
-    Item x = tile[i];
-    Item y = tile[j];
-    Image x_image = image(x);
-    Image y_image = image(y);
-    Item merged[ITEMS_PER_THREAD];
+    Item x = item_at(a), y = item_at(b);
+    Image x_image = image(x), y_image = image(y);
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
-        if (!FULL && diagonal + turn >= count) break;
-        const bool take_b = j < b_end && (i >= a_end || before(y, y_image, x, x_image, lines));
-        merged[turn] = take_b ? y : x;
-        const Item next = tile[take_b ? ++j : ++i];
+        bool take_b;
+        if (CHECKED) take_b = b < b_end && (a >= a_end || before(y, y_image, x, x_image, lines));
+        else take_b = before(y, y_image, x, x_image, lines);
+        merged->put(turn, take_b ? y : x);
+        const int taken = take_b ? b : a;
+        const Item next = item_at(taken + SIZE);
+        const Image next_image = image(next);
         if (take_b) {
+            b = taken + SIZE;
             y = next;
-            y_image = image(next);
+            y_image = next_image;
         } else {
+            a = taken + SIZE;
             x = next;
-            x_image = image(next);
+            x_image = next_image;
         }
     }
-    __syncthreads();  // every thread has read its items before any writes over them
-
-#pragma unroll
-    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn)
-        if (FULL || diagonal + turn < count) tile[diagonal + turn] = merged[turn];
-    __syncthreads();  // the merged tile is whole before it is stored
 }
 
-// Grid: one block a tile. cuts: co-ranks of the tile edges. Shared memory: STAGED_VECTORS vectors and one more, because
-// the merge looks one item past a slice's end (and ignores what it sees).
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) merge_path(
-    const Item* a, long long m, const Item* b, long long n, Item* out, const long long* cuts,
-    const unsigned char* text, const long long* starts)
+#ifndef GUESS
+#define GUESS 0
+#endif
+__device__ __forceinline__ int near_rank(int k, const Item* a, int m, const Item* b, int n, Lines lines)
 {
+    int low = k > n ? k - n : 0;
+    int high = smaller(k, m);
+    const int guess = static_cast<int>(__fdividef(static_cast<float>(k) * static_cast<float>(m), static_cast<float>(m + n)));
+    int step = 32;
+    int at = guess - step / 2;
+    // The window around the guess, if the cut lies in it; else what lies on its side of it.
+    if (at > low && at < high) {
+        if (before(b[k - 1 - at], a[at], lines)) high = at;
+        else low = at + 1;
+    }
+    at = guess + step / 2;
+    if (at > low && at < high) {
+        if (before(b[k - 1 - at], a[at], lines)) high = at;
+        else low = at + 1;
+    }
+    while (low < high) {
+        const int middle = (low + high) >> 1;
+        if (before(b[k - 1 - middle], a[middle], lines)) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+// Merges the staged slices in neighbouring pairs, the slices of `level` being of 2^level runs each, and leaves the results
+// back to back `shift` bytes behind the start of shared memory. Every thread of the block must call this.
+__device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int shift, Lines lines)
+{
+    int pair = 0, thread = static_cast<int>(threadIdx.x);
+    if (RUNS > 2) {
+        // As many threads lie ahead of a pair's first as whole shares lie ahead of its items, and one more for each
+        // pair ahead: enough for what is left over of each.
+        const auto threads_ahead = [&](int of) { return staged->base[of << (level + 1)] / ITEMS_PER_THREAD + of; };
+        for (int step = RUNS >> (level + 2); step > 0; step /= 2)
+            if (thread >= threads_ahead(pair + step)) pair += step;
+        thread -= threads_ahead(pair);
+    }
+    const int first = staged->base[pair << (level + 1)];
+    const int middle = staged->base[(2 * pair + 1) << level];
+    const int a_count = middle - first;
+    const int b_count = staged->base[(pair + 1) << (level + 1)] - middle;
+    const int a_begin = level == 0 ? staged->begin[2 * pair] : first * SIZE;
+    const int b_begin = level == 0 ? staged->begin[2 * pair + 1] : middle * SIZE;
+
+    const int total = a_count + b_count;
+    const int diagonal = smaller(thread * ITEMS_PER_THREAD, total);
+    const int count = smaller(ITEMS_PER_THREAD, total - diagonal);
+    const Item* const a_items = reinterpret_cast<const Item*>(shared_bytes + a_begin);
+    const Item* const b_items = reinterpret_cast<const Item*>(shared_bytes + b_begin);
+#if GUESS
+    const int i = near_rank(diagonal, a_items, a_count, b_items, b_count, lines);
+#else
+    const int i = co_rank<int>(diagonal, a_items, a_count, b_items, b_count, lines);
+#endif
+    const int j = diagonal - i;
+    const int a = a_begin + i * SIZE, b = b_begin + j * SIZE;
+    Merged merged;
+    if (!fill_share(&merged, a, i < a_count, i + ITEMS_PER_THREAD <= a_count, b, j < b_count, j + ITEMS_PER_THREAD <= b_count)) {
+        if (i + ITEMS_PER_THREAD <= a_count && j + ITEMS_PER_THREAD <= b_count)
+            merge_items<false>(&merged, a, 0, b, 0, lines);
+        else merge_items<true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
+    }
+    __syncthreads();  // every thread has read its items before any writes over them
+    write_share(merged, reinterpret_cast<Item*>(shared_bytes + shift) + first + diagonal, count);
+#if BULK
+    publish();
+#endif
+    __syncthreads();  // the merged slices are whole before they are read
+}
+
+// Grid: one block a tile. cuts: those of the tile edges, as `partition` leaves them; null: every block finds its own.
+// Shared memory: STAGED_BYTES.
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) merge_path(
+    const __grid_constant__ Runs runs, Item* out, const long long* cuts, const unsigned char* text,
+    const long long* starts)
+{
+    __shared__ Ends ends;
+    __shared__ Staged staged;
+    __shared__ Arrival arrival;
     const Lines lines{text, starts};
     const long long first = static_cast<long long>(blockIdx.x) * TILE;
-    const long long last = smaller(first + TILE, m + n);
-    const Range range = range_between(first, cuts[blockIdx.x], last, cuts[blockIdx.x + 1]);
-    const int a_count = static_cast<int>(range.a_count());
-    const int b_count = static_cast<int>(range.b_count());
+    const long long* low = cuts + static_cast<long long>(blockIdx.x) * RUNS;
+    const long long* high = low + RUNS;
+    if (cuts == nullptr) {
+        cut_ends(runs, first, smaller(first + TILE, runs.total()), BLOCK_SIZE, &ends, lines);
+        low = ends.cuts[0].at;
+        high = ends.cuts[1].at;
+    }
+    if (fill_tile(runs, low, high, out + first)) return;
+    if (threadIdx.x == 0) {
+        prepare(&arrival);
+        lay_out(runs, low, high, &staged, &arrival);
+    }
+    __syncthreads();  // the layout is there
+#if BULK
+    await(&arrival);
+#else
+    stage(&staged);
+    __syncthreads();  // the slices are there before any thread searches them
+#endif
 
-    const Window window_a(a + range.a, a_count);
-    const Window window_b(b + range.b, b_count);
-    stage(reinterpret_cast<uint4*>(shared_bytes), window_a, window_b);
-    __syncthreads();  // the tile is staged before any thread searches it
-
-    Item* const tile = shared_items();
-    const int a_begin = window_a.skipped;
-    const int b_begin = window_a.vectors * ITEMS_PER_VECTOR + window_b.skipped;
-    if (a_count + b_count == TILE) merge_tile<true>(tile, a_begin, a_count, b_begin, b_count, lines);
-    else merge_tile<false>(tile, a_begin, a_count, b_begin, b_count, lines);
-    store(out + first, tile, a_count + b_count);
+    // The last merge leaves the tile as far behind a vector's start as it is to lie in the output.
+    const int shift = vector_offset(out + first);
+#pragma unroll 1
+    for (int level = 0; (1 << level) < RUNS; ++level) merge_pairs(&staged, level, (2 << level) < RUNS ? 0 : shift, lines);
+    store(reinterpret_cast<unsigned char*>(out + first), shared_bytes + shift, staged.base[RUNS] * SIZE, BLOCK_SIZE);
 }

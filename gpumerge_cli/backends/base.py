@@ -21,19 +21,27 @@ Bytes = NDArray[np.uint8]
 KernelName = Literal["basic", "tiled", "circular", "path"]
 KERNELS: tuple[KernelName, ...] = ("basic", "tiled", "circular", "path")
 TileLoad = Literal["full", "exact"]
+Transfer = Literal["bulk", "vector"]
+FAN_INS = (2, 4, 8, 16)
+"""How many runs one pass of the path kernel may merge at most."""
 Unique = Literal["first", "ahead"] | None
 """What of equal items goes out: all (None), the first, or the first but none like the chunk's first item."""
 _USED_BY: Mapping[str, tuple[KernelName, ...]] = {
     "tile_size": ("tiled", "circular", "path"),
     "tile_load": ("tiled",),
     "blocks": ("tiled", "circular"),
+    "fan_in": ("path",),
+    "transfer": ("path",),
 }
 """Launch options that not every kernel has."""
 
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """What the user asked for; None leaves the choice to the backend. Sizes are in items, `block_size` in threads."""
+    """What the user asked for; None leaves the choice to the backend. Sizes are in items, `block_size` in threads.
+
+    The other fields: see LaunchPolicy.
+    """
 
     kernel: KernelName | Literal["auto"] = "auto"
     block_size: int | None = None
@@ -41,12 +49,21 @@ class LaunchRequest:
     tile_size: int | None = None
     tile_load: TileLoad | None = None
     blocks: int | None = None
+    fan_in: int | None = None
+    transfer: Transfer | None = None
 
     def __post_init__(self) -> None:
         if self.kernel not in ("auto", *KERNELS):
             raise UsageError(f"{self.kernel!r} is no kernel", way_out=f"use auto, {', '.join(KERNELS)}")
         if self.tile_load not in (None, "full", "exact"):
             raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
+        if self.transfer not in (None, "bulk", "vector"):
+            raise UsageError(f"{self.transfer!r} is no way to move a tile", way_out="use bulk or vector")
+        if self.fan_in not in (None, *FAN_INS):
+            raise UsageError(
+                f"--fan-in {self.fan_in} is no number of runs that a pass can merge",
+                way_out=f"use one of {', '.join(map(str, FAN_INS))}",
+            )
 
     def decided_kernel(self) -> KernelName:
         """The kernel to run; "auto" is path on every backend. Raises UsageError for a wish that it has no use for."""
@@ -68,8 +85,10 @@ class LaunchPolicy:
     block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
     kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output);
     0 where the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the
-    slices that co-rank names. blocks: blocks in the grid; 0 where the length of the output decides. why: why the
-    backend chose this.
+    slices that co-rank names. blocks: blocks in the grid; 0 where the length of the output decides. fan_in: runs that
+    one pass merges at most. transfer: what moves tiles between device and shared memory, the bulk copy engine or the
+    threads, in 16-byte vectors; None where neither does. resident: blocks that a multiprocessor should hold at once,
+    for which the compiler is kept to few enough registers. why: why the backend chose this.
     """
 
     kernel: KernelName
@@ -78,6 +97,9 @@ class LaunchPolicy:
     tile_size: int = 0
     tile_load: TileLoad = "full"
     blocks: int = 0
+    fan_in: int = 2
+    transfer: Transfer | None = None
+    resident: int = 1
     why: str = field(default="", compare=False)
 
     def describe(self) -> str:
@@ -87,6 +109,10 @@ class LaunchPolicy:
             shape += f", tile {self.tile_size}"
         if self.kernel == "tiled":
             shape += f" {self.tile_load}"
+        if self.fan_in > 2:
+            shape += f", {self.fan_in} runs a pass"
+        if self.transfer:
+            shape += f", {self.transfer}"
         return f"{shape}, {self.blocks} blocks" if self.blocks else shape
 
 
@@ -187,8 +213,11 @@ class Backend(Protocol):
     def info(self) -> DeviceInfo:
         """What this backend runs on."""
 
-    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
-        """Decide what `request` leaves open. Raises UsageError naming the limit that a wish exceeds."""
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
+        """Decide what `request` leaves open, for merges of `runs` runs.
+
+        Raises UsageError naming the limit that a wish exceeds.
+        """
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """How to feed merges of this many runs, whose items are `item_bytes` long on average."""

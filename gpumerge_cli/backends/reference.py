@@ -27,7 +27,7 @@ class ReferenceBackend:
     def info(self) -> DeviceInfo:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
-    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, CHECK, MARK, TEXT, TEXT_CHECK, TEXT_MARK };
+enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, TEXT, TEXT_CHECK, TEXT_MARK };
 
 // As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for TEXT; skew: items by which a buffer starts off a
 // 16-byte boundary.

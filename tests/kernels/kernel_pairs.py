@@ -64,6 +64,28 @@ def key_pairs(order: Order, seed: int) -> Iterator[tuple[str, Run, Run]]:
         yield "special_floats", in_order(order, random.permutation(np.tile(special, 2))), in_order(order, special[::-1])
 
 
+def key_runs(order: Order, runs: int, seed: int) -> Iterator[tuple[str, list[Run]]]:
+    """Named lists of `runs` runs of keys of the order, sorted by it: some empty, some of one value, some blocky."""
+    random = np.random.default_rng(seed)
+    low = -60 if order.kind != "uint" else 0
+
+    def keys(numbers: Iterator[Run] | list[Run]) -> list[Run]:
+        return [in_order(order, (np.asarray(run) + low).astype(order.dtype)) for run in numbers]
+
+    yield "random", keys([random.integers(0, 121, random.integers(0, 40)) for _ in range(runs)])
+    yield "few_values", keys([random.integers(0, 3, random.integers(0, 40)) * 50 for _ in range(runs)])
+    yield "all_equal", keys([np.full(random.integers(0, 30), 7) for _ in range(runs)])
+    yield "disjoint", keys([np.arange(11) * 121 // (11 * runs) + run * 121 // runs for run in range(runs)])
+    yield "disjoint_backwards", keys([np.full(9, 121 - 121 * run // runs - 1) for run in range(runs)])
+    yield "one_long", keys([random.integers(0, 121, 90 if run == runs // 2 else 1) for run in range(runs)])
+    yield "mostly_empty", keys([random.integers(0, 121, 40 if run % 3 == 1 else 0) for run in range(runs)])
+    yield "blocky", keys([np.repeat(np.arange(run, 121, runs), 1 + run % 4)[:40] for run in range(runs)])
+    yield "all_empty", keys([np.arange(0) for _ in range(runs)])
+    if order.kind == "float":
+        special = special_floats(order)
+        yield "special_floats", [in_order(order, random.permutation(special)) for _ in range(runs)]
+
+
 def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list[bytes]]]:
     """Pairs of sorted lists of lines, each with its newline."""
     random = np.random.default_rng(seed)

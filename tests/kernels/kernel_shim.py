@@ -39,6 +39,7 @@ WORKS = (
     "tiled_exact",
     "circular",
     "path",
+    "runs",
     "check",
     "mark",
     "text",
@@ -47,23 +48,46 @@ WORKS = (
 )
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
-_MACROS = ("KEY_BITS", "KEY_KIND", "DESCENDING", "ROWS", "NUMERIC", "STABLE", "BLOCK_SIZE", "ITEMS_PER_THREAD")
+_MACROS = (
+    "KEY_BITS",
+    "KEY_KIND",
+    "DESCENDING",
+    "ROWS",
+    "NUMERIC",
+    "STABLE",
+    "BLOCK_SIZE",
+    "ITEMS_PER_THREAD",
+    "RUNS",
+    "BULK",
+    "PARTITION_SIZE",
+    "EDGES",
+    "STRIDE",
+    "NARROW",
+)
 _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The kernels for one order. change: takes and gives the flattened text of every file, by its short name."""
+    """The kernels for one order.
+
+    partition: threads a block, edges a block and the stride of its marks. change: takes and gives the flattened text of every file, by its short name.
+    """
 
     order: Order
     path_block: int = 4
     path_items: int = 3
+    runs: int = 2
+    bulk: int = 0
+    partition: tuple[int, int, int] = (6, 5, 2)
     change: Callable[[str, str], str] = field(default=lambda name, text: text)
 
     def source(self, number: int) -> str:
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
+        values |= {"RUNS": self.runs, "BULK": self.bulk}
+        values |= dict(zip(("PARTITION_SIZE", "EDGES", "STRIDE"), self.partition, strict=True))
         values = {"KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0, **values}
-        lines = [f"#undef {name}\n#define {name} {values[name]}" for name in _MACROS]
+        lines = [f"#undef {name}\n" + (f"#define {name} {values[name]}" if name in values else "") for name in _MACROS]
         lines.append(f"namespace variant_{number} {{")
         for name, file in FILES.items():
             if name != "rows" or self.order.is_lines:

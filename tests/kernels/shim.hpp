@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,8 @@
 #define __noinline__
 #define __shared__ static
 #define __align__(bytes) alignas(bytes)
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __grid_constant__
 
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
@@ -63,6 +65,27 @@ private:
 
 inline Barrier barrier;
 
+constexpr unsigned WARP = 32;
+
+// What the threads of a warp say to each other: each leaves a value, and reads those of others behind a barrier.
+struct Warp {
+    Barrier barrier;
+    unsigned long long said[WARP];
+};
+
+inline std::vector<Warp> warps;
+
+template <typename Read>
+auto exchange(unsigned long long value, Read read)
+{
+    Warp& warp = warps[thread_index.x / WARP];
+    warp.said[thread_index.x % WARP] = value;
+    warp.barrier.wait();
+    const auto heard = read(warp.said);
+    warp.barrier.wait();
+    return heard;
+}
+
 struct AlignedDelete {
     void operator()(unsigned char* bytes) const { operator delete[](bytes, std::align_val_t(16)); }
 };
@@ -81,6 +104,11 @@ void launch(unsigned blocks, unsigned threads, std::size_t shared, Kernel kernel
     block_dim = {threads};
     grid_dim = {blocks};
     barrier.reset(threads);
+    warps = std::vector<Warp>((threads + WARP - 1) / WARP);
+    for (unsigned warp = 0; warp < warps.size(); ++warp) {
+        const unsigned there = threads - warp * WARP;
+        warps[warp].barrier.reset(there < WARP ? there : WARP);
+    }
     Bytes memory;
     const auto run = [&](unsigned thread) {
         thread_index = {thread};
@@ -110,10 +138,47 @@ void launch(unsigned blocks, unsigned threads, std::size_t shared, Kernel kernel
 
 inline void __syncthreads() { shim::barrier.wait(); }
 
-inline unsigned long long atomicMin(unsigned long long* address, unsigned long long value)
+inline unsigned __ballot_sync(unsigned mask, bool says)
 {
-    std::atomic_ref<unsigned long long> target(*address);
-    unsigned long long seen = target.load();
+    return shim::exchange(says, [&](const unsigned long long* said) {
+        unsigned bits = 0;
+        for (unsigned lane = 0; lane < shim::WARP; ++lane)
+            if (mask >> lane & 1) bits |= static_cast<unsigned>(said[lane]) << lane;
+        return bits;
+    });
+}
+
+inline bool __any_sync(unsigned mask, bool says) { return __ballot_sync(mask, says) != 0; }
+
+inline long long __shfl_sync(unsigned, long long value, int lane, int width)
+{
+    const int first = static_cast<int>(threadIdx.x % shim::WARP) / width * width;
+    return shim::exchange(value, [&](const unsigned long long* said) -> long long { return said[first + lane % width]; });
+}
+
+inline long long __shfl_xor_sync(unsigned, long long value, int bits)
+{
+    return shim::exchange(value, [&](const unsigned long long* said) -> long long {
+        return said[threadIdx.x % shim::WARP ^ bits];
+    });
+}
+
+inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
+
+template <typename T>
+T atomicMin(T* address, T value)
+{
+    std::atomic_ref<T> target(*address);
+    T seen = target.load();
     while (value < seen && !target.compare_exchange_weak(seen, value)) {}
+    return seen;
+}
+
+template <typename T>
+T atomicMax(T* address, T value)
+{
+    std::atomic_ref<T> target(*address);
+    T seen = target.load();
+    while (value > seen && !target.compare_exchange_weak(seen, value)) {}
     return seen;
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from kernel_pairs import key_pairs, line_pairs, special_floats
+from kernel_pairs import key_pairs, key_runs, line_pairs, special_floats
 from kernel_shim import MERGES, Case, Program, Variant, barriers, merged, without_barrier
 
 from gpumerge_cli.order import Order
@@ -18,14 +18,22 @@ KEYS = [
     Variant(Order("float", 2), 3, 5),
     Variant(Order("float", 4, True), 4, 3),
     Variant(Order("float", 8), 2, 2),
-    Variant(Order("uint", 8, True), 5, 7),
+    Variant(Order("uint", 8, True), 5, 7, bulk=1),
+    Variant(Order("uint", 1), 4, 4, bulk=1),
+    Variant(Order("int", 2), 3, 2, bulk=1),
+    Variant(Order("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
+    Variant(Order("int", 4), 4, 3, 4, 0, (8, 6, 2)),
+    Variant(Order("float", 8), 9, 2, 8, 1, (16, 3, 3)),
+    Variant(Order("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
+    Variant(Order("float", 4, True), 17, 1, 16, 0, (40, 4, 2)),
 ]
 LINES = [
     Variant(Order.lines(), 4, 3),
     Variant(Order.lines(descending=True), 2, 2),
     Variant(Order.lines(numeric=True), 3, 5),
     Variant(Order.lines(numeric=True, descending=True), 2, 2),
-    Variant(Order.lines(numeric=True, stable=True), 3, 3),
+    Variant(Order.lines(numeric=True, stable=True), 3, 3, bulk=1),
+    Variant(Order.lines(numeric=True), 5, 2, 4, 1, (8, 4, 2)),
 ]
 SHAPES = [(2, 2, 4, 2), (2, 1, 4, 3), (4, 3, 8, 1), (3, 2, 16, 2), (1, 5, 3, 4)]
 """Threads, items a thread, tile and blocks."""
@@ -39,7 +47,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program([KEYS[0], KEYS[1], LINES[0]], "thread", tmp_path_factory.mktemp("thread"))
+    return Program([KEYS[0], KEYS[1], *KEYS[6:9], *KEYS[10:13], LINES[0]], "thread", tmp_path_factory.mktemp("thread"))
 
 
 def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterator[Case]:
@@ -96,15 +104,44 @@ def test_partition_cuts_at_every_tile_edge(checked: Program) -> None:
     cases = []
     for number, variant in enumerate(checked.variants[: len(KEYS)]):
         order = variant.order
-        for _, a, b in key_pairs(order, seed=3):
+        for _, runs in key_runs(order, variant.runs, seed=3):
+            counts = np.array([len(run) for run in runs], np.int64)
+            items = np.concatenate(runs)
+            owner = np.repeat(np.arange(len(runs)), counts)[np.argsort(order.image(items), kind="stable")]
+            ahead = np.concatenate(
+                [np.zeros((1, len(runs)), np.int64), np.cumsum(np.eye(len(runs), dtype=np.int64)[owner], 0)]
+            )
             for tile in (1, 4, 7):
-                from_a = np.argsort(order.image(np.concatenate([a, b])), kind="stable") < len(a)
-                edges = np.minimum(np.arange(-(-(len(a) + len(b)) // tile) + 1) * tile, len(a) + len(b))
-                cuts = np.concatenate([[0], np.cumsum(from_a)])[edges].astype(np.int64)
-                cases.append(
-                    Case(number, "partition", a.tobytes(), b.tobytes(), cuts.tobytes(), len(a), len(b), tile=tile)
-                )
+                edges = np.minimum(np.arange(-(-len(items) // tile) + 1) * tile, len(items))
+                cuts = ahead[edges].astype(np.int64)
+                cases.append(Case(number, "partition", items.tobytes(), counts.tobytes(), cuts.tobytes(), tile=tile))
     passes(checked, cases)
+
+
+def run_cases(program: Program, *, each: int = 1000) -> Iterator[Case]:
+    """Runs of their own for every variant, merged in one pass, with cuts found ahead and with cuts found by blocks."""
+    for number, variant in enumerate(program.variants):
+        if variant.order.is_lines:
+            continue
+        for _, (turn, (_, runs)) in zip(
+            range(each), enumerate(key_runs(variant.order, variant.runs, seed=number)), strict=False
+        ):
+            counts = np.array([len(run) for run in runs], np.int64)
+            items = np.concatenate(runs)
+            expected = items[np.argsort(variant.order.image(items), kind="stable")]
+            for blocks in (1, 2):
+                yield Case(
+                    number, "runs", items.tobytes(), counts.tobytes(), expected.tobytes(),
+                    blocks=blocks, skews=SKEWS[turn % len(SKEWS)],
+                )  # fmt: skip
+
+
+def test_merges_runs_in_one_pass(checked: Program) -> None:
+    passes(checked, list(run_cases(checked)))
+
+
+def test_merges_runs_without_a_race(raced: Program) -> None:
+    passes(raced, list(run_cases(raced, each=8)))
 
 
 def test_check_finds_the_first_disorder(checked: Program) -> None:

@@ -1,5 +1,47 @@
 // Included once for each variant, inside its namespace, behind its kernels: from a case to launches.
 
+struct Run {
+    const void* items;
+    long long count;
+};
+
+template <typename Table>
+static Table table_of(const std::vector<Run>& runs)
+{
+    Table table{};
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+        table.items[run] = (decltype(table.items[run]))runs[run].items;
+        table.counts[run] = runs[run].count;
+    }
+    return table;
+}
+
+static std::vector<long long> partition_of(
+    const std::vector<Run>& runs, long long tile, const unsigned char* text, const long long* starts)
+{
+    long long total = 0;
+    for (const Run& run : runs) total += run.count;
+    const long long edges = ceil_div(total, tile) + 1;
+    std::vector<long long> cuts(edges * RUNS, -1);
+    shim::launch(ceil_div(edges, EDGES), PARTITION_SIZE, 0, [&] {
+        parts::partition(table_of<parts::Runs>(runs), cuts.data(), edges, tile, text, starts);
+    });
+    return cuts;
+}
+
+// ahead: the cuts are found before the merge, else by its blocks.
+static void merge_runs(
+    bool ahead, const std::vector<Run>& runs, void* out, const unsigned char* text, const long long* starts)
+{
+    long long total = 0;
+    for (const Run& run : runs) total += run.count;
+    std::vector<long long> cuts;
+    if (ahead) cuts = partition_of(runs, path::TILE, text, starts);
+    shim::launch(ceil_div(total, path::TILE), BLOCK_SIZE, path::STAGED_BYTES, [&] {
+        path::merge_path(table_of<path::Runs>(runs), (path::Item*)out, ahead ? cuts.data() : nullptr, text, starts);
+    });
+}
+
 static void merge_items(const Case& c, long long work, const void* a, long long m, const void* b, long long n, void* out,
     const unsigned char* text, const long long* starts)
 {
@@ -30,16 +72,14 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
             merge_circular((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
         });
     case PATH: {
-        const unsigned tiles = ceil_div(total, path::TILE);
-        std::vector<long long> cuts(tiles + 1);
-        shim::launch(ceil_div(tiles + 1, 4), 4, 0, [&] {
-            using namespace parts;
-            partition((const Item*)a, m, (const Item*)b, n, cuts.data(), tiles + 1, path::TILE, text, starts);
-        });
-        return shim::launch(tiles, BLOCK_SIZE, (path::STAGED_VECTORS + 1) * 16, [&] {
-            using namespace path;
-            merge_path((const Item*)a, m, (const Item*)b, n, (Item*)out, cuts.data(), text, starts);
-        });
+        // Pieces of a run, one behind the other, are runs.
+        const long long half = RUNS / 2;
+        std::vector<Run> runs;
+        for (long long piece = 0; piece < half; ++piece)
+            runs.push_back({(const char*)a + m * piece / half * size, m * (piece + 1) / half - m * piece / half});
+        for (long long piece = 0; piece < half; ++piece)
+            runs.push_back({(const char*)b + n * piece / half * size, n * (piece + 1) / half - n * piece / half});
+        return merge_runs(h.blocks % 2 == 0, runs, out, text, starts);
     }
     default:
         std::abort();
@@ -73,6 +113,19 @@ template <typename T>
 static std::string bytes_of(const T* items, long long count)
 {
     return std::string(reinterpret_cast<const char*>(items), count * sizeof(T));
+}
+
+// a: the runs one behind the other; b: their counts.
+static std::vector<Run> runs_of(const Case& c, const char* items)
+{
+    std::vector<Run> runs;
+    for (std::size_t at = 0; at < c.b.size(); at += sizeof(long long)) {
+        long long count;
+        std::memcpy(&count, c.b.data() + at, sizeof(count));
+        runs.push_back({items, count});
+        items += count * sizeof(keys::Item);
+    }
+    return runs;
 }
 
 #if ROWS
@@ -141,13 +194,13 @@ static std::string run(const Case& c)
     }
     if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);
     if (h.work == PARTITION) {
-        const long long edges = ceil_div(h.m + h.n, h.tile) + 1;
-        std::vector<long long> cuts(edges);
-        shim::launch(ceil_div(edges, 3), 3, 0, [&] {
-            parts::partition((const parts::Item*)a.as<Item>(), h.m, (const parts::Item*)b.as<Item>(), h.n, cuts.data(), edges,
-                h.tile, nullptr, nullptr);
-        });
-        return bytes_of(cuts.data(), edges);
+        const std::vector<long long> cuts = partition_of(runs_of(c, a.as<char>()), h.tile, nullptr, nullptr);
+        return bytes_of(cuts.data(), cuts.size());
+    }
+    if (h.work == RUNS_MERGED) {
+        Output out(h.a_bytes, h.out_skew * sizeof(Item));
+        merge_runs(h.blocks % 2 == 0, runs_of(c, a.as<char>()), out.as<Item>(), nullptr, nullptr);
+        return bytes_of(out.as<char>(), h.a_bytes);
     }
     Output out(h.a_bytes + h.b_bytes, h.out_skew * sizeof(Item));
     merge_items(c, h.work, a.as<Item>(), h.m, b.as<Item>(), h.n, out.as<Item>(), nullptr, nullptr);

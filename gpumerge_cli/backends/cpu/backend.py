@@ -39,7 +39,7 @@ class CpuBackend:
         details = {"cores": str(len(os.sched_getaffinity(0))), "numba": version("numba"), "numpy": np.__version__}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
-    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         return policy.resolve(request, order)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:

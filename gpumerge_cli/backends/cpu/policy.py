@@ -42,7 +42,7 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
                 )
             items = _within("--items-per-thread", request.items_per_thread, items, 1, _MAX_TILE, "items a thread")
             tile = tile if request.tile_size is not None else items * block
-        return LaunchPolicy(kernel, block, items, tile, request.tile_load or "full", 0, why)
+        return LaunchPolicy(kernel, block, items, tile, request.tile_load or "full", 0, why=why)
     if kernel == "basic":
         items = _within("--items-per-thread", request.items_per_thread, 0, 1, 1 << 40, "items a thread")
         return LaunchPolicy(kernel, 1, items, why=why + _unstaged(request))

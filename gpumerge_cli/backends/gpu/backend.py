@@ -36,9 +36,9 @@ class GpuBackend:
         """See Backend."""
         return device.info(self._device)
 
-    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         """See Backend."""
-        return policy.resolve(request, order, self._limits)
+        return policy.resolve(request, order, self._limits, runs)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
@@ -68,7 +68,7 @@ class GpuBackend:
                 raise UsageError("out overlaps one of the runs", way_out="give an array of its own")
             if total == 0:
                 return
-            deep = sum(run.size > 0 for run in runs) > 2
+            deep = sum(run.size > 0 for run in runs) > policy.fan_in
             scratch = cupy.empty(total if deep else 0, out.dtype)
             kernels = self._kernels(order)
             stream = cupy.cuda.get_current_stream()
@@ -82,7 +82,8 @@ class GpuBackend:
                 order.width,
                 out.data.ptr,
                 scratch.data.ptr,
-                merge=lambda a, b, to: kernels.merge(policy, a, b, to),
+                fan_in=policy.fan_in,
+                merge=lambda group, to: kernels.merge(policy, group, to),
                 copy=copy,
             )
 

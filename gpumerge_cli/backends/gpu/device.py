@@ -33,6 +33,7 @@ def limits(device: cupy.cuda.Device) -> DeviceLimits:
         max_threads=attributes["MaxThreadsPerBlock"],
         shared_memory=attributes["MaxSharedMemoryPerBlockOptin"],
         multiprocessors=attributes["MultiProcessorCount"],
+        capability=int(device.compute_capability),
     )
 
 

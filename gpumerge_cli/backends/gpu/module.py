@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import cupy
+import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, item_bytes, shared_bytes
-from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros, policy_macros
+from gpumerge_cli.backends.gpu.policy import (
+    DeviceLimits,
+    grid_size,
+    item_bytes,
+    partition_edges,
+    partition_size,
+    shared_bytes,
+)
+from gpumerge_cli.backends.gpu.source import (
+    Macros,
+    compiler_options,
+    flatten,
+    order_macros,
+    partition_macros,
+    policy_macros,
+)
 from gpumerge_cli.order import Order
 
 Address = int
 """A device address; kernels take pointers and counts alike as 64-bit arguments."""
 
 _THREADS = 256
+_OWN_CUTS = 12
+"""With so few tiles for each multiprocessor, blocks that find their own cuts are done before a partition would be."""
 _USUAL_SHARED_MEMORY = 48 * 1024
 _BYTES_PER_THREAD = 16  # rows.cu
 
@@ -49,39 +67,45 @@ class Kernels:
     def merge(
         self,
         policy: LaunchPolicy,
-        a: tuple[Address, int],
-        b: tuple[Address, int],
+        runs: Sequence[tuple[Address, int]],
         out: Address,
         text: Address = 0,
         starts: Address = 0,
     ) -> None:
-        """Merge two sorted runs, each an address and a count, into `out`."""
-        total = a[1] + b[1]
+        """Merge up to `policy.fan_in` sorted runs, each an address and a count, into `out`."""
+        total = sum(count for _, count in runs)
         if total == 0:
             return
         blocks = grid_size(policy, total)
         shared = shared_bytes(policy, self._order)
         if policy.kernel == "path":
-            cuts = self._partition(policy.tile_size, blocks + 1, a, b, text, starts)
+            table = _run_table(runs, policy.fan_in)
+            cuts = (
+                None
+                if blocks <= _OWN_CUTS * self._limits.multiprocessors
+                else self._partition(policy, blocks + 1, table, text, starts)
+            )
             self._launch(
-                "merge_path", blocks, policy.block_size, (*a, *b, out, cuts.data.ptr, text, starts),
+                "merge_path", blocks, policy.block_size,
+                (table, out, 0 if cuts is None else cuts.data.ptr, text, starts),
                 macros=policy_macros(policy), shared=shared,
             )  # fmt: skip
             return
+        a, b = runs
         if policy.kernel == "basic":
-            arguments: tuple[int, ...] = (*a, *b, out, policy.items_per_thread, text, starts)
+            arguments: tuple[Any, ...] = (*a, *b, out, policy.items_per_thread, text, starts)
         else:
             arguments = (*a, *b, out, policy.items_per_thread, policy.tile_size, text, starts)
         name = f"merge_tiled_{policy.tile_load}" if policy.kernel == "tiled" else f"merge_{policy.kernel}"
         self._launch(name, blocks, policy.block_size, arguments, file=f"merge_{policy.kernel}.cu", shared=shared)
 
-    def _partition(
-        self, tile: int, edges: int, a: tuple[Address, int], b: tuple[Address, int], text: Address, starts: Address
-    ) -> Any:
-        cuts = cupy.empty(edges, cupy.int64)
+    def _partition(self, policy: LaunchPolicy, edges: int, table: Any, text: Address, starts: Address) -> Any:
+        cuts = cupy.empty(edges * policy.fan_in, cupy.int64)
+        blocks = _ceil_div(edges, partition_edges(policy.fan_in))
         self._launch(
-            "partition", _ceil_div(edges, _THREADS), _THREADS, (*a, *b, cuts.data.ptr, edges, tile, text, starts)
-        )
+            "partition", blocks, partition_size(policy.fan_in), (table, cuts.data.ptr, edges, policy.tile_size, text, starts),
+            macros=partition_macros(policy.fan_in),
+        )  # fmt: skip
         return cuts
 
     def check(
@@ -158,7 +182,7 @@ class Kernels:
         name: str,
         blocks: int,
         threads: int,
-        arguments: tuple[int, ...],
+        arguments: tuple[Any, ...],
         *,
         file: str = "",
         macros: Macros = (),
@@ -167,6 +191,13 @@ class Kernels:
         largest = self._limits.shared_memory if shared > _USUAL_SHARED_MEMORY else 0
         function = _function(self._device, file or f"{name}.cu", name, (*self._macros, *macros), largest)
         function((blocks,), (threads,), arguments, shared_mem=shared)
+
+
+def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:
+    """The runs as the kernels take them: `fan_in` addresses, then as many counts, of which the last may be 0."""
+    padded = [*runs, *[(runs[0][0], 0)] * (fan_in - len(runs))]
+    words = np.array([*(address for address, _ in padded), *(count for _, count in padded)], np.int64)
+    return words.view(f"V{words.nbytes}")  # CuPy passes an array of one item by value
 
 
 def _ceil_div(count: int, size: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpumerge_cli.backends.base import KernelName, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.base import FAN_INS, KernelName, LaunchPolicy, LaunchRequest, Transfer
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
@@ -18,27 +18,71 @@ MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""
 
 _VECTOR = 16
-_STATIC_SHARED = 64  # the kernels' own shared variables, rounded up
+_STATIC_SHARED = 2048  # the kernels' own shared variables, rounded up
+_BULK_CAPABILITY = 90
 
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """What a device allows. shared_memory: bytes a block may have when it asks for more than the usual 48 KiB."""
+    """What a device allows. shared_memory: bytes a block may have when it asks for more than the usual 48 KiB.
+
+    capability: of computing, as 10 times its major and its minor number: 90 is Hopper.
+    """
 
     max_threads: int
     shared_memory: int
     multiprocessors: int
+    capability: int = 75
 
 
 @dataclass(frozen=True)
 class _Shape:
     block_size: int
     items_per_thread: int
-    blocks_per_multiprocessor: int = 0  # 0: the output's length decides
+    blocks_per_multiprocessor: int = (
+        0  # staged kernels: in the grid, 0: the output's length decides; path: held at once
+    )
 
 
-_PATH = {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)}
-"""By item bytes: the fastest shapes on an H200 that fit into 48 KiB. Larger tiles need fewer searches of global memory;
+_PATH: dict[Transfer, dict[int, dict[int, _Shape]]] = {
+    "vector": {
+        2: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
+        4: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
+        8: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
+        16: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
+    },
+    "bulk": {
+        2: {
+            1: _Shape(256, 60, 4),
+            2: _Shape(256, 38, 4),
+            4: _Shape(512, 23, 3),
+            8: _Shape(384, 15, 3),
+            16: _Shape(256, 9, 4),
+        },
+        4: {
+            1: _Shape(256, 60, 3),
+            2: _Shape(256, 38, 4),
+            4: _Shape(256, 47, 4),
+            8: _Shape(256, 23, 4),
+            16: _Shape(256, 9, 4),
+        },
+        8: {
+            1: _Shape(256, 60, 3),
+            2: _Shape(256, 38, 4),
+            4: _Shape(384, 35, 3),
+            8: _Shape(256, 23, 4),
+            16: _Shape(256, 9, 4),
+        },
+        16: {
+            1: _Shape(256, 60, 3),
+            2: _Shape(256, 38, 4),
+            4: _Shape(384, 35, 3),
+            8: _Shape(256, 23, 4),
+            16: _Shape(256, 9, 4),
+        },
+    },
+}
+"""By transfer, runs and item bytes: the fastest shapes on an H200. Larger tiles need fewer searches of global memory;
 odd item counts spread a warp's accesses over the banks of shared memory."""
 
 _BASIC = {1: _Shape(256, 12), 2: _Shape(256, 8), 4: _Shape(256, 5), 8: _Shape(128, 6), 16: _Shape(256, 4)}
@@ -58,7 +102,11 @@ _WHY: dict[KernelName, str] = {
     "circular": "asked for: as tiled, and what a round leaves over stays in a ring",
     "path": "asked for: one tile a block, cut beforehand",
 }
-_WHY_AUTO = "the fastest at every key width: one tile a block, cut beforehand, moved in 16-byte pieces"
+_WHY_AUTO = "the fastest at every key width: one tile a block, cut beforehand"
+_WHY_TRANSFER: dict[Transfer, str] = {
+    "bulk": "moved by the bulk copy engine",
+    "vector": "moved in 16-byte pieces",
+}
 
 
 def item_bytes(order: Order) -> int:
@@ -72,9 +120,25 @@ def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
     if policy.kernel == "basic":
         return 0
     if policy.kernel == "path":
-        return (_ceil_div(policy.tile_size * size, _VECTOR) + 4) * _VECTOR
+        vectors = _ceil_div(policy.tile_size * size, _VECTOR) + 2 * policy.fan_in
+        return vectors * _VECTOR + (policy.items_per_thread + 1) * size + _VECTOR
     slices = 1 if policy.kernel == "tiled" and policy.tile_load == "exact" else 2
     return slices * policy.tile_size * size
+
+
+def partition_size(fan_in: int) -> int:
+    """Threads a block of partition.cu."""
+    return 128 if fan_in == 2 else 256
+
+
+def partition_edges(fan_in: int) -> int:
+    """Edges that a block of partition.cu cuts."""
+    return {2: 128, 4: 64}.get(fan_in, 32)
+
+
+def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
+    """Items that a block of the path kernel merges: every pair of more than two runs may need a thread more."""
+    return (block_size - (0 if fan_in == 2 else fan_in // 2)) * items_per_thread
 
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:
@@ -89,7 +153,7 @@ def grid_size(policy: LaunchPolicy, total: int) -> int:
     return blocks
 
 
-def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits) -> LaunchPolicy:
+def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int = 2) -> LaunchPolicy:
     """Decide what `request` leaves open.
 
     Raises UsageError naming the limit that a wish exceeds, or a wish that the kernel has no use for.
@@ -103,7 +167,7 @@ def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits) -> Launc
         )
     why = _WHY_AUTO if request.kernel == "auto" else _WHY[kernel]
     if kernel == "path":
-        return _path(request, order, limits, why)
+        return _path(request, order, limits, runs, why)
     if kernel == "basic":
         return LaunchPolicy(
             "basic",
@@ -114,17 +178,27 @@ def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits) -> Launc
     return _staged(request, kernel, order, limits, why)
 
 
-def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, why: str) -> LaunchPolicy:
-    """One tile a block: tile = block size x items, so two of the three decide the last."""
-    default = _PATH[item_bytes(order)]
+def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int, why: str) -> LaunchPolicy:
+    """One tile a block: the tile follows from block size, items and fan-in, so a tile size only says what they are."""
+    transfer = _transfer(request, limits)
+    fan_in = request.fan_in or next((size for size in FAN_INS if size >= runs), FAN_INS[-1])
+    default = _PATH[transfer][fan_in][item_bytes(order)]
     block, items, tile = request.block_size, request.items_per_thread, request.tile_size
+    as_tuned = block is None and items is None and tile is None
     if tile and items and not block:
         block = tile // items
     block = min(block or default.block_size, limits.max_threads)
+    if fan_in > 2 and block < fan_in and not request.fan_in:
+        fan_in = next((size for size in reversed(FAN_INS) if size <= block), 2)
+    if fan_in > 2 and block < fan_in:
+        raise UsageError(
+            f"--fan-in {fan_in} needs as many threads a block, not --block-size {block}",
+            way_out="raise --block-size or lower --fan-in",
+        )
     if tile and not items:
         items = _ceil_div(tile, block)
     if items is None:
-        fitting = (_dynamic_limit(limits) - 4 * _VECTOR) // (block * item_bytes(order))
+        fitting = (_dynamic_limit(limits) - (2 * fan_in + 4) * _VECTOR) // ((block + 1) * item_bytes(order)) - 1
         items = max(1, min(default.items_per_thread, fitting))
     if tile and tile != block * items:
         raise UsageError(
@@ -136,7 +210,26 @@ def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, why: str) 
             f"{items} items per thread are more than the {MAX_ITEMS_PER_THREAD} that the path kernel can hold",
             way_out="raise --block-size or lower --items-per-thread",
         )
-    return _fitting(LaunchPolicy("path", block, items, block * items, why=why), order, limits)
+    chosen = LaunchPolicy(
+        "path",
+        block,
+        items,
+        path_tile(block, items, fan_in),
+        fan_in=fan_in,
+        transfer=transfer,
+        resident=max(1, default.blocks_per_multiprocessor) if as_tuned and items == default.items_per_thread else 1,
+        why=f"{why}, {_WHY_TRANSFER[transfer]}",
+    )
+    return _fitting(chosen, order, limits)
+
+
+def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:
+    if request.transfer == "bulk" and limits.capability < _BULK_CAPABILITY:
+        raise UsageError(
+            f"--transfer bulk: this device, of compute capability {limits.capability / 10}, has no bulk copies",
+            way_out="leave it out",
+        )
+    return request.transfer or ("bulk" if limits.capability >= _BULK_CAPABILITY else "vector")
 
 
 def _staged(request: LaunchRequest, kernel: KernelName, order: Order, limits: DeviceLimits, why: str) -> LaunchPolicy:
@@ -153,7 +246,7 @@ def _staged(request: LaunchRequest, kernel: KernelName, order: Order, limits: De
         raise UsageError(
             f"--blocks {blocks} is more than the {MAX_GRID} blocks of a CUDA grid", way_out="use fewer, or leave it out"
         )
-    return _fitting(LaunchPolicy(kernel, block, items, tile, load, blocks, why), order, limits)
+    return _fitting(LaunchPolicy(kernel, block, items, tile, load, blocks, why=why), order, limits)
 
 
 def _fitting(policy: LaunchPolicy, order: Order, limits: DeviceLimits) -> LaunchPolicy:

@@ -71,7 +71,18 @@ def policy_macros(policy: LaunchPolicy) -> Macros:
     """The macros of the kernel that the policy launches; only the path kernel's shape is compiled in."""
     if policy.kernel != "path":
         return ()
-    return (("BLOCK_SIZE", policy.block_size), ("ITEMS_PER_THREAD", policy.items_per_thread))
+    return (
+        ("RUNS", policy.fan_in),
+        ("BLOCK_SIZE", policy.block_size),
+        ("ITEMS_PER_THREAD", policy.items_per_thread),
+        ("BLOCKS_PER_MULTIPROCESSOR", policy.resident),
+        ("BULK", int(policy.transfer == "bulk")),
+    )
+
+
+def partition_macros(fan_in: int) -> Macros:
+    """The macros of partition.cu."""
+    return (("RUNS", fan_in),)
 
 
 def compiler_options(macros: Macros) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class DeviceText:
         self._fresh = False
         lines = self._edges[-1]
         self._merged.reserve(lines * self._row)
-        deep = sum(count > 0 for _, count in runs) > 2
+        deep = sum(count > 0 for _, count in runs) > policy.fan_in
         if deep:
             self._scratch.reserve(lines * self._row)
         text, starts = self.context
@@ -85,7 +85,8 @@ class DeviceText:
             self._row,
             self._merged.address,
             self._scratch.address if deep else 0,
-            merge=lambda a, b, to: self._kernels.merge(policy, a, b, to, text, starts),
+            fan_in=policy.fan_in,
+            merge=lambda group, to: self._kernels.merge(policy, group, to, text, starts),
             copy=self._copy_rows,
         )
         kept = lines

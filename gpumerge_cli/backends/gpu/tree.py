@@ -1,4 +1,4 @@
-"""Merging k sorted runs by a tree of pairwise merges of neighbours, which keeps ties in the order of the runs.
+"""Merging k sorted runs by passes over neighbouring runs, which keeps ties in the order of the runs.
 
 What to launch is decided here, on addresses alone; who launches is the caller's.
 """
@@ -6,42 +6,57 @@ What to launch is decided here, on addresses alone; who launches is the caller's
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 Run = tuple[int, int]
 """A sorted run: its address in bytes, and its items."""
 
-Merge = Callable[[Run, Run, int], None]
+Merge = Callable[[Sequence[Run], int], None]
 Copy = Callable[[Run, int], None]
 
 
-def levels(runs: int) -> int:
-    """How many levels of pairwise merges bring `runs` runs down to one."""
-    return max(runs - 1, 0).bit_length()
+def passes(runs: int, fan_in: int) -> int:
+    """How many passes, each merging up to `fan_in` runs into one, bring `runs` runs down to one."""
+    count = 0
+    while runs > 1:
+        runs = -(-runs // fan_in)
+        count += 1
+    return count
 
 
-def merge_runs(runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, merge: Merge, copy: Copy) -> None:
+def merge_runs(
+    runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, fan_in: int, merge: Merge, copy: Copy
+) -> None:
     """Merge `runs` into `out`; the runs stay as they are.
 
-    scratch: as large as `out`, and used only for more than two runs. merge(a, b, to) and copy(run, to) are called in an
-    order in which each may start when the one before is done. Levels write to `out` and `scratch` in turn, so that the
-    last writes to `out`.
+    fan_in: runs that one call of `merge` takes at most. scratch: as large as `out`, and used only if there are more.
+    merge(runs, to) and copy(run, to) are called in an order in which each may start when the one before is done. Passes
+    write to `out` and `scratch` in turn, so that the last writes to `out`.
     """
     current = [run for run in runs if run[1] > 0]
     if len(current) == 1:
         copy(current[0], out)
         return
     inputs = {address for address, _ in current}
-    for level in reversed(range(levels(len(current)))):
-        at = out if level % 2 == 0 else scratch
+    for left in reversed(range(passes(len(current), fan_in))):
+        at = out if left % 2 == 0 else scratch
         merged: list[Run] = []
-        for pair in zip(current[::2], current[1::2], strict=False):
-            merge(*pair, at)
-            merged.append((at, pair[0][1] + pair[1][1]))
-            at += merged[-1][1] * item_bytes
-        if len(current) % 2:
-            odd = current[-1]
-            if odd[0] not in inputs:  # else the next level would write over what it reads
-                copy(odd, at)
-                odd = (at, odd[1])
-            merged.append(odd)
+        for group in _groups(current, fan_in):
+            target = (at, sum(items for _, items in group))
+            at += target[1] * item_bytes
+            if len(group) > 1:
+                merge(group, target[0])
+                merged.append(target)
+            elif group[0][0] in inputs:
+                merged.append(group[0])  # the next pass reads it where it is
+            else:
+                copy(group[0], target[0])  # else the next pass would write over what it reads
+                merged.append(target)
         current = merged
+
+
+def _groups(runs: Sequence[Run], fan_in: int) -> list[Sequence[Run]]:
+    """Neighbours, as few groups as may be, of about the same number of runs each."""
+    count = -(-len(runs) // fan_in)
+    edges = [len(runs) * group // count for group in range(count + 1)]
+    return [runs[start:stop] for start, stop in pairwise(edges)]

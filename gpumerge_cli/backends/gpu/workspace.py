@@ -106,7 +106,7 @@ class GpuWorkspace:
                 self._merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
-            deep = sum(length > 0 for length in self._lengths) > 2
+            deep = sum(length > 0 for length in self._lengths) > policy.fan_in
             if deep:
                 self._scratch.reserve(max(total, self._capacity))
             merge_runs(
@@ -114,7 +114,8 @@ class GpuWorkspace:
                 self._order.width,
                 self._output.address,
                 self._scratch.address if deep else 0,
-                merge=lambda a, b, out: self._kernels.merge(policy, a, b, out),
+                fan_in=policy.fan_in,
+                merge=lambda group, out: self._kernels.merge(policy, group, out),
                 copy=lambda run, out: self._copy_bytes(out, run[0], run[1] * self._order.width, _ON_DEVICE),
             )
             if unique:

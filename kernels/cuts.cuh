@@ -1,0 +1,260 @@
+// Cutting k sorted runs at an output position: one position a run, so that the items ahead of the cuts are the first of
+// the merge. Two runs are cut by co-rank. More are cut by pivots: an item is chosen near the place, its rank counted in
+// all runs, and the windows in which the cuts can lie shrink to one side of it; ties go to the lower run, then the lower
+// position, so the cut is unique. Source: Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors,
+// 1991; Siebert and Traeff, Efficient MPI Implementation of a Parallel, Stable Merge Algorithm, 2012.
+//
+// Probes of device memory are what this costs, in time and in traffic. So searches start from where evenly spread keys
+// would put the cut, and where there are more threads than windows, several of a warp share one.
+//
+// Macro: RUNS 2, 4, 8 or 16; runs may be empty.
+#pragma once
+
+#include "corank.cuh"
+
+#ifndef RUNS
+#define RUNS 2
+#endif
+
+struct Runs {
+    const Item* items[RUNS];
+    long long counts[RUNS];
+
+    __device__ __forceinline__ long long total() const
+    {
+        long long sum = 0;
+#pragma unroll
+        for (int run = 0; run < RUNS; ++run) sum += counts[run];
+        return sum;
+    }
+};
+
+// A position in every run, and what they add up to: their output position.
+struct Cut {
+    long long at[RUNS];
+    long long rank;
+};
+
+constexpr int WARP = 32;
+constexpr int WINDOWS = RUNS == 2 ? 1 : RUNS;  // that are searched for one cut
+
+// How the threads of a block share the search for some cuts. A cut's threads are neighbours in one warp: `lanes`, a power
+// of two, for each of its windows, window by window. A block needs WINDOWS threads or more.
+struct Team {
+    int at_once;       // cuts that the block searches for at the same time
+    int cut;           // which of them this thread helps with; at_once or more: none
+    int window, lane;  // and in which part
+    int bits;          // lanes = 2^bits
+    unsigned warp;     // the threads that this one's warp has
+
+    __device__ __forceinline__ Team(int threads, int cuts)
+    {
+        bits = 0;
+        while ((WINDOWS << (bits + 1)) <= smaller(WARP, threads / cuts)) ++bits;
+        at_once = smaller(threads / (WINDOWS << bits), cuts);
+        const int thread = static_cast<int>(threadIdx.x);
+        cut = thread / (WINDOWS << bits);
+        window = (thread >> bits) % WINDOWS;
+        lane = thread & ((1 << bits) - 1);
+        const int missing = thread / WARP * WARP + WARP - threads;
+        warp = missing > 0 ? ~0u >> missing : ~0u;
+    }
+
+    __device__ __forceinline__ bool any(bool said) const { return __any_sync(warp, said); }
+
+    // The first lane of this thread's window that says so; 2^bits if none does.
+    __device__ __forceinline__ int first(bool said) const
+    {
+        const unsigned all = __ballot_sync(warp, said) >> ((threadIdx.x % WARP) & ~((1u << bits) - 1));
+        const unsigned mine = bits == 5 ? all : all & ((1u << (1 << bits)) - 1);
+        return mine == 0 ? 1 << bits : __ffs(mine) - 1;
+    }
+
+    // A value of the thread with the same lane in another window of the same cut.
+    __device__ __forceinline__ long long of_window(long long value, int other) const
+    {
+        return __shfl_sync(warp, value, (other << bits) + lane, WINDOWS << bits);
+    }
+
+    __device__ __forceinline__ long long sum(long long value) const
+    {
+#pragma unroll
+        for (int step = 1; step < WINDOWS; step *= 2) value += __shfl_xor_sync(warp, value, step << bits);
+        return value;
+    }
+
+    __device__ __forceinline__ long long largest(long long value) const
+    {
+#pragma unroll
+        for (int step = 1; step < WINDOWS; step *= 2) {
+            const long long other = __shfl_xor_sync(warp, value, step << bits);
+            value = value > other ? value : other;
+        }
+        return value;
+    }
+};
+
+// The first position of the window [low, high] from which on `behind(position)` holds; high if none. The search begins at
+// `guess` and first looks about as far as `reach` to its sides. Every thread of the warp must call this, the lanes of a
+// window with the same values.
+template <typename Behind>
+__device__ __forceinline__ long long search(
+    const Team& team, long long low, long long high, long long guess, long long reach, Behind behind)
+{
+    if (team.bits > 0) {
+        for (int round = 0; team.any(low < high); ++round) {
+            // Probes ascend from lane to lane, the same step apart, and stop at the window's ends.
+            const bool guessing = round == 0 && team.bits > 1;
+            const long long step = ((guessing ? 2 * reach : high - low) >> team.bits) + 1;
+            const long long start = guessing ? guess - (step << team.bits >> 1) : low - 1;
+            const auto probe = [&](int lane) {
+                const long long at = start + step * (lane + 1);
+                return at < low ? low : at < high ? at : high - 1;
+            };
+            const int lane = team.first(low < high && behind(probe(team.lane)));
+            if (low < high) {
+                const long long above = lane >> team.bits == 0 ? probe(lane) : high;
+                if (lane > 0) low = probe(lane - 1) + 1;
+                high = above;
+            }
+        }
+        return low;
+    }
+    // One thread looks to the side where the position must lie, further and further, and then halves what is left.
+    if (low >= high) return low;
+    const long long at = guess < low ? low : guess < high ? guess : high - 1;
+    const bool back = behind(at);
+    if (back) high = at;
+    else low = at + 1;
+    for (long long step = reach; low < high; step *= 8) {
+        const long long next = back ? high - step : low + step;
+        if (next <= low || next >= high) break;
+        const bool passed = behind(next);
+        if (passed) high = next;
+        else low = next + 1;
+        if (passed != back) break;
+    }
+    while (low < high) {
+        const long long middle = (low + high) >> 1;
+        if (behind(middle)) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+// About as far as random keys put a cut from where evenly spread ones would: `guess`, between two known ends.
+__device__ __forceinline__ long long likely_reach(long long low, long long guess, long long high)
+{
+    return static_cast<long long>(sqrtf(static_cast<float>(smaller(guess - low, high - guess)))) + 1;
+}
+
+__device__ __forceinline__ long long part_of(long long whole, long long part, long long of)
+{
+    return static_cast<long long>(static_cast<double>(whole) * static_cast<double>(part) / static_cast<double>(of));
+}
+
+#if RUNS == 2
+
+// Sets *cut to that at output position `rank`, which lies between two known cuts. Every thread of the warp must call
+// this; `active` says whether its team.cut is one. Cuts lie in shared memory.
+__device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
+    const Cut* below, const Cut* above, Cut* cut, Lines lines)
+{
+    const Item* const a = runs.items[0];
+    const Item* const b = runs.items[1];
+    long long low = 0, high = 0, guess = 0, reach = 1;
+    if (active) {
+        const long long lowest = rank - above->at[1], highest = rank - below->at[1];
+        low = lowest > below->at[0] ? lowest : below->at[0];
+        high = smaller(highest, above->at[0]);
+        if (low < high) {
+            const long long between = above->rank - below->rank;
+            guess = below->at[0] + part_of(above->at[0] - below->at[0], rank - below->rank, between);
+            reach = likely_reach(below->rank, rank, above->rank);
+        }
+    }
+    const long long i = search(team, low, high, guess, reach,
+        [&](long long middle) { return before(b[rank - 1 - middle], a[middle], lines); });
+    if (active && team.lane == 0) {
+        cut->at[0] = i;
+        cut->at[1] = rank - i;
+        cut->rank = rank;
+    }
+}
+
+#else
+
+// As for two runs; here a thread's window is that of run team.window.
+__device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
+    const Cut* below, const Cut* above, Cut* cut, Lines lines)
+{
+    constexpr int RUN_BITS = RUNS == 4 ? 2 : RUNS == 8 ? 3 : 4;
+    const int run = team.window;
+    const Item* const items = runs.items[run];
+    long long low = active ? below->at[run] : 0;
+    long long high = active ? above->at[run] : 0;
+    for (int turn = 0; team.any(low < high); ++turn) {
+        const long long size = team.sum(high - low);
+        const long long passed = team.sum(low);
+        const long long rest = active ? rank - passed : 0;  // items of the windows that go ahead of the cuts
+        const long long widest = team.largest((high - low) << RUN_BITS | run);
+        const int chosen = static_cast<int>(widest & (RUNS - 1));
+        const long long width = widest >> RUN_BITS;
+        const long long from = team.of_window(low, chosen);
+        const bool open = rest > 0 && rest < size;
+        if (rest <= 0) high = low;
+        else if (!open) low = high;
+
+        // The pivot. Now and then the window's middle, so that no keys can make this slow.
+        const long long offset = !open ? 0 : turn % 4 == 3 ? width / 2 : smaller(part_of(width, rest, size), width - 1);
+        const long long pivot = from + offset;
+        Item item{};
+        if (open) item = runs.items[chosen][pivot];
+        const bool mine = open && run == chosen;
+        const long long guess = open && !mine ? low + part_of(high - low, offset, width) : low;
+        const long long count = search(team, mine ? pivot : low, mine || !open ? (mine ? pivot : low) : high, guess,
+            likely_reach(low, guess, high), [&](long long middle) {
+                return run < chosen ? before(item, items[middle], lines) : !before(items[middle], item, lines);
+            });
+        const bool ahead = team.sum(count - low) < rest;  // the pivot is one of the items ahead of the cuts
+        if (open) {
+            if (ahead) low = mine ? pivot + 1 : count;
+            else high = count;
+        }
+    }
+    if (active && team.lane == 0) {
+        cut->at[run] = low;
+        if (run == 0) cut->rank = rank;
+    }
+}
+
+#endif
+
+// The two ends of a stretch of output, and what is known ahead of them: the ends of the runs.
+struct Ends {
+    Cut bounds[2], cuts[2];
+};
+
+// Cuts at output positions first and last. Every thread of the block must call this; it ends with a barrier. ends: in
+// shared memory.
+__device__ __forceinline__ void cut_ends(
+    const Runs& runs, long long first, long long last, int threads, Ends* ends, Lines lines)
+{
+    if (threadIdx.x == 0) {
+        for (int run = 0; run < RUNS; ++run) {
+            ends->bounds[0].at[run] = 0;
+            ends->bounds[1].at[run] = runs.counts[run];
+        }
+        ends->bounds[0].rank = 0;
+        ends->bounds[1].rank = runs.total();
+    }
+    __syncthreads();  // the bounds are there
+    const Team team(threads, 2);
+    for (int done = 0; done < 2; done += team.at_once) {
+        const bool active = team.cut < team.at_once && done + team.cut < 2;
+        const int which = active ? done + team.cut : 0;
+        cut_between(
+            runs, team, active, which == 0 ? first : last, &ends->bounds[0], &ends->bounds[1], &ends->cuts[which], lines);
+    }
+    __syncthreads();  // both cuts are there
+}

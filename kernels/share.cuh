@@ -1,0 +1,132 @@
+// A thread's share of a merge, held in registers, and what narrow integers save: theirs are packed into words, and long
+// runs of equal ones, which is what sorted narrow integers are made of, are filled in instead of moved item by item.
+//
+// Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD items a share.
+#pragma once
+
+#include "cuts.cuh"
+#include "tile.cuh"
+#include "transfer.cuh"
+
+#define NARROW (!ROWS && KEY_BITS <= 16)
+
+constexpr int SIZE = static_cast<int>(sizeof(Item));
+
+__device__ __forceinline__ Item item_at(int byte) { return *reinterpret_cast<const Item*>(shared_bytes + byte); }
+
+#if NARROW
+
+// Items to a word of shared memory, if a share makes up whole words.
+constexpr int PER_WORD = ITEMS_PER_THREAD * SIZE % 4 == 0 ? 4 / SIZE : 1;
+
+struct Merged {
+    unsigned words[ITEMS_PER_THREAD / PER_WORD];
+
+    __device__ __forceinline__ void put(int turn, Item item)
+    {
+        const unsigned bits = static_cast<unsigned>(item) << (turn % PER_WORD * 8 * SIZE);
+        words[turn / PER_WORD] = turn % PER_WORD == 0 ? bits : words[turn / PER_WORD] | bits;
+#ifdef __CUDA_ARCH__
+        // Else the compiler packs at the end, and runs out of registers for the items until then.
+        asm volatile("" : "+r"(words[turn / PER_WORD]));
+#endif
+    }
+
+    __device__ __forceinline__ Item get(int turn) const
+    {
+        return static_cast<Item>(words[turn / PER_WORD] >> (turn % PER_WORD * 8 * SIZE));
+    }
+};
+
+#else
+
+struct Merged {
+    Item items[ITEMS_PER_THREAD];
+
+    __device__ __forceinline__ void put(int turn, Item item) { items[turn] = item; }
+    __device__ __forceinline__ Item get(int turn) const { return items[turn]; }
+};
+
+#endif
+
+// Writes the first `count` items of a share to `to`.
+__device__ __forceinline__ void write_share(const Merged& share, Item* to, int count)
+{
+#if NARROW
+    if (PER_WORD > 1 && count == ITEMS_PER_THREAD && reinterpret_cast<unsigned long long>(to) % 4 == 0) {
+#pragma unroll
+        for (int word = 0; word < ITEMS_PER_THREAD / PER_WORD; ++word)
+            reinterpret_cast<unsigned*>(to)[word] = share.words[word];
+        return;
+    }
+#endif
+    if (count == ITEMS_PER_THREAD) {
+#pragma unroll
+        for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) to[turn] = share.get(turn);
+        return;
+    }
+#pragma unroll
+    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn)
+        if (turn < count) to[turn] = share.get(turn);
+}
+
+#if NARROW && KEY_KIND != 2
+
+// Fills a share whose items are all equal, if that is plain to see: as many equal items in a row on one side fill it,
+// whatever lies on the other. a, b: bytes of the next items; has: there is one; lasts: there are enough for the share.
+__device__ __forceinline__ bool fill_share(
+    Merged* share, int a, bool a_has, bool a_lasts, int b, bool b_has, bool b_lasts)
+{
+    const Item x = item_at(a), y = item_at(b);
+    const Item least = b_has && (!a_has || image(y) < image(x)) ? y : x;
+    const int last = (ITEMS_PER_THREAD - 1) * SIZE;
+    if (!(a_lasts && item_at(a + last) == least) && !(b_lasts && item_at(b + last) == least)) return false;
+#pragma unroll
+    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) share->put(turn, least);
+    return true;
+}
+
+// Fills a tile whose items are all equal, without reading more than its slices' ends, and says whether it did. Every
+// thread of the block must call this. low, high: the tile's cuts; to: where it goes in the output.
+__device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low, const long long* high, Item* to)
+{
+    __shared__ unsigned least, most;
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread == 0) {
+        least = ~0u;
+        most = 0;
+    }
+    __syncthreads();  // the bounds are set before they are widened
+    for (int run = thread; run < RUNS; run += BLOCK_SIZE) {
+        if (low[run] == high[run]) continue;
+        const Item* const items = runs.items[run];
+        atomicMin(&least, static_cast<unsigned>(image(items[low[run]])));
+        atomicMax(&most, static_cast<unsigned>(image(items[high[run] - 1])));
+    }
+    __syncthreads();  // every run has widened them
+    if (least != most) return false;
+
+    Item item{};
+    int count = 0;
+    for (int run = 0; run < RUNS; ++run) {
+        if (low[run] < high[run]) item = runs.items[run][low[run]];
+        count += static_cast<int>(high[run] - low[run]);
+    }
+    unsigned word = 0;
+    for (int at = 0; at < 4; at += SIZE) word |= static_cast<unsigned>(item) << (8 * at);
+    const int head = smaller((VECTOR - vector_offset(to)) % VECTOR / SIZE, count);
+    const int vectors = (count - head) * SIZE / VECTOR;
+    const int tail = head + vectors * (VECTOR / SIZE);
+    for (int at = thread; at < vectors; at += BLOCK_SIZE) reinterpret_cast<uint4*>(to + head)[at] = {word, word, word, word};
+    for (int at = thread; at < head; at += BLOCK_SIZE) to[at] = item;
+    for (int at = tail + thread; at < count; at += BLOCK_SIZE) to[at] = item;
+    return true;
+}
+
+#else
+
+// Equal items may differ: floats' zeros and NaNs do, and rows do. Wide keys seldom are equal for long.
+__device__ __forceinline__ bool fill_share(Merged*, int, bool, bool, int, bool, bool) { return false; }
+__device__ __forceinline__ bool fill_tile(const Runs&, const long long*, const long long*, Item*) { return false; }
+
+#endif
