@@ -33,6 +33,10 @@ def generate(
     ] = "1M",
     dtype: options.Dtype = None,
     format: options.Format = None,
+    record_size: options.RecordSize = None,
+    key_offset: options.KeyOffset = None,
+    key_size: options.KeySize = None,
+    key: options.KeyField = None,
     shape: Annotated[
         ShapeName,
         typer.Option(
