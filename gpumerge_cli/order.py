@@ -77,8 +77,8 @@ class Order:
     def records(cls, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False) -> Order:
         """The order of records of `size` bytes by the key at `offset`: of a dtype, or so many bytes.
 
-        Of dtypes the byte order counts; S and V are bytes. Raises UsageError for a dtype without an order, and for a key
-        that does not lie within the record.
+        Of dtypes the byte order counts; S and V are bytes. Raises UsageError for a dtype without an order, and for a
+        key that does not lie within the record.
         """
         if not isinstance(key, int) and key.kind not in "SV":
             order = replace(cls.of(key, descending=descending), record=size, offset=offset, swapped=not key.isnative)

@@ -1,4 +1,4 @@
-// Lines in and out: find where lines start, make rows of them, and gather the text of merged rows.
+// Lines and records in and out: find where lines start, make rows, and gather what merged rows stand for.
 //
 // Text is moved twice, coming in and going out; in between only rows of 16 bytes are merged. Needs ROWS.
 #include "tile.cuh"
@@ -53,13 +53,13 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) find_lines(
         if (text[at] == '\n') starts[++line] = at + 1;
 }
 
-// Grid: a thread a line.
+// Of lines, or, with RECORD_SIZE, of records, which need no starts. Grid: a thread a row.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
     const unsigned char* text, const long long* starts, long long lines, Item* rows)
 {
     const long long line = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (line >= lines) return;
-    rows[line].prefix = line_prefix(line_of(Lines{text, starts}, line));
+    rows[line].prefix = row_prefix(line_of(Lines{text, starts}, line));
     rows[line].line = line;
 }
 
@@ -125,3 +125,73 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_lines(
     for (int turn = 0; turn < BYTES_PER_THREAD; ++turn)
         if (begin + turn < end) out[begin + turn] = gathered.bytes[turn];
 }
+
+#if RECORD_SIZE
+
+// The largest piece that every record starts and ends with.
+template <int BYTES> struct PieceOf;
+template <> struct PieceOf<16> { typedef uint4 Type; };
+template <> struct PieceOf<8> { typedef unsigned long long Type; };
+template <> struct PieceOf<4> { typedef unsigned int Type; };
+constexpr int PIECE_BYTES = RECORD_SIZE % 16 == 0 ? 16 : RECORD_SIZE % 8 == 0 ? 8 : 4;
+typedef PieceOf<PIECE_BYTES>::Type Piece;
+constexpr int PIECES_PER_THREAD = 4;
+
+// Where byte `at` of the gathered records comes from.
+__device__ __forceinline__ const unsigned char* record_byte(const unsigned char* text, const Item* rows, long long at)
+{
+    const long long row = at / RECORD_SIZE;
+    return text + rows[row].line * RECORD_SIZE + (at - row * RECORD_SIZE);
+}
+
+// Four bytes at any address. Reads no further than the aligned words that hold some of them.
+__device__ __forceinline__ unsigned int word_at(const unsigned char* bytes)
+{
+    const unsigned skipped = static_cast<unsigned>(reinterpret_cast<unsigned long long>(bytes) % 4);
+    const unsigned int* const words = reinterpret_cast<const unsigned int*>(bytes - skipped);
+    if (skipped == 0) return words[0];
+    return words[0] >> (8 * skipped) | words[1] << (32 - 8 * skipped);
+}
+
+// Writes the records of `count` rows, in the rows' order, to out. Work is shared out by pieces of output, so that a
+// warp's stores lie side by side. Any addresses will do; where records, text and out allow it, pieces are copied whole,
+// otherwise words are put together, and records that meet inside a word by their bytes.
+// Grid: ceil((count * RECORD_SIZE + PIECE_BYTES) / (threads a block * PIECES_PER_THREAD * PIECE_BYTES)) blocks.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_records(
+    const unsigned char* text, const Item* rows, long long count, unsigned char* out)
+{
+    const long long nbytes = count * RECORD_SIZE;
+    const long long first = static_cast<long long>(blockIdx.x) * blockDim.x * PIECES_PER_THREAD + threadIdx.x;
+    const unsigned long long addresses =
+        reinterpret_cast<unsigned long long>(text) | reinterpret_cast<unsigned long long>(out);
+    if (RECORD_SIZE % PIECE_BYTES == 0 && addresses % PIECE_BYTES == 0) {
+        Piece loaded[PIECES_PER_THREAD];
+#pragma unroll
+        for (int turn = 0; turn < PIECES_PER_THREAD; ++turn) {
+            const long long at = (first + static_cast<long long>(turn) * blockDim.x) * PIECE_BYTES;
+            if (at < nbytes) loaded[turn] = *reinterpret_cast<const Piece*>(record_byte(text, rows, at));
+        }
+#pragma unroll
+        for (int turn = 0; turn < PIECES_PER_THREAD; ++turn) {
+            const long long at = (first + static_cast<long long>(turn) * blockDim.x) * PIECE_BYTES;
+            if (at < nbytes) *reinterpret_cast<Piece*>(out + at) = loaded[turn];
+        }
+        return;
+    }
+    // Pieces of whole words of the output's memory: the first one may begin ahead of `out`.
+    const int skew = static_cast<int>(reinterpret_cast<unsigned long long>(out) % 4);
+    constexpr int WORDS = PIECE_BYTES / 4;
+    for (int turn = 0; turn < PIECES_PER_THREAD * WORDS; ++turn) {
+        const long long at = (first + static_cast<long long>(blockIdx.x) * blockDim.x * PIECES_PER_THREAD * (WORDS - 1)
+                              + static_cast<long long>(turn) * blockDim.x) * 4 - skew;
+        const long long begin = at < 0 ? 0 : at;
+        const long long end = smaller(at + 4, nbytes);
+        if (end - begin == 4 && begin % RECORD_SIZE + 4 <= RECORD_SIZE) {
+            *reinterpret_cast<unsigned int*>(out + begin) = word_at(record_byte(text, rows, begin));
+        } else {
+            for (long long byte = begin; byte < end; ++byte) out[byte] = *record_byte(text, rows, byte);
+        }
+    }
+}
+
+#endif

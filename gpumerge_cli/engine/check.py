@@ -119,7 +119,6 @@ def _shown(item: bytes, order: Order) -> str:
         key = order.keys(np.frombuffer(item, np.uint8))
         if order.kind != "bytes":
             return str(key[0])
-        text = key.tobytes()
-        return repr(text[:_SHOWN])[1:] + ("..." if len(text) > _SHOWN else "")
+        return repr(key.tobytes()[:_SHOWN])[1:] + ("..." if order.width > _SHOWN else "")
     text = item[:_SHOWN].decode("utf-8", "replace")
     return repr(text) + ("..." if len(item) > _SHOWN else "")

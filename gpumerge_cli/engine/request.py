@@ -16,9 +16,9 @@ FormatChoice = Literal["raw", "npy", "text"]
 class ItemRequest:
     """How to read items and how they compare.
 
-    format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or header.
-    numeric: lines compare by their leading number. reverse: descending order. stable: equal leading numbers leave lines
-    as they come. records: what is said of fixed-size records.
+    format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
+    header. numeric: lines compare by their leading number. reverse: descending order. stable: equal leading numbers
+    leave lines as they come. records: what is said of fixed-size records.
     """
 
     format: FormatChoice | None = None

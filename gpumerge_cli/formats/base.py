@@ -1,8 +1,8 @@
 """Sources and sinks: where items come from and go to, as positioned reads and writes of bytes.
 
 A source shows a file as one stream of whole items, keys in native byte order: headers are left out, foreign byte order
-is swapped, a missing last newline is supplied. Records are shown as they are. Positions are byte offsets in that stream, and cuts are positions at which
-an item starts (or the stream's end).
+is swapped, a missing last newline is supplied. Records are shown as they are. Positions are byte offsets in that
+stream, and cuts are positions at which an item starts (or the stream's end).
 """
 
 from __future__ import annotations

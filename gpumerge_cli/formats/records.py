@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,7 @@ def parse_dtype(text: str) -> np.dtype[Any]:
 
     Raises UsageError if it is neither one of keys nor a structured one.
     """
-    if not set("[,(") & set(text):
+    if not text.lstrip().startswith("[") and "," not in text:
         Order.of(text)  # raises UsageError for what has no order
         return np.dtype(text)
     try:
@@ -74,10 +75,13 @@ def parse_dtype(text: str) -> np.dtype[Any]:
         dtype = None
     if dtype is None or dtype.names is None:
         raise UsageError(
-            f"--dtype {text!r} is no structured dtype", way_out="write for example u4,f8 or \"[('id','<u4'),('x','f8')]\""
+            f"--dtype {text!r} is no structured dtype",
+            way_out="write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         )
     if dtype.hasobject or not 0 < dtype.itemsize <= LARGEST:
-        raise UsageError(f"--dtype {text!r} is no dtype of records in a file", way_out="use fields of numbers and bytes")
+        raise UsageError(
+            f"--dtype {text!r} is no dtype of records in a file", way_out="use fields of numbers and bytes"
+        )
     return dtype
 
 
@@ -132,13 +136,14 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
             what = f"--key {key.field}" if key.field is not None else "a key's place was given"
             raise UsageError(f"{what}: the items are {item_name(items)}, not records", way_out="leave it out")
         return Order.of(items, descending=descending)
-    if items.itemsize == 0:
-        raise UsageError("records of no bytes have no order")
+    if items.itemsize == 0 or items.hasobject:
+        raise UsageError(f"{item_name(items)} have no order here", way_out="use fields of numbers and bytes")
     place = key or Key()
     if place.field is not None:
         return _order_of_field(items, place.field, descending)
     if items.names is not None and key in (None, Key()):
-        raise UsageError("records need a key", way_out=f"say --key with one of {', '.join(items.names)}")
+        fields = ", ".join(items.names)
+        raise UsageError("records need a key", way_out=f"name one of their fields as the key (--key): {fields}")
     kind: Any = place.dtype if place.dtype is not None else place.width
     if kind is None:
         kind = items.itemsize - place.offset
@@ -148,7 +153,7 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
 def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order:
     inside, offset, rest = items, 0, field
     while rest:
-        fields = inside.fields or {}
+        fields: Mapping[str, Any] = inside.fields or {}
         name, _, behind = (rest, "", "") if rest in fields else rest.partition(".")
         if name not in fields:
             there = f"its fields are {', '.join(inside.names)}" if inside.names else "it has no fields"
@@ -159,13 +164,13 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order
     if inside.subdtype is not None:
         raise UsageError(f"--key {field}: the field is an array of {inside.shape}", way_out="name a field of one value")
     if inside.names is not None:
-        raise UsageError(f"--key {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}")
+        raise UsageError(
+            f"--key {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
+        )
     try:
         return Order.records(items.itemsize, offset, inside, descending=descending)
     except UsageError as error:
-        raise UsageError(
-            f"--key {field}: a field of type {inside} has no order here", way_out=error.way_out
-        ) from None
+        raise UsageError(f"--key {field}: a field of type {inside} has no order here", way_out=error.way_out) from None
 
 
 def item_name(dtype: np.dtype[Any]) -> str:

@@ -15,9 +15,9 @@ from gpumerge_cli.formats.output import OutputFile, OutputStream
 class ItemSink:
     """Items from memory to an output. See formats.base.Sink.
 
-    dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one length.
-    count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of a
-    chunk's, None to leave them.
+    dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one
+    length. count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of
+    a chunk's, None to leave them.
     """
 
     def __init__(

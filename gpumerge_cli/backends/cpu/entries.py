@@ -1,7 +1,7 @@
 """The kernels as they are called from Python: by addresses and counts, compiled for one kind of item.
 
-Names are "kernel" for what makes rows and gathers them, "kernel-kind" for what works on items (see library.kind_of). All arguments
-and results are int64; `c0` to `c3` are the context that keys.py describes.
+Names are "kernel" for what makes rows and gathers them, "kernel-kind" for what works on items (see
+library.kind_of). All arguments and results are int64; `c0` to `c3` are the context that keys.py describes.
 """
 
 from __future__ import annotations
