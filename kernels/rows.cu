@@ -128,17 +128,15 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_lines(
 
 #if RECORD_SIZE
 
-// The largest piece that every record starts and ends with.
-template <int BYTES> struct PieceOf;
-template <> struct PieceOf<16> { typedef uint4 Type; };
+// The largest piece that divides every record.
+template <int BYTES> struct PieceOf { typedef unsigned int Type; };
 template <> struct PieceOf<8> { typedef unsigned long long Type; };
-template <> struct PieceOf<4> { typedef unsigned int Type; };
+template <> struct PieceOf<16> { typedef uint4 Type; };
 constexpr int PIECE_BYTES = RECORD_SIZE % 16 == 0 ? 16 : RECORD_SIZE % 8 == 0 ? 8 : 4;
 typedef PieceOf<PIECE_BYTES>::Type Piece;
-constexpr int PIECES_PER_THREAD = 4;
 
 // Where byte `at` of the gathered records comes from.
-__device__ __forceinline__ const unsigned char* record_byte(const unsigned char* text, const Item* rows, long long at)
+__device__ __forceinline__ const unsigned char* source_of(const unsigned char* text, const Item* rows, long long at)
 {
     const long long row = at / RECORD_SIZE;
     return text + rows[row].line * RECORD_SIZE + (at - row * RECORD_SIZE);
@@ -149,48 +147,62 @@ __device__ __forceinline__ unsigned int word_at(const unsigned char* bytes)
 {
     const unsigned skipped = static_cast<unsigned>(reinterpret_cast<unsigned long long>(bytes) % 4);
     const unsigned int* const words = reinterpret_cast<const unsigned int*>(bytes - skipped);
-    if (skipped == 0) return words[0];
-    return words[0] >> (8 * skipped) | words[1] << (32 - 8 * skipped);
+    return skipped == 0 ? words[0] : words[0] >> (8 * skipped) | words[1] << (32 - 8 * skipped);
 }
 
-// Writes the records of `count` rows, in the rows' order, to out. Work is shared out by pieces of output, so that a
-// warp's stores lie side by side. Any addresses will do; where records, text and out allow it, pieces are copied whole,
-// otherwise words are put together, and records that meet inside a word by their bytes.
-// Grid: ceil((count * RECORD_SIZE + PIECE_BYTES) / (threads a block * PIECES_PER_THREAD * PIECE_BYTES)) blocks.
+// Bytes at to at + 3 of the gathered records, zeros where there are none.
+__device__ __forceinline__ unsigned int gathered_word(
+    const unsigned char* text, const Item* rows, long long at, long long nbytes)
+{
+    if (at >= 0 && at + 4 <= nbytes && at % RECORD_SIZE + 4 <= RECORD_SIZE) return word_at(source_of(text, rows, at));
+    unsigned int word = 0;
+    for (int byte = 0; byte < 4; ++byte)
+        if (at + byte >= 0 && at + byte < nbytes)
+            word |= static_cast<unsigned int>(*source_of(text, rows, at + byte)) << (8 * byte);
+    return word;
+}
+
+// Writes the records of `count` rows, in the rows' order, to out. A block has a stretch of the output to write, in
+// pieces that neighbouring threads store side by side: whole pieces of records where their size and both addresses allow
+// it, otherwise the words of the output's memory, of which the first may begin ahead of `out`.
+// Grid: ceil((count * RECORD_SIZE + 3) / (threads a block * BYTES_PER_THREAD)) blocks.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_records(
     const unsigned char* text, const Item* rows, long long count, unsigned char* out)
 {
     const long long nbytes = count * RECORD_SIZE;
-    const long long first = static_cast<long long>(blockIdx.x) * blockDim.x * PIECES_PER_THREAD + threadIdx.x;
+    const long long block_begin = static_cast<long long>(blockIdx.x) * blockDim.x * BYTES_PER_THREAD;
     const unsigned long long addresses =
         reinterpret_cast<unsigned long long>(text) | reinterpret_cast<unsigned long long>(out);
     if (RECORD_SIZE % PIECE_BYTES == 0 && addresses % PIECE_BYTES == 0) {
-        Piece loaded[PIECES_PER_THREAD];
+        constexpr int PIECES = BYTES_PER_THREAD / PIECE_BYTES;
+        Piece gathered[PIECES];
+        const long long at = block_begin + static_cast<long long>(threadIdx.x) * PIECE_BYTES;
+        const long long stride = static_cast<long long>(blockDim.x) * PIECE_BYTES;
 #pragma unroll
-        for (int turn = 0; turn < PIECES_PER_THREAD; ++turn) {
-            const long long at = (first + static_cast<long long>(turn) * blockDim.x) * PIECE_BYTES;
-            if (at < nbytes) loaded[turn] = *reinterpret_cast<const Piece*>(record_byte(text, rows, at));
-        }
+        for (int turn = 0; turn < PIECES; ++turn)
+            if (at + turn * stride < nbytes)
+                gathered[turn] = *reinterpret_cast<const Piece*>(source_of(text, rows, at + turn * stride));
 #pragma unroll
-        for (int turn = 0; turn < PIECES_PER_THREAD; ++turn) {
-            const long long at = (first + static_cast<long long>(turn) * blockDim.x) * PIECE_BYTES;
-            if (at < nbytes) *reinterpret_cast<Piece*>(out + at) = loaded[turn];
-        }
+        for (int turn = 0; turn < PIECES; ++turn)
+            if (at + turn * stride < nbytes) *reinterpret_cast<Piece*>(out + at + turn * stride) = gathered[turn];
         return;
     }
-    // Pieces of whole words of the output's memory: the first one may begin ahead of `out`.
+    constexpr int WORDS = BYTES_PER_THREAD / 4;
+    unsigned int gathered[WORDS];
     const int skew = static_cast<int>(reinterpret_cast<unsigned long long>(out) % 4);
-    constexpr int WORDS = PIECE_BYTES / 4;
-    for (int turn = 0; turn < PIECES_PER_THREAD * WORDS; ++turn) {
-        const long long at = (first + static_cast<long long>(blockIdx.x) * blockDim.x * PIECES_PER_THREAD * (WORDS - 1)
-                              + static_cast<long long>(turn) * blockDim.x) * 4 - skew;
-        const long long begin = at < 0 ? 0 : at;
-        const long long end = smaller(at + 4, nbytes);
-        if (end - begin == 4 && begin % RECORD_SIZE + 4 <= RECORD_SIZE) {
-            *reinterpret_cast<unsigned int*>(out + begin) = word_at(record_byte(text, rows, begin));
-        } else {
-            for (long long byte = begin; byte < end; ++byte) out[byte] = *record_byte(text, rows, byte);
+    const long long at = block_begin + static_cast<long long>(threadIdx.x) * 4 - skew;
+    const long long stride = static_cast<long long>(blockDim.x) * 4;
+#pragma unroll
+    for (int turn = 0; turn < WORDS; ++turn) gathered[turn] = gathered_word(text, rows, at + turn * stride, nbytes);
+#pragma unroll
+    for (int turn = 0; turn < WORDS; ++turn) {
+        const long long begin = at + turn * stride;
+        if (begin >= 0 && begin + 4 <= nbytes) {
+            *reinterpret_cast<unsigned int*>(out + begin) = gathered[turn];
+            continue;
         }
+        for (int byte = 0; byte < 4; ++byte)
+            if (begin + byte >= 0 && begin + byte < nbytes) out[begin + byte] = gathered[turn] >> (8 * byte);
     }
 }
 

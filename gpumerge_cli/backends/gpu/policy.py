@@ -62,8 +62,8 @@ _WHY_AUTO = "the fastest at every key width: one tile a block, cut beforehand, m
 
 
 def item_bytes(order: Order) -> int:
-    """Bytes of what the kernels move: a key, or a row of prefix and line number."""
-    return order.width or 16
+    """Bytes of what the kernels move: a key, or a row of prefix and number."""
+    return 16 if order.is_rows else order.width
 
 
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
