@@ -8,9 +8,9 @@
 #include <fstream>
 #include <string>
 
-enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, CHECK, MARK, TEXT, TEXT_CHECK, TEXT_MARK };
+enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK };
 
-// As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for TEXT; skew: items by which a buffer starts off a
+// As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE; skew: items by which a buffer starts off a
 // 16-byte boundary.
 struct Header {
     long long variant, work, merge, block, items, tile, blocks, m, n, a_skew, b_skew, out_skew, a_bytes, b_bytes,

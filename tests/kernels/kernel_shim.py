@@ -41,13 +41,16 @@ WORKS = (
     "path",
     "check",
     "mark",
-    "text",
-    "text_check",
-    "text_mark",
+    "rows_merge",
+    "rows_check",
+    "rows_mark",
 )
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
-_MACROS = ("KEY_BITS", "KEY_KIND", "DESCENDING", "ROWS", "NUMERIC", "STABLE", "BLOCK_SIZE", "ITEMS_PER_THREAD")
+_DEFAULTS = {
+    "KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0,
+    "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
+}  # fmt: skip
 _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
@@ -62,11 +65,10 @@ class Variant:
 
     def source(self, number: int) -> str:
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
-        values = {"KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0, **values}
-        lines = [f"#undef {name}\n#define {name} {values[name]}" for name in _MACROS]
+        lines = [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         lines.append(f"namespace variant_{number} {{")
         for name, file in FILES.items():
-            if name != "rows" or self.order.is_lines:
+            if name != "rows" or self.order.is_rows:
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"namespace {name} {{\n{text}\n}}")
@@ -76,7 +78,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Case:
-    """One run of one kernel (`work`; for text also which `merge`), and the bytes that must come out."""
+    """One run of one kernel (`work`; for rows also which `merge`), and the bytes that must come out."""
 
     variant: int
     work: str
