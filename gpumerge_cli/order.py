@@ -88,7 +88,7 @@ class Order:
         if offset < 0 or order.width < 1 or offset + order.width > size:
             raise UsageError(
                 f"a key of {order.width} bytes at byte {offset} is not within a record of {size} bytes",
-                way_out="check the key's place and the record's size",
+                way_out="check --key-offset, --key-size and --record-size",
             )
         return order
 

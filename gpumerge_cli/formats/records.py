@@ -169,8 +169,10 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order
         )
     try:
         return Order.records(items.itemsize, offset, inside, descending=descending)
-    except UsageError as error:
-        raise UsageError(f"--key {field}: a field of type {inside} has no order here", way_out=error.way_out) from None
+    except UsageError:
+        raise UsageError(
+            f"--key {field}: a field of type {inside} has no order here", way_out="name a field of numbers or of bytes"
+        ) from None
 
 
 def item_name(dtype: np.dtype[Any]) -> str:

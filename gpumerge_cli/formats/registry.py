@@ -85,7 +85,9 @@ def _records(
         raise UsageError(f"-n: {said} says that the items are records, not lines", way_out="leave one of them out")
     if format == "npy" or (format is None and suffix == ".npy"):
         return Format("npy", items, key)
-    if format == "text" or (items is None and format is None and suffix in TEXT_SUFFIXES):
+    if format == "text":
+        raise UsageError(f"{said}: lines of text have no such key", way_out="leave it or --format text out")
+    if items is None and format is None and suffix in TEXT_SUFFIXES:
         raise UsageError(f"{said}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
     if items is None:
         raise UsageError(f"{said}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)

@@ -135,9 +135,7 @@ def test_checks_and_marks_records(checked: Program) -> None:
             falls = np.flatnonzero(images[1:] < images[:-1])
             first = int(falls[0]) + 1 if falls.size else 2**64 - 1
             skews = SKEWS[turn % len(SKEWS)]
-            cases.append(
-                Case(number, "rows_check", a.tobytes(), b.tobytes(), first.to_bytes(8, "little"), skews=skews)
-            )
+            cases.append(Case(number, "rows_check", a.tobytes(), b.tobytes(), first.to_bytes(8, "little"), skews=skews))
             if len(a):
                 images = order.image(order.keys(a.reshape(-1)))
                 differs = bytes([turn % 2, *(images[1:] != images[:-1]).tolist()])

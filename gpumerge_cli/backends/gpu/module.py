@@ -37,8 +37,8 @@ def _function(device: int, file: str, name: str, macros: Macros, largest: int) -
 class Kernels:
     """The kernels for one order on one device. All launches go to the current stream of the current device.
 
-    Addresses and counts are of items: keys of the order's width, or rows. text and starts: see lines.cuh; 0 for keys, and records
-    have no starts.
+    Addresses and counts are of items: keys of the order's width, or rows. text and starts: see lines.cuh; 0 for keys,
+    and records have no starts.
     """
 
     def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
