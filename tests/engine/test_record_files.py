@@ -216,32 +216,30 @@ def test_no_records_at_all(backend: Backend, write: Write, tmp_path: Path) -> No
     assert (tmp_path / "out.rec").read_bytes() == b""
 
 
+BY_ID, BY_PLACE = RecordRequest(field="id"), RecordRequest(offset=0, width=4)
+
+
 @pytest.mark.parametrize(
-    ("other", "message"),
+    ("records", "other", "message"),
     [
+        (BY_PLACE, np.zeros(2, "u4,f8"), r"b\.npy: holds records of 12 bytes \(f0 <u4, f1 <f8\), but .*a\.npy holds"),
         (
-            np.zeros(2, "u4,f8"),
-            r"b\.npy: holds records of 12 bytes \(f0 <u4, f1 <f8\), but .*a\.npy holds records of 12",
+            BY_PLACE,
+            np.zeros(2, "V12"),
+            r"b\.npy: holds records of 12 bytes, but .*a\.npy holds records of 12 bytes \(id",
         ),
-        (np.zeros(2, [("id", ">u4"), ("x", "<f8")]), r"b\.npy: holds records of 12 bytes \(id >u4"),
-        (np.zeros(2, "V12"), r"b\.npy: --key id: records of 12 bytes have no field 'id'; it has no fields"),
-        (np.zeros(2), r"b\.npy: --key id: the items are float64, not records"),
+        (BY_PLACE, np.zeros(2, "V2"), r"b\.npy: a key of 4 bytes at byte 0 is not within a record of 2 bytes"),
+        (BY_ID, np.zeros(2, [("id", ">u4"), ("x", "<f8")]), r"b\.npy: holds records of 12 bytes \(id >u4"),
+        (BY_ID, np.zeros(2, "V12"), r"b\.npy: --key id: records of 12 bytes have no field 'id'; it has no fields"),
+        (BY_ID, np.zeros(2), r"b\.npy: --key id: the items are float64, not records"),
     ],
 )
 def test_layouts_must_be_the_same(
-    backend: Backend, write: Write, tmp_path: Path, other: np.ndarray, message: str
+    backend: Backend, write: Write, tmp_path: Path, records: RecordRequest, other: np.ndarray, message: str
 ) -> None:
-    first = write("a.npy", np.zeros(2, [("id", "<u4"), ("x", "<f8")]))
-    field = "id" if other.dtype.names is None or "id" in other.dtype.names else "f0"
-    names = [first, write("b.npy", other)]
-    if field == "f0":
-        with pytest.raises(InputError, match="have no field 'f0'"):
-            merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(field=field))
-        with pytest.raises(InputError, match=message):
-            merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(offset=0, width=4))
-        return
+    names = [write("a.npy", np.zeros(2, [("id", "<u4"), ("x", "<f8")])), write("b.npy", other)]
     with pytest.raises(InputError, match=message):
-        merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(field=field))
+        merge(backend, names, str(tmp_path / "out.npy"), records)
 
 
 def test_records_have_no_suffix_of_keys(backend: Backend, write: Write, tmp_path: Path) -> None:
