@@ -61,7 +61,7 @@ class Order:
         """The order of a NumPy dtype; byte order is not part of it. Raises UsageError for a dtype without one."""
         try:
             resolved = np.dtype(dtype)
-        except TypeError:
+        except (TypeError, ValueError, SyntaxError):  # NumPy's parser has its own ways to fail
             raise _unknown_dtype(str(dtype)) from None
         kind = _KINDS.get(resolved.kind)
         if kind is None or resolved.itemsize not in _WIDTHS[kind]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from gpumerge_cli.errors import InputError
+from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.compressed import inner_name
 from gpumerge_cli.formats.input import InputFile
@@ -111,9 +111,14 @@ def foreign_keys(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
 
 
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
-    """The header of a 1-D, C-order .npy file."""
+    """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
     head = io.BytesIO()
-    npy.write_array_header_1_0(head, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)})
+    said = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+    try:
+        npy.write_array_header_1_0(head, said)
+    except ValueError:
+        what = "the names of the records' fields do not fit into a header of .npy"
+        raise OutputError(what, way_out="write raw records, or give fields other names") from None
     return head.getvalue()
 
 

@@ -171,7 +171,8 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order
         return Order.records(items.itemsize, offset, inside, descending=descending)
     except UsageError:
         raise UsageError(
-            f"--key {field}: a field of type {inside} has no order here", way_out="name a field of numbers or of bytes"
+            f"--key {field}: a field of type {inside.str} has no order here",
+            way_out="name a field of numbers or of bytes",
         ) from None
 
 
