@@ -50,9 +50,8 @@ def _filled(seed: int, run: int, first: int, count: int, size: int) -> NDArray[n
     """`count` records, numbered from `first`, of bytes by SplitMix64 (Steele, Lea and Flood, 2014)."""
     words = -(-size // 8)
     start = np.uint64((seed * 0x5851F42D4C957F2D + run * 0x14057B7EF767814F + first * words) % (1 << 64))
-    with np.errstate(over="ignore"):
-        state = (np.arange(count * words, dtype=np.uint64) + start) * _STEP
-        state = (state ^ (state >> np.uint64(30))) * _MIX[0]
-        state = (state ^ (state >> np.uint64(27))) * _MIX[1]
-        state ^= state >> np.uint64(31)
+    state = (np.arange(count * words, dtype=np.uint64) + start) * _STEP
+    state = (state ^ (state >> np.uint64(30))) * _MIX[0]
+    state = (state ^ (state >> np.uint64(27))) * _MIX[1]
+    state ^= state >> np.uint64(31)
     return state.view(np.uint8).reshape(count, 8 * words)[:, :size]

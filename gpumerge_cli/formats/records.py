@@ -152,7 +152,7 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
 
 def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order:
     inside, offset, rest = items, 0, field
-    while rest:
+    while inside is items or rest:
         fields: Mapping[str, Any] = inside.fields or {}
         name, _, behind = (rest, "", "") if rest in fields else rest.partition(".")
         if name not in fields:
