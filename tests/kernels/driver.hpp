@@ -3,6 +3,7 @@
 
 #include "shim.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -36,12 +37,17 @@ private:
     shim::Bytes memory_;
 };
 
-// An output: nothing behind its end may be written, not even inside its last vector.
+// An output: nothing behind its end may be written, not even inside its last vector, and nothing ahead of it.
 class Output {
 public:
     Output(long long bytes, long long skew) : skew_(skew), memory_(shim::allocate(skew + bytes))
     {
         std::memset(memory_.get(), 0xee, skew + bytes);
+    }
+
+    bool nothing_ahead() const
+    {
+        return std::all_of(memory_.get(), memory_.get() + skew_, [](unsigned char byte) { return byte == 0xee; });
     }
 
     template <typename T>

@@ -162,6 +162,7 @@ static std::string run_rows(const Case& c)
     merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, found.count - m, merged.as<Item>(), text, starts);
     Output out(nbytes, h.out_skew);
     gather(text, found, merged.as<Item>(), out.as<unsigned char>(), nbytes);
+    if (!out.nothing_ahead()) return "bytes ahead of the output were written";
     return bytes_of(out.as<unsigned char>(), nbytes);
 }
 
