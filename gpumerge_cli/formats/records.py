@@ -64,15 +64,16 @@ def parse_dtype(text: str) -> np.dtype[Any]:
 
     Raises UsageError if it is neither one of keys nor a structured one.
     """
-    if not text.lstrip().startswith("[") and "," not in text:
-        Order.of(text)  # raises UsageError for what has no order
-        return np.dtype(text)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of spellings that NumPy will no longer know
-            dtype = np.dtype(ast.literal_eval(text) if text.lstrip().startswith("[") else text)
-    except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
-        dtype = None
+    listed = text.lstrip().startswith("[")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of spellings that NumPy will no longer know
+        if not listed and "," not in text:
+            Order.of(text)  # raises UsageError for what has no order
+            return np.dtype(text)
+        try:
+            dtype = np.dtype(ast.literal_eval(text) if listed else text)
+        except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
+            dtype = None
     if dtype is None or dtype.names is None:
         raise UsageError(
             f"--dtype {text!r} is no structured dtype",

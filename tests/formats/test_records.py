@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
@@ -37,6 +37,8 @@ def test_what_is_no_structured_dtype(text: str) -> None:
         parse_dtype(text)
 
 
+@example("a")
+@example("01")
 @given(st.one_of(st.text(max_size=12), st.text("[]()',fiu48S<> ", max_size=30)))
 def test_no_spelling_fails_otherwise(text: str) -> None:
     try:
