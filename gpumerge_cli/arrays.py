@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import Backend, LaunchRequest
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest, Workspace
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.records import Key, order_of
 from gpumerge_cli.order import Order
 
 
 def merge(
     *arrays: Any,
+    key: str | None = None,
     kernel: str = "auto",
     backend: str = "auto",
     out: Any = None,
@@ -31,7 +33,9 @@ def merge(
 
     arrays: NumPy arrays, or CuPy arrays, which are merged on their own device without a copy to the host; int8 to
     int64, uint8 to uint64 or float16 to float64; any lengths. They must be sorted (see is_sorted); this is not checked.
-    Order is NumPy's: NaN last, -0.0 equal to 0.0. Ties keep the order of the arrays.
+    Order is NumPy's: NaN last, -0.0 equal to 0.0. Ties keep the order of the arrays. NumPy arrays may be structured or
+    of dtypes S and V too. key: of structured arrays, the field whose order they are in, "a.b" for b inside a; fields of
+    dtypes S and V are in the order of their bytes. Such arrays are copied into the backend's own memory to be merged.
     kernel: "auto", "basic", "tiled", "circular" or "path". backend: "auto", "cpu", "gpu" or "reference"; CuPy arrays
     need "auto" or "gpu". out: array for the result, of the common dtype and the summed length, that shares no memory
     with the inputs. descending: the inputs are in descending order, and so is the result. device: GPU for NumPy
@@ -45,7 +49,7 @@ def merge(
     on_device = [_is_cupy(array) for array in arrays]
     if any(on_device) and not all(on_device):
         raise UsageError("arrays lie partly in host and partly in device memory", way_out="move them to one side")
-    order = _common_order(arrays, descending)
+    order, items = _common_order(arrays, descending, key)
     total = sum(len(array) for array in arrays)
     shape = {"threads": threads, "block_size": block_size, "items_per_thread": items_per_thread, "tile_size": tile_size}
     for name, value in shape.items():
@@ -54,28 +58,36 @@ def merge(
     request = LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load)  # type: ignore[arg-type]
     if any(on_device):
         return _merge_on_device(list(arrays), order, request, backend, out, total)
-    runs = [np.ascontiguousarray(array, order.dtype) for array in arrays]
-    target = np.empty(total, order.dtype) if out is None else _judged(out, order, total, arrays)
-    chosen = select(backend, device, order, total * order.width, launch_given=request != LaunchRequest()).backend
+    runs = [np.ascontiguousarray(array, items) for array in arrays]
+    target = np.empty(total, items) if out is None else _judged(out, items, total, arrays)
+    chosen = select(backend, device, order, target.nbytes, launch_given=request != LaunchRequest()).backend
     policy = chosen.resolve(request, order)
-    if chosen.name == "gpu":
-        _merge_through_device(chosen, runs, order, policy, target)
+    if chosen.name == "gpu" or order.is_rows:
+        _merge_in_workspace(chosen, runs, order, policy, target, threads or cores())
     else:
         chosen.merge_arrays(runs, order, policy, target, threads=threads or cores())
     return target
 
 
-def is_sorted(array: Any, *, descending: bool = False) -> bool:
+def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
     """Whether a 1-D NumPy or CuPy array is in order (NumPy's order; see merge). Raises UsageError as merge does."""
-    order = _common_order([array], descending)
+    order, items = _common_order([array], descending, key)
     if _is_cupy(array):
         backend: Backend = select("gpu", array.device.id, order, array.nbytes).backend
         with array.device:
             import cupy
 
             return backend.first_disorder(cupy.ascontiguousarray(array), order) is None
-    run = np.ascontiguousarray(array, order.dtype)
-    return select("auto", 0, order, 0).backend.first_disorder(run, order) is None
+    run = np.ascontiguousarray(array, items)
+    chosen = select("auto", 0, order, 0).backend
+    if not order.is_rows:
+        return chosen.first_disorder(run, order) is None
+    workspace = chosen.workspace(order, run.nbytes)
+    try:
+        _upload(workspace, [run])
+        return workspace.disorder() is None
+    finally:
+        workspace.close()
 
 
 def _is_cupy(array: Any) -> bool:
@@ -84,22 +96,25 @@ def _is_cupy(array: Any) -> bool:
     return cupy is not None and isinstance(array, cupy.ndarray)
 
 
-def _common_order(arrays: Any, descending: bool) -> Order:
+def _common_order(arrays: Any, descending: bool, key: str | None) -> tuple[Order, np.dtype[Any]]:
+    """The order of the arrays, and the dtype they are merged in: native but for records, which stay as they are."""
     for array in arrays:
         if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
             raise UsageError(f"{type(array).__name__} is no array", way_out="give NumPy or CuPy arrays")
         if array.ndim != 1:
             raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
-    names = sorted({str(array.dtype.newbyteorder("=")) for array in arrays})
+    first = arrays[0].dtype
+    names = sorted({str(array.dtype if first.kind in "SV" else array.dtype.newbyteorder("=")) for array in arrays})
     if len(names) > 1:
         raise UsageError(f"arrays of different dtypes: {', '.join(names)}", way_out="convert them to one dtype")
-    return Order.of(arrays[0].dtype, descending=descending)
+    order = order_of(first, None if key is None else Key(field=key), descending=descending)
+    return order, first if order.is_rows else order.dtype
 
 
-def _judged(out: Any, order: Order, total: int, arrays: Any) -> Any:
-    fits = getattr(out, "dtype", None) == order.dtype and getattr(out, "shape", None) == (total,)
+def _judged(out: Any, items: np.dtype[Any], total: int, arrays: Any) -> Any:
+    fits = getattr(out, "dtype", None) == items and getattr(out, "shape", None) == (total,)
     if not fits or not out.flags.c_contiguous:
-        raise UsageError(f"out is not a contiguous array of {total} items of {order.dtype}")
+        raise UsageError(f"out is not a contiguous array of {total} items of {items}")
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise UsageError("out is read-only", way_out="give an array that can be written to")
     if isinstance(out, np.ndarray) and any(np.shares_memory(out, array) for array in arrays):
@@ -119,7 +134,7 @@ def _merge_on_device(
         raise UsageError("arrays lie on different devices", way_out="move them to one")
     with device:
         gpu = select("gpu", device.id, order, total * order.width).backend
-        target = cupy.empty(total, order.dtype) if out is None else _judged(out, order, total, arrays)
+        target = cupy.empty(total, order.dtype) if out is None else _judged(out, order.dtype, total, arrays)
         if out is not None and any(cupy.shares_memory(out, array) for array in arrays):
             raise UsageError("out shares memory with an input", way_out="give an array of its own")
         runs = [cupy.ascontiguousarray(array) for array in arrays]
@@ -127,16 +142,22 @@ def _merge_on_device(
         return target
 
 
-def _merge_through_device(gpu: Backend, runs: list[Any], order: Order, policy: Any, target: Any) -> None:
-    workspace = gpu.workspace(order, target.nbytes)
+def _merge_in_workspace(
+    backend: Backend, runs: list[Any], order: Order, policy: LaunchPolicy, target: Any, threads: int
+) -> None:
+    workspace = backend.workspace(order, target.nbytes, threads=threads)
     try:
-        staging = workspace.staging(target.nbytes)
-        position = 0
-        for run in runs:
-            staging[position : position + run.nbytes] = run.view(np.uint8)
-            position += run.nbytes
-        workspace.upload([run.nbytes for run in runs])
+        _upload(workspace, runs)
         workspace.merge(policy)
         target.view(np.uint8)[:] = workspace.download()
     finally:
         workspace.close()
+
+
+def _upload(workspace: Workspace, runs: list[Any]) -> None:
+    staging = workspace.staging(sum(run.nbytes for run in runs))
+    position = 0
+    for run in runs:
+        staging[position : position + run.nbytes] = run.view(np.uint8)
+        position += run.nbytes
+    workspace.upload([run.nbytes for run in runs])

@@ -1,13 +1,14 @@
 // What is merged: the item, its key image, and which of two items goes before the other.
 //
-// An item is a key (its bits, moved as an unsigned integer) or, with ROWS, a row: a line's prefix and its number.
+// An item is a key (its bits, moved as an unsigned integer) or, with ROWS, a row: the prefix and the number of a line or
+// of a record (see lines.cuh).
 // A key image is an integer that orders as the key does: NumPy's order, in which NaNs are equal and last and -0.0 equals
 // 0.0; DESCENDING takes its complement. Every comparison is one of images, never of floats, which this toolchain would
 // flush to zero (-ftz). Twin of gpumerge_cli/order.py; there all images are unsigned, here those of wide signed keys are
 // signed, which spares flipping their sign.
 //
 // Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS, NUMERIC, STABLE 0 or
-// 1.
+// 1. Of records RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN; KEY_KIND is then that of the record's key.
 #pragma once
 
 #ifndef KEY_BITS
@@ -41,7 +42,29 @@ typedef long long SignedBits;
 #error "KEY_BITS must be 8, 16, 32 or 64"
 #endif
 
-#if KEY_KIND == 1 && KEY_BITS >= 32
+// The image of a key of BITS bits, which may lie in a wider integer.
+template <int BITS, typename Bits>
+__device__ __forceinline__ Bits image_of(Bits key)
+{
+    constexpr Bits sign_bit = static_cast<Bits>(1ull << (BITS - 1));
+    constexpr Bits all_bits = static_cast<Bits>(~0ull >> (64 - BITS));
+#if KEY_KIND == 2
+    constexpr Bits infinity = static_cast<Bits>(BITS == 16   ? 0x7c00ull
+                                                : BITS == 32 ? 0x7f800000ull
+                                                             : 0x7ff0000000000000ull);
+    const Bits magnitude = key & static_cast<Bits>(~sign_bit);
+    Bits ascending = key & sign_bit ? sign_bit - magnitude : sign_bit + magnitude;
+    if (magnitude > infinity) ascending = all_bits;
+#elif KEY_KIND == 1
+    const Bits ascending = key ^ sign_bit;
+#else
+    const Bits ascending = key;
+#endif
+    return DESCENDING ? static_cast<Bits>(ascending ^ all_bits) : ascending;
+}
+
+#define SIGNED_IMAGES (!ROWS && KEY_KIND == 1 && KEY_BITS >= 32)
+#if SIGNED_IMAGES
 typedef SignedBits Image;
 #else
 typedef Bits Image;
@@ -56,37 +79,41 @@ struct __align__(16) Item {
 
 __device__ __forceinline__ Image image(Item row) { return row.prefix; }
 
+#if RECORD_SIZE
+
+constexpr int PREFIX_BYTES = KEY_SIZE < 8 ? KEY_SIZE : 8;
+
+// The image of a record's key, as far as 8 bytes hold it.
+__device__ inline Image row_prefix(Line key)
+{
+    Image bits = 0;
+#pragma unroll
+    for (int at = 0; at < PREFIX_BYTES; ++at) bits = bits << 8 | key.bytes[KEY_BIG_ENDIAN ? at : PREFIX_BYTES - 1 - at];
+    return image_of<8 * PREFIX_BYTES>(bits);
+}
+
+#else
+
+__device__ inline Image row_prefix(Line line) { return line_prefix(line); }
+
+#endif
+
 #else
 
 typedef Bits Item;
 
-#if KEY_KIND == 2
-constexpr Image SIGN_BIT = static_cast<Image>(1ull << (KEY_BITS - 1));
-constexpr Image INFINITY_BITS = static_cast<Image>(KEY_BITS == 16   ? 0x7c00ull
-                                                   : KEY_BITS == 32 ? 0x7f800000ull
-                                                                    : 0x7ff0000000000000ull);
-#endif
-
-__device__ __forceinline__ Image image(Item key)
-{
-#if KEY_KIND == 2
-    const Image magnitude = key & static_cast<Image>(~SIGN_BIT);
-    Image ascending = key & SIGN_BIT ? SIGN_BIT - magnitude : SIGN_BIT + magnitude;
-    if (magnitude > INFINITY_BITS) ascending = static_cast<Image>(~0ull);
-#elif KEY_KIND == 1 && KEY_BITS < 32
-    const Image ascending = key ^ static_cast<Image>(1u << (KEY_BITS - 1));
+#if SIGNED_IMAGES
+__device__ __forceinline__ Image image(Item key) { return static_cast<Image>(DESCENDING ? ~key : key); }
 #else
-    const Image ascending = static_cast<Image>(key);
+__device__ __forceinline__ Image image(Item key) { return image_of<KEY_BITS>(key); }
 #endif
-    return DESCENDING ? static_cast<Image>(~ascending) : ascending;
-}
 
 #endif
 
 // Whether y goes strictly before x, given their images. Ties go to the caller, who keeps input order.
 __device__ __forceinline__ bool before(Item y, Image y_image, Item x, Image x_image, Lines lines)
 {
-#if ROWS
+#if ROWS && (RECORD_SIZE == 0 || KEY_SIZE > 8)
     if (y_image == x_image) return line_before(lines, y.line, x.line);
 #endif
     return y_image < x_image;

@@ -1,4 +1,5 @@
-// Text lines: how they compare, and the 64-bit prefix that decides most comparisons without touching the text.
+// Rows: text lines, or records of one size by a key in them. How they compare, and the 64-bit prefix that decides most
+// comparisons without touching the text.
 //
 // Lines compare as GNU sort has it in the C locale: by their unsigned bytes, a line that ends first going first; or,
 // with NUMERIC, by their leading number (blanks, an optional '-', digits, an optional fraction; no number is 0; of any
@@ -6,6 +7,10 @@
 // comparison.
 // A prefix orders lines as the comparison does, except that different lines may share one: only then is text read.
 // Twin of gpumerge_cli/order.py.
+//
+// With RECORD_SIZE, rows are records of so many bytes. What is compared is the key of KEY_SIZE bytes at KEY_OFFSET: a
+// number, by the image of keys.cuh, or bytes as memcmp has it. KEY_BIG_ENDIAN: its most significant byte comes first, as
+// that of bytes does. A key of at most 8 bytes is all in its prefix.
 #pragma once
 
 #ifndef NUMERIC
@@ -15,7 +20,21 @@
 #define STABLE 0
 #endif
 
+#ifndef RECORD_SIZE
+#define RECORD_SIZE 0
+#endif
+#ifndef KEY_OFFSET
+#define KEY_OFFSET 0
+#endif
+#ifndef KEY_SIZE
+#define KEY_SIZE 8
+#endif
+#ifndef KEY_BIG_ENDIAN
+#define KEY_BIG_ENDIAN 0
+#endif
+
 // Line L is text[starts[L] .. starts[L + 1] - 1), its newline left out; `starts` holds one entry more than lines.
+// Record R is text[R * RECORD_SIZE .. (R + 1) * RECORD_SIZE); it has no starts.
 struct Lines {
     const unsigned char* text;
     const long long* starts;
@@ -26,9 +45,14 @@ struct Line {
     long long length;
 };
 
+// A line without its newline, or the key of a record.
 __device__ __forceinline__ Line line_of(Lines lines, long long line)
 {
+#if RECORD_SIZE
+    return {lines.text + line * RECORD_SIZE + KEY_OFFSET, KEY_SIZE};
+#else
     return {lines.text + lines.starts[line], lines.starts[line + 1] - 1 - lines.starts[line]};
+#endif
 }
 
 // Negative, zero or positive, as memcmp; the first `known` bytes are known to be equal.

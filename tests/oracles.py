@@ -62,6 +62,31 @@ def first_lines(lines: Sequence[bytes], *, numeric: bool = False) -> list[bytes]
     return [next(group) for _, group in groupby(lines, key=number_of if numeric else None)]
 
 
+def record_ranks(records: Sequence[bytes], offset: int, key: np.dtype[Any] | int) -> NDArray[Any]:
+    """The rank of each record by its key, equal for equal keys: a number of a dtype (see merged_keys), or bytes."""
+    keys: Any
+    if isinstance(key, int):
+        keys = [record[offset : offset + key] for record in records]
+        rank = {value: number for number, value in enumerate(sorted(set(keys)))}
+        return np.array([rank[value] for value in keys], np.int64)
+    keys = np.frombuffer(b"".join(record[offset : offset + key.itemsize] for record in records), key)
+    return np.unique(keys.astype(key.newbyteorder("=")), return_inverse=True, equal_nan=True)[1]
+
+
+def merged_records(
+    records: Sequence[bytes], offset: int, key: np.dtype[Any] | int, *, descending: bool = False
+) -> list[bytes]:
+    """Records in the stable order of their keys."""
+    ranks = record_ranks(records, offset, key)
+    return [records[i] for i in np.argsort(-ranks if descending else ranks, kind="stable")]
+
+
+def first_records(records: Sequence[bytes], offset: int, key: np.dtype[Any] | int) -> list[bytes]:
+    """The first of every group of neighbours with equal keys."""
+    ranks = record_ranks(records, offset, key)
+    return [record for i, record in enumerate(records) if i == 0 or ranks[i] != ranks[i - 1]]
+
+
 def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether two arrays hold the same bits: tells NaN payloads and signs of zero apart."""
     return a.dtype == b.dtype and a.tobytes() == b.tobytes()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpumerge_cli.order import DTYPES
-from tests.oracles import merged_keys, sorted_lines
+from gpumerge_cli.order import DTYPES, Order
+from tests.oracles import merged_keys, merged_records, sorted_lines
 
 LENGTHS = st.one_of(
     st.integers(0, 12), st.sampled_from([31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257]), st.integers(0, 600)
@@ -79,3 +80,63 @@ def line_runs(draw: st.DrawFn, most_runs: int = 2) -> tuple[list[list[bytes]], b
 def as_text(lines: list[bytes]) -> bytes:
     """Lines as a file holds them, each ended."""
     return b"".join(line + b"\n" for line in lines)
+
+
+RECORD_SIZES = (1, 2, 3, 7, 8, 12, 16, 100, 4097)
+
+
+@dataclass(frozen=True)
+class Records:
+    """Sorted runs of records of `size` bytes, whose key is at `offset`: of a dtype, or so many bytes."""
+
+    runs: list[list[bytes]]
+    size: int
+    offset: int
+    key: np.dtype[Any] | int
+    descending: bool
+
+    @property
+    def order(self) -> Order:
+        return Order.records(self.size, self.offset, self.key, descending=self.descending)
+
+    @property
+    def all(self) -> list[bytes]:
+        return [record for run in self.runs for record in run]
+
+    @property
+    def merged(self) -> list[bytes]:
+        return merged_records(self.all, self.offset, self.key, descending=self.descending)
+
+
+@st.composite
+def record_runs(draw: st.DrawFn, most_runs: int = 3, sizes: tuple[int, ...] = RECORD_SIZES) -> Records:
+    """Records whose keys are anywhere in them, often tie, and often differ behind their first 8 bytes alone.
+
+    The other bytes differ from record to record as far as there is room for it, so that places of ties show.
+    """
+    size = draw(st.sampled_from(sizes))
+    fitting = [np.dtype(name) for name in DTYPES if np.dtype(name).itemsize <= size]
+    key: Any = draw(st.one_of(st.integers(1, min(20, size)), st.sampled_from(fitting)))
+    if not isinstance(key, int) and draw(st.booleans()):
+        key = key.newbyteorder()
+    width = key if isinstance(key, int) else key.itemsize
+    offset = draw(st.integers(0, size - width))
+    descending = draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = draw(st.sampled_from(["few", "any", "specials", "equal prefixes"]))
+    runs = []
+    for _ in range(draw(st.integers(1, most_runs))):
+        count = draw(LENGTHS if size < 1000 else st.integers(0, 12))
+        records = rng.integers(0, 256, (count, size), np.uint8)
+        keys = records[:, offset : offset + width]
+        if shape == "few":
+            keys[:] = rng.integers(0, 3, (count, width), np.uint8) * 100
+            keys[:, 1:] = 0
+        elif shape == "equal prefixes":
+            keys[:, :-1] = 0
+            keys[:, -1] &= 0x83
+        elif shape == "specials" and not isinstance(key, int):
+            chosen = rng.choice(special_values(key.newbyteorder("=")), count).astype(key)
+            keys[:] = chosen.view(np.uint8).reshape(count, width)
+        runs.append(merged_records([record.tobytes() for record in records], offset, key, descending=descending))
+    return Records(runs, size, offset, key, descending)

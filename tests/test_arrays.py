@@ -43,6 +43,38 @@ def test_views_and_byte_orders(backend: Backend) -> None:
     assert result.tolist() == sorted([*range(20), 1, 2, 3])
 
 
+ROWS = np.dtype([("id", "<i4"), ("x", ">f4"), ("name", "S3"), ("in", [("n", "u2")]), ("many", "3u1")])
+
+
+def rows(rng: np.random.Generator, count: int, key: str) -> np.ndarray:
+    array = np.frombuffer(rng.bytes(count * ROWS.itemsize), ROWS).copy()
+    array["x"] = rng.integers(-9, 9, count)
+    array["id"] = rng.integers(-9, 9, count)
+    return array[np.argsort(array[key], kind="stable")]
+
+
+@pytest.mark.parametrize("key", ["id", "x", "name"])
+def test_structured_arrays(backend: Backend, rng: np.random.Generator, key: str) -> None:
+    runs = [rows(rng, count, key) for count in (400, 0, 77, 300)]
+    result = gpumerge_cli.merge(*runs, key=key, backend=backend.name, threads=2)
+    both = np.frombuffer(b"".join(run.tobytes() for run in runs), ROWS)
+    assert same_bits(result, both[np.argsort(both[key], kind="stable")])
+    assert gpumerge_cli.is_sorted(result, key=key)
+    assert not gpumerge_cli.is_sorted(result[::-1], key=key)
+    assert gpumerge_cli.is_sorted(result[::-1], key=key, descending=True)
+    out = np.empty(len(both), ROWS)
+    assert gpumerge_cli.merge(*runs, key=key, backend=backend.name, out=out) is out
+    assert same_bits(out, result)
+
+
+def test_arrays_of_bytes_and_fields_inside_fields(backend: Backend, rng: np.random.Generator) -> None:
+    words = [np.sort(rng.integers(97, 99, (50, 5)).astype(np.uint8).view("S5").reshape(-1)) for _ in range(2)]
+    assert same_bits(gpumerge_cli.merge(*words, backend=backend.name), np.sort(np.concatenate(words)))
+    run = rows(rng, 90, "id")
+    run = run[np.argsort(run["in"]["n"], kind="stable")][::3]
+    assert same_bits(gpumerge_cli.merge(run, key="in.n", backend=backend.name), run.copy())
+
+
 def test_is_sorted_tells() -> None:
     assert gpumerge_cli.is_sorted(np.array([1.0, np.nan]))
     assert not gpumerge_cli.is_sorted(np.array([np.nan, 1.0]))
@@ -58,6 +90,14 @@ def test_is_sorted_tells() -> None:
         ([np.zeros((2, 2))], {}, "2 dimensions"),
         ([np.zeros(1), np.zeros(1, np.float32)], {}, "float32, float64"),
         ([np.array(["a"])], {}, "no dtype of keys"),
+        ([np.zeros(1, ROWS)], {}, "records need a key; name one of their fields as the key .* id, x, name, in, many"),
+        ([np.zeros(1, ROWS)], {"key": "y"}, "have no field 'y'; its fields are id, x, name, in, many"),
+        ([np.zeros(1, ROWS)], {"key": "many"}, r"the field is an array of \(3,\)"),
+        ([np.zeros(1, ROWS)], {"key": "in"}, "the field has fields; name one, for example in.n"),
+        ([np.zeros(1, ROWS), np.zeros(1, "i4,i4")], {"key": "id"}, "different dtypes"),
+        ([np.zeros(1, ROWS)], {"key": "id", "out": np.zeros(1)}, "out is not"),
+        ([np.zeros(1)], {"key": "id"}, "the items are float64, not records"),
+        ([np.zeros(1, [("a", object), ("b", "i4")])], {"key": "b"}, "have no order here"),
         ([np.zeros(2)], {"out": np.zeros(3)}, "out is not"),
         ([np.zeros(2)], {"out": np.zeros(4)[::2]}, "out is not"),
         ([np.zeros(2)], {"backend": "abacus"}, "no such backend"),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, LONG, Order
-from tests.oracles import number_of, sorted_lines
-from tests.strategies import special_values
+from tests.oracles import number_of, record_ranks, sorted_lines
+from tests.strategies import Records, record_runs, special_values
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -28,7 +28,9 @@ def test_images_order_as_numpy_does(dtype: str, descending: bool) -> None:
     assert np.array_equal(image[:, None] == image[None, :], ranks[:, None] == ranks[None, :])
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "bool", "datetime64[s]", "S3", "object", "float128", "no such"])
+@pytest.mark.parametrize(
+    "dtype", ["complex64", "bool", "datetime64[s]", "S3", "object", "float128", "no such", "01", "0:"]
+)
 def test_dtypes_without_an_order(dtype: str) -> None:
     with pytest.raises(UsageError, match="use one of int8"):
         Order.of(dtype)
@@ -79,3 +81,62 @@ def test_keys_that_hold_only_the_beginning_of_a_line(
         assert (lazy[x] < lazy[y]) == (keys[x] < keys[y])
         assert (lazy[x] < keys[y]) == (keys[x] < keys[y])
         assert (keys[x] < lazy[y]) == (keys[x] < keys[y])
+
+
+@given(case=record_runs(sizes=(1, 3, 8, 12, 300)), long=st.booleans())
+def test_keys_and_images_of_records_agree(case: Records, long: bool) -> None:
+    order, records = case.order, case.all
+    lazy = [order.key(record, (lambda record=record: record) if long else None) for record in records]
+    images = order.image(order.keys(np.frombuffer(b"".join(records), np.uint8)))
+    ranks = record_ranks(records, case.offset, case.key) * (-1 if case.descending else 1)
+    assert len(images) == len(records)
+    some = range(0, len(records), 1 + len(records) // 12)
+    for x, y in product(some, repeat=2):
+        assert (lazy[x] < lazy[y]) == bool(images[x] < images[y]) == bool(ranks[x] < ranks[y])
+
+
+def test_a_long_key_is_not_held() -> None:
+    order = Order.records(2000, 100, 1500)
+    same, last = b"x" * 1599, b"y" * 400
+    a, b = same + b"a" + last, same + b"b" + last
+    read: list[bytes] = []
+
+    def again(record: bytes) -> bytes:
+        read.append(record)
+        return record
+
+    x, y = order.key(a, lambda: again(a)), order.key(b, lambda: again(b))
+    assert x < y
+    assert not y < x
+    assert len(read) == 4
+    assert not order.key(b"w" * 2000, lambda: again(a)) > x
+    assert len(read) == 4
+
+
+@pytest.mark.parametrize(
+    ("size", "offset", "key"), [(4, 1, np.dtype("i4")), (4, 0, 5), (4, 4, 1), (4, 0, 0), (4, -1, 2), (0, 0, 1)]
+)
+def test_keys_lie_within_their_records(size: int, offset: int, key: np.dtype | int) -> None:
+    with pytest.raises(UsageError, match=f"at byte {offset} is not within a record of {size} bytes"):
+        Order.records(size, offset, key)
+
+
+@pytest.mark.parametrize("dtype", ["U2", "M8[s]", "?", "c8"])
+def test_keys_of_records_without_an_order(dtype: str) -> None:
+    with pytest.raises(UsageError, match="no dtype of keys"):
+        Order.records(100, 0, np.dtype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        (Order.records(100, 0, 10), "records of 100 bytes, key bytes 0 to 9"),
+        (
+            Order.records(9, 1, np.dtype("<f8"), descending=True),
+            "records of 9 bytes, key float64 at byte 1, descending",
+        ),
+        (Order.records(12, 4, np.dtype(">i8")), "records of 12 bytes, key big-endian int64 at byte 4"),
+    ],
+)
+def test_what_orders_of_records_are_called(order: Order, said: str) -> None:
+    assert order.describe() == said

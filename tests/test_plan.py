@@ -14,19 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.records import RecordRequest
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, blocks_of, make_plan, plan_in_spans
-from tests.oracles import merged_keys, sorted_lines
-from tests.strategies import as_text, key_runs, line_runs
+from tests.oracles import merged_keys, merged_records, sorted_lines
+from tests.strategies import Records, as_text, key_runs, line_runs, record_runs
 
 
-def open_runs(folder: Path, runs: list[bytes], format: str, dtype: str | None = None) -> list[Source]:
+def open_runs(
+    folder: Path,
+    runs: list[bytes],
+    format: str,
+    dtype: str | None = None,
+    records: RecordRequest = RecordRequest(),  # noqa: B008 - frozen
+) -> list[Source]:
     sources = []
     for number, run in enumerate(runs):
         path = folder / f"{number}"
         path.write_bytes(run)
-        sources.append(open_source(str(path), resolve_format(str(path), format, dtype)))
+        sources.append(open_source(str(path), resolve_format(str(path), format, dtype, records=records)))
     return sources
 
 
@@ -80,6 +87,24 @@ def test_merged_chunks_of_lines(tmp_path_factory: pytest.TempPathFactory, case: 
         merged += sorted_lines(lines, numeric=numeric, descending=descending)
     every = [line for run in runs for line in run]
     assert merged == sorted_lines(every, numeric=numeric, descending=descending)
+    for source in sources:
+        source.close()
+
+
+@given(case=record_runs(most_runs=4), chunk_bytes=st.sampled_from([1, 64, 500, 5000, 10**6]), in_spans=st.booleans())
+def test_merged_chunks_of_records(
+    tmp_path_factory: pytest.TempPathFactory, case: Records, chunk_bytes: int, in_spans: bool
+) -> None:
+    data = [b"".join(run) for run in case.runs]
+    folder = tmp_path_factory.mktemp("runs")
+    sources = open_runs(folder, data, "raw", records=RecordRequest(case.size))
+    plan = (plan_in_spans if in_spans else make_plan)(sources, case.order, chunk_bytes)
+    merged: list[bytes] = []
+    for parts in pieces(plan, data):
+        assert all(len(part) % case.size == 0 for part in parts)
+        records = [part[at : at + case.size] for part in parts for at in range(0, len(part), case.size)]
+        merged += merged_records(records, case.offset, case.key, descending=case.descending)
+    assert merged == case.merged
     for source in sources:
         source.close()
 

@@ -21,8 +21,8 @@ class Costs:
     """Seconds and bytes a second. See `predict` for how they go together.
 
     *_start_up: from the start of the process to the first byte. storage: what all threads together read and write.
-    *_keys, *_lines: checking and merging, of the CPU and the reference by one core. link: to and from the device,
-    each way. source: where they were measured.
+    *_keys, *_lines: checking and merging, of the CPU and the reference by one core; records count as keys. link: to and
+    from the device, each way. source: where they were measured.
     """
 
     # 2 cores of an AMD EPYC, ext4: data/results/costs-cpu.json.

@@ -20,7 +20,7 @@ from gpumerge_cli.order import Order
 
 
 class ReferenceBackend:
-    """NumPy's stable sort for keys, Python's for lines; launch shapes mean nothing to it."""
+    """NumPy's stable sort for keys and records, Python's for lines; launch shapes mean nothing to it."""
 
     name = "reference"
 
@@ -32,7 +32,8 @@ class ReferenceBackend:
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
-        return Pace(64 << 20, 64 << 20, 1, 4 + (400 if order.is_lines else 24) / item_bytes)
+        each = 400 if order.is_lines else 24 + 2 * order.width * (order.record > 0)
+        return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return ReferenceWorkspace(order)
@@ -40,21 +41,29 @@ class ReferenceBackend:
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:
-        out[...] = _merged(list(runs), order, out.dtype)
+        items = np.concatenate([*runs, np.empty(0, out.dtype)])
+        out[...] = items[np.argsort(order.image(items), kind="stable")]
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
-        image = order.image(run)
-        falls = np.flatnonzero(image[1:] < image[:-1])
-        return int(falls[0]) + 1 if falls.size else None
+        return _first_fall(order.image(run))
 
 
-def _merged(runs: list[NDArray[Any]], order: Order, dtype: np.dtype[Any]) -> NDArray[Any]:
-    items = np.concatenate([*runs, np.empty(0, dtype)])
-    return items[np.argsort(order.image(items), kind="stable")]
+def _first_fall(image: NDArray[Any]) -> int | None:
+    falls = np.flatnonzero(image[1:] < image[:-1])
+    return int(falls[0]) + 1 if falls.size else None
 
 
-def _unique_keys(items: NDArray[Any], order: Order, unique: Unique) -> NDArray[Any]:
-    image = order.image(items)
+def _item_dtype(order: Order) -> np.dtype[Any]:
+    """What items are moved as."""
+    return np.dtype(f"V{order.record}") if order.record else order.unsigned
+
+
+def _image_of(items: NDArray[Any], order: Order) -> NDArray[Any]:
+    return order.image(order.keys(items.view(np.uint8)))
+
+
+def _first_of_equals(items: NDArray[Any], order: Order, unique: Unique) -> NDArray[Any]:
+    image = _image_of(items, order)
     first = np.ones(len(items), bool)
     first[1:] = image[1:] != image[:-1]
     first[:1] = unique != "ahead"
@@ -88,7 +97,7 @@ class ReferenceWorkspace:
         if self._order.is_lines:
             self.counts = [int(np.count_nonzero(run == 10)) for run in self._runs]
         else:
-            self.counts = [len(run) // self._order.width for run in self._runs]
+            self.counts = [len(run) // self._order.item_bytes for run in self._runs]
 
     def disorder(self) -> Disorder | None:
         start = time.perf_counter()
@@ -99,8 +108,8 @@ class ReferenceWorkspace:
     def _disorder_in(self, number: int) -> Disorder | None:
         run = self._runs[number]
         if not self._order.is_lines:
-            index = ReferenceBackend().first_disorder(run.view(self._order.dtype), self._order)
-            return None if index is None else Disorder(number, index * self._order.width)
+            index = _first_fall(_image_of(run, self._order))
+            return None if index is None else Disorder(number, index * self._order.item_bytes)
         offset = 0
         last: Any = None
         for line in self._lines(run):
@@ -124,8 +133,10 @@ class ReferenceWorkspace:
             self._out = np.frombuffer(b"".join(line + b"\n" for line in kept), np.uint8)
             self.dropped = len(lines) - len(kept)
         else:
-            items = _merged([run.view(self._order.dtype) for run in self._runs], self._order, self._order.dtype)
-            first = _unique_keys(items, self._order, unique) if unique else items
+            # The runs lie back to back, so that what is concatenated is there already.
+            there = self._staging[: sum(map(len, self._runs))].view(_item_dtype(self._order))
+            items = there[np.argsort(_image_of(there, self._order), kind="stable")]
+            first = _first_of_equals(items, self._order, unique) if unique else items
             self._out = first.view(np.uint8)
             self.dropped = len(items) - len(first)
         self._span("kernel", start)

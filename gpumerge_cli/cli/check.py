@@ -11,6 +11,10 @@ def check(
     files0_from: options.Files0From = None,
     dtype: options.Dtype = None,
     format: options.Format = None,
+    record_size: options.RecordSize = None,
+    key_offset: options.KeyOffset = None,
+    key_size: options.KeySize = None,
+    key: options.KeyField = None,
     numeric_sort: options.Numeric = False,
     reverse: options.Reverse = False,
     backend: options.Backend = "auto",
@@ -25,11 +29,13 @@ def check(
     """
     from gpumerge_cli.engine.check import check_files
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+    from gpumerge_cli.formats.records import RecordRequest
 
+    records = RecordRequest(record_size, key_offset, key_size, key)
     try:
         check_files(
             options.names_of(files, files0_from),
-            ItemRequest(format, dtype, numeric_sort, reverse),
+            ItemRequest(format, dtype, numeric_sort, reverse, records=records),
             BackendRequest(backend, device, threads),
         )
     except DisorderError as error:

@@ -33,6 +33,10 @@ def generate(
     ] = "1M",
     dtype: options.Dtype = None,
     format: options.Format = None,
+    record_size: options.RecordSize = None,
+    key_offset: options.KeyOffset = None,
+    key_size: options.KeySize = None,
+    key: options.KeyField = None,
     shape: Annotated[
         ShapeName,
         typer.Option(
@@ -57,7 +61,8 @@ def generate(
     """Make test files, sorted or shuffled.
 
     Makes one file for each name. Integers are spread over their whole range, floats over -1 to 1; lines are numbers.
-    A .npy file holds int32 unless --dtype says otherwise.
+    Keys of records that are bytes are big-endian integers; the records' other bytes look random. A .npy file holds
+    int32 unless --dtype says otherwise.
     """
     items = options.parse_count(count, "--count")
     if len(set(files)) < len(files):
@@ -67,13 +72,21 @@ def generate(
 
     from gpumerge_cli.compare.cases import Family
     from gpumerge_cli.compare.lines import lines
+    from gpumerge_cli.compare.records import key_dtype, records
     from gpumerge_cli.engine.write import write_array
+    from gpumerge_cli.formats.records import RecordRequest, order_of
     from gpumerge_cli.formats.registry import resolve_format
 
-    chosen = [resolve_format(file, format, dtype, numeric=numeric_sort) for file in files]
+    said = RecordRequest(record_size, key_offset, key_size, key)
+    chosen = [resolve_format(file, format, dtype, numeric=numeric_sort, records=said) for file in files]
     for run, (file, layout) in enumerate(zip(files, chosen, strict=True)):
         is_text = layout.name == "text"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
-        family = Family(shape, stored.newbyteorder("="), items, len(files), seed, not in_order, reverse)
-        blocks = lines(family, run, numeric=numeric_sort) if is_text else family.blocks(run)
-        write_array(file, layout.name, None if is_text else stored, items, blocks)
+        order = order_of(stored, layout.key, descending=reverse)
+        keys = key_dtype(order) if order.record else stored.newbyteorder("=")
+        family = Family(shape, keys, items, len(files), seed, not in_order, reverse)
+        if is_text:
+            blocks = lines(family, run, numeric=numeric_sort)
+        else:
+            blocks = records(family, run, order) if order.record else family.blocks(run)
+        write_array(file, layout, None if is_text else stored, items, blocks)

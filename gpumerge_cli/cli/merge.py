@@ -35,6 +35,10 @@ def merge(
     ] = None,
     dtype: options.Dtype = None,
     format: options.Format = None,
+    record_size: options.RecordSize = None,
+    key_offset: options.KeyOffset = None,
+    key_size: options.KeySize = None,
+    key: options.KeyField = None,
     numeric_sort: options.Numeric = False,
     reverse: options.Reverse = False,
     unique: Annotated[
@@ -159,11 +163,13 @@ def merge(
 
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+    from gpumerge_cli.formats.records import RecordRequest
 
+    records = RecordRequest(record_size, key_offset, key_size, key)
     request = MergeRequest(
         inputs=names,
         output="-" if output is None else output,
-        items=ItemRequest(format, dtype, numeric_sort, reverse, stable=unique),
+        items=ItemRequest(format, dtype, numeric_sort, reverse, stable=unique, records=records),
         on=BackendRequest(
             backend,
             device,

@@ -22,7 +22,7 @@ Suffixes:
   .i8 .i16 .i32 .i64   raw signed integers       .f16 .f32 .f64   raw floats
   .u8 .u16 .u32 .u64   raw unsigned integers     .npy             NumPy, 1-D
   .txt .text .csv .tsv .log .lst, no suffix: text, one item a line
-  any other suffix: name the items with --dtype or --format"""
+  any other suffix: name the items with --dtype, --record-size or --format"""
 
 EXIT_CODES = """\b
 Exit codes:
@@ -49,7 +49,47 @@ Dtype = Annotated[
         metavar="NAME",
         show_default=False,
         help="Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; "
-        ">i4 is big-endian int32. By default from the suffix.",
+        ">i4 is big-endian int32. By default from the suffix. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: "
+        "records, whose key --key names.",
+    ),
+]
+RecordSize = Annotated[
+    int | None,
+    typer.Option(
+        "--record-size",
+        metavar="BYTES",
+        min=1,
+        show_default=False,
+        help="Items are records of so many bytes. Their key is bytes, or of --dtype.",
+    ),
+]
+KeyOffset = Annotated[
+    int | None,
+    typer.Option(
+        "--key-offset",
+        metavar="BYTES",
+        min=0,
+        show_default=False,
+        help="Where in a record its key starts; 0 by default.",
+    ),
+]
+KeySize = Annotated[
+    int | None,
+    typer.Option(
+        "--key-size",
+        metavar="BYTES",
+        min=1,
+        show_default=False,
+        help="Bytes of the key, compared as unsigned bytes; by default all to the record's end.",
+    ),
+]
+KeyField = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="FIELD",
+        show_default=False,
+        help="The field of structured .npy files, or of a --dtype with fields, that records are in the order of.",
     ),
 ]
 Format = Annotated[

@@ -24,7 +24,9 @@ class Oracle(Protocol):
 
 
 def oracle(runs: Sequence[Bytes], order: Order) -> Oracle:
-    """The oracle of `runs`: bytes of whole keys, or of whole lines."""
+    """The oracle of `runs`: bytes of whole keys, records or lines."""
+    if order.record:
+        return _Records(runs, order)
     return _Lines(runs, order) if order.is_lines else _Keys(runs, order)
 
 
@@ -68,6 +70,26 @@ class _Lines:
 
     def equal_by_key(self, merged: Bytes) -> bool:
         return self.exact(merged)
+
+
+class _Records:
+    """Records whose keys compare equal may differ, so they are all held."""
+
+    def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
+        records = np.concatenate(runs)
+        images = order.image(order.keys(records))
+        ranks = np.argsort(images, kind="stable")
+        self._order = order
+        self._images = images[ranks]
+        self._merged = records.reshape(-1, order.record)[ranks].reshape(-1)
+
+    def exact(self, merged: Bytes) -> bool:
+        return np.array_equal(merged, self._merged)
+
+    def equal_by_key(self, merged: Bytes) -> bool:
+        if merged.size != self._merged.size:
+            return False
+        return np.array_equal(self._order.image(self._order.keys(merged)), self._images)
 
 
 def _as_keys(data: Bytes, order: Order) -> NDArray[np.generic]:

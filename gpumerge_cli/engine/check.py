@@ -45,7 +45,7 @@ def raise_disorder(inputs: Inputs, on: BackendRequest) -> None:
 
 def first_disorder(source: Source, order: Order, backend: Backend, workers: int) -> int | None:
     """Position of the first item that sorts before the one ahead of it, or None."""
-    pace = backend.pace(order, 1, order.width or _SHORT_LINE)
+    pace = backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
     blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, default_memory()))
     pending = iter(blocks)
     lock = threading.Lock()
@@ -116,6 +116,9 @@ def _shown(item: bytes, order: Order) -> str:
     if not order.is_lines:
         import numpy as np
 
-        return str(np.frombuffer(item, order.dtype)[0])
+        key = order.keys(np.frombuffer(item, np.uint8))
+        if order.kind != "bytes":
+            return str(key[0])
+        return repr(key.tobytes()[:_SHOWN])[1:] + ("..." if order.width > _SHOWN else "")
     text = item[:_SHOWN].decode("utf-8", "replace")
     return repr(text) + ("..." if len(item) > _SHOWN else "")

@@ -17,6 +17,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.input import InputFile as OpenedFile
+from gpumerge_cli.formats.records import item_name, order_of
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
@@ -44,7 +45,7 @@ class Inputs:
     def item_bytes(self) -> float:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if not self.order.is_lines:
-            return float(self.order.width)
+            return float(self.order.item_bytes)
         largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
         looks = _LOOKS // max(1, len(largest))
         return min((_mean_line(source, at / looks) for source in largest for at in range(looks)), default=1.0)
@@ -63,7 +64,9 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
-    formats = [resolve_format(name, items.format, items.dtype, numeric=items.numeric) for name in names]
+    formats = [
+        resolve_format(name, items.format, items.dtype, numeric=items.numeric, records=items.records) for name in names
+    ]
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack)
         _same_items(sources)
@@ -71,7 +74,7 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         if dtype is None:
             order = Order.lines(numeric=items.numeric, descending=items.reverse, stable=items.stable)
         else:
-            order = Order.of(dtype, descending=items.reverse)
+            order = order_of(dtype, formats[0].key, descending=items.reverse)
         yield Inputs(tuple(sources), order, formats[0], dtype)
 
 
@@ -122,7 +125,7 @@ def _mean_line(source: Source, position: float) -> float:
 def _same_items(sources: Sequence[Source]) -> None:
     first = sources[0]
     for source in sources[1:]:
-        if _items(source) != _items(first):
+        if not _same(source.dtype, first.dtype):
             raise InputError(
                 f"holds {_items(source)}, but {first.name} holds {_items(first)}",
                 where=source.name,
@@ -130,5 +133,11 @@ def _same_items(sources: Sequence[Source]) -> None:
             )
 
 
+def _same(dtype: np.dtype[Any] | None, first: np.dtype[Any] | None) -> bool:
+    if dtype is None or first is None or dtype.kind in "SV" or first.kind in "SV":
+        return dtype == first
+    return dtype.newbyteorder("=") == first.newbyteorder("=")
+
+
 def _items(source: Source) -> str:
-    return "lines of text" if source.dtype is None else source.dtype.newbyteorder("=").name
+    return "lines of text" if source.dtype is None else item_name(source.dtype)

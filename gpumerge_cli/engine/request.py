@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.formats.records import RecordRequest
 
 BackendChoice = Literal["auto", "gpu", "cpu", "reference"]
 FormatChoice = Literal["raw", "npy", "text"]
@@ -15,9 +16,9 @@ FormatChoice = Literal["raw", "npy", "text"]
 class ItemRequest:
     """How to read items and how they compare.
 
-    format: None goes by the file's suffix. dtype: NumPy's name (byte order allowed), None goes by suffix or header.
-    numeric: lines compare by their leading number. reverse: descending order. stable: equal leading numbers leave lines
-    as they come.
+    format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
+    header. numeric: lines compare by their leading number. reverse: descending order. stable: equal leading numbers
+    leave lines as they come. records: what is said of fixed-size records.
     """
 
     format: FormatChoice | None = None
@@ -25,6 +26,7 @@ class ItemRequest:
     numeric: bool = False
     reverse: bool = False
     stable: bool = False
+    records: RecordRequest = field(default_factory=RecordRequest)
 
 
 @dataclass(frozen=True)

@@ -13,21 +13,20 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.registry import open_sink, resolve_format
+from gpumerge_cli.formats.registry import Format, open_sink
 from gpumerge_cli.units import format_bytes
 
 
 def write_array(
-    path: str, format: str | None, dtype: np.dtype[Any] | None, count: int, blocks: Iterable[NDArray[Any]]
+    path: str, format: Format, dtype: np.dtype[Any] | None, count: int, blocks: Iterable[NDArray[Any]]
 ) -> None:
-    """Write `count` items that come in 1-D `blocks`: of native `dtype`, or uint8 text (dtype None) of whole lines.
+    """Write `count` items of `dtype` that come in 1-D `blocks`: of keys in native byte order, or of bytes.
 
-    format as in ItemRequest. Raises UsageError or OutputError.
+    dtype None: lines of text. Raises OutputError.
     """
     if dtype is not None:
         _check_room(path, count * dtype.itemsize)
-    chosen = resolve_format(path, format, None if dtype is None else dtype.str)
-    sink = open_sink(path, chosen, dtype, count)
+    sink = open_sink(path, format, dtype, count)
     position = 0
     try:
         for block in blocks:

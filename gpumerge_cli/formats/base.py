@@ -1,8 +1,8 @@
 """Sources and sinks: where items come from and go to, as positioned reads and writes of bytes.
 
-A source shows a file as one stream of whole items in native byte order: headers are left out, foreign byte order is
-swapped, a missing last newline is supplied. Positions are byte offsets in that stream, and cuts are positions at which
-an item starts (or the stream's end).
+A source shows a file as one stream of whole items, keys in native byte order: headers are left out, foreign byte order
+is swapped, a missing last newline is supplied. Records are shown as they are. Positions are byte offsets in that
+stream, and cuts are positions at which an item starts (or the stream's end).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Source(Protocol):
     size: int
     """Bytes of the stream."""
     dtype: np.dtype[Any] | None
-    """The items' dtype, native or not, as the file has it; None for lines."""
+    """The items' dtype, native or not, as the file has it; V, S or structured for records; None for lines."""
 
     def read_into(self, start: int, out: Bytes) -> None:
         """Fill `out` with the bytes from `start` on. Raises InputError if the file has become shorter."""
@@ -34,7 +34,7 @@ class Source(Protocol):
         """The first position at or after `position` where an item starts; `size` if there is none."""
 
     def item_at(self, start: int) -> bytes:
-        """The item that starts at `start`: native bytes of a key, or a line without its newline."""
+        """The item that starts at `start`: native bytes of a key, a record, or a line without its newline."""
 
     def item_before(self, start: int) -> bytes:
         """The item that ends where the one at `start` begins. Precondition: 0 < start <= size."""

@@ -1,4 +1,4 @@
-"""Keys of a fixed width, one after the other: raw binary files and .npy files."""
+"""Items of one size, keys or records, one after the other: raw binary files and .npy files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from gpumerge_cli.errors import InputError
+from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.compressed import inner_name
 from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.records import item_name
 
 
 class FixedSource:
-    """Keys of one dtype, from byte `header` of a file on. Shown in native byte order."""
+    """Items of one dtype, from byte `header` of a file on. Keys are shown in native byte order, records as they are."""
 
     def __init__(self, file: InputFile, dtype: np.dtype[Any], header: int, size: int) -> None:
         self.name = file.name
@@ -26,20 +27,19 @@ class FixedSource:
         self._file = file
         self._header = header
         self._width = dtype.itemsize
-        self._stored = dtype
-        self._swapped = not dtype.isnative
+        self._native = foreign_keys(dtype)
 
     def read_into(self, start: int, out: Bytes) -> None:
         self._file.read_into(self._header + start, out)
-        if self._swapped:
-            out.view(self._stored.newbyteorder("=")).byteswap(inplace=True)
+        if self._native is not None:
+            out.view(self._native).byteswap(inplace=True)
 
     def item_start(self, position: int) -> int:
         return min(self.size, -(-position // self._width) * self._width)
 
     def item_at(self, start: int) -> bytes:
         item = self._file.read_exactly(self._header + start, self._width)
-        return item[::-1] if self._swapped else item
+        return item if self._native is None else item[::-1]
 
     def item_before(self, start: int) -> bytes:
         return self.item_at(start - self._width)
@@ -64,10 +64,11 @@ def open_raw(file: InputFile, dtype: np.dtype[Any]) -> FixedSource:
     """A raw file of `dtype`. Raises InputError if its size is no multiple of the item."""
     over = file.size % dtype.itemsize
     if over:
+        of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
         raise InputError(
-            f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {dtype.name}: {over} left over",
+            f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
             where=file.name,
-            way_out="check --dtype, or whether the file is whole",
+            way_out=f"check {option}, or whether the file is whole",
         )
     return FixedSource(file, dtype, 0, file.size)
 
@@ -97,17 +98,27 @@ def open_npy(file: InputFile) -> FixedSource:
     size, there = shape[0] * dtype.itemsize, file.size - header
     if there != size:
         raise InputError(
-            f"the header says {shape[0]} items of {dtype.name}, {size} bytes, but {there} bytes follow it",
+            f"the header says {shape[0]} items, {item_name(dtype)}, {size} bytes, but {there} bytes follow it",
             where=file.name,
             way_out="the file is truncated" if there < size else "the file has been added to; save it again",
         )
     return FixedSource(file, dtype, header, size)
 
 
+def foreign_keys(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The native dtype of keys that are in foreign byte order; None for other keys, and for records."""
+    return None if dtype.isnative or dtype.kind in "SV" else dtype.newbyteorder("=")
+
+
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
-    """The header of a 1-D, C-order .npy file."""
+    """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
     head = io.BytesIO()
-    npy.write_array_header_1_0(head, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)})
+    said = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+    try:
+        npy.write_array_header_1_0(head, said)
+    except ValueError:
+        what = "the names of the records' fields do not fit into a header of .npy"
+        raise OutputError(what, way_out="write raw records, or give fields other names") from None
     return head.getvalue()
 
 

@@ -14,9 +14,10 @@ from gpumerge_cli.formats.compressed import compressor
 from gpumerge_cli.formats.fixed import npy_header, open_npy, open_raw, suffix_of
 from gpumerge_cli.formats.input import InputFile
 from gpumerge_cli.formats.output import is_terminal, open_output
+from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.text import LineSource
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES
 
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
 """Suffix -> dtype of raw files: ".i32" -> "int32"."""
@@ -25,17 +26,33 @@ TEXT_SUFFIXES: tuple[str, ...] = ("", ".txt", ".text", ".csv", ".tsv", ".log", "
 
 @dataclass(frozen=True)
 class Format:
-    """A format and, for keys, the dtype with its byte order (None: the file's header says it)."""
+    """A format and, for keys and records, the dtype with its byte order (None: the file's header says it).
+
+    key: what of an item is its key, if anything was said of that.
+    """
 
     name: str
     dtype: np.dtype[Any] | None = None
+    key: Key | None = None
 
 
-def resolve_format(name: str, format: str | None, dtype: str | None, *, numeric: bool = False) -> Format:
+def resolve_format(
+    name: str,
+    format: str | None,
+    dtype: str | None,
+    *,
+    numeric: bool = False,
+    records: RecordRequest = RecordRequest(),  # noqa: B008 - frozen
+) -> Format:
     """The format of the file `name`. Raises UsageError if neither options nor suffix say it, or if they disagree."""
     suffix = suffix_of(name) if name != STDIO else ""
+    if format not in (None, "raw", "npy", "text"):
+        raise UsageError(f"--format {format}: no such format", way_out="use raw, npy or text")
+    items, key = record_format(dtype, records)
+    if key is not None:
+        return _records(name, suffix, format, items, key, records.said or f"--dtype {dtype}", numeric)
     if dtype is not None and format in (None, "raw"):
-        wanted = _dtype(dtype)
+        wanted = parse_dtype(dtype)
         if format is None and suffix == ".npy":
             return Format("npy", wanted)
         named = RAW_SUFFIXES.get(suffix)
@@ -43,7 +60,7 @@ def resolve_format(name: str, format: str | None, dtype: str | None, *, numeric:
             raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
         return Format("raw", wanted)
     if format == "npy" or (format is None and suffix == ".npy" and not numeric):
-        return Format("npy", None if dtype is None else _dtype(dtype))
+        return Format("npy", None if dtype is None else parse_dtype(dtype))
     if format in (None, "raw") and suffix in RAW_SUFFIXES and not numeric:
         return Format("raw", np.dtype(RAW_SUFFIXES[suffix]))
     if format == "raw":
@@ -54,17 +71,34 @@ def resolve_format(name: str, format: str | None, dtype: str | None, *, numeric:
         if numeric and (format in ("raw", "npy") or (format is None and (suffix in RAW_SUFFIXES or suffix == ".npy"))):
             raise UsageError(f"-n: {name} is binary, its numbers need no -n", way_out="leave -n out, or --format text")
         return Format("text")
-    if format is not None:
-        raise UsageError(f"--format {format}: no such format", way_out="use raw, npy or text")
     raise UsageError(
         f"{name}: what the suffix {suffix!r} holds is not known",
-        way_out="say --format text, or --dtype for raw binary items",
+        way_out="say --format text, or --dtype or --record-size for raw binary items",
     )
 
 
-def _dtype(name: str) -> np.dtype[Any]:
-    Order.of(name)  # raises UsageError for what has no order
-    return np.dtype(name)
+def _records(
+    name: str, suffix: str, format: str | None, items: np.dtype[Any] | None, key: Key, said: str, numeric: bool
+) -> Format:
+    """The format of a file of records, which the option `said` says it is. items: None if a header says it."""
+    if numeric:
+        raise UsageError(f"-n: {said} says that the items are records, not lines", way_out="leave one of them out")
+    if format == "npy" or (format is None and suffix == ".npy"):
+        return Format("npy", items, key)
+    if format == "text":
+        raise UsageError(f"{said}: lines of text have no such key", way_out="leave it or --format text out")
+    if items is None and format is None and suffix in TEXT_SUFFIXES:
+        raise UsageError(f"{said}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
+    if items is None:
+        raise UsageError(f"{said}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)
+    if suffix in RAW_SUFFIXES and format is None:
+        raise UsageError(
+            f"{name}: its suffix says {RAW_SUFFIXES[suffix]}, {said} says records", way_out="leave it out, or rename it"
+        )
+    return Format("raw", items, key)
+
+
+_RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds records"
 
 
 def open_source(name: str, chosen: Format) -> Source:
@@ -78,16 +112,17 @@ def open_source(name: str, chosen: Format) -> Source:
             return open_raw(file, chosen.dtype)
         source = open_npy(file)
         assert source.dtype is not None
-        if chosen.dtype is not None and source.dtype.newbyteorder("=") != chosen.dtype.newbyteorder("="):
+        if chosen.dtype is not None and not _same_layout(source.dtype, chosen.dtype):
             raise InputError(
-                f"the array is {source.dtype.name}, --dtype says {chosen.dtype.name}",
+                f"the array holds {item_name(source.dtype)}, the options say {item_name(chosen.dtype)}",
                 where=name,
-                way_out="leave --dtype out",
+                way_out="leave them to the file's header",
             )
         try:
-            Order.of(source.dtype)
+            order_of(source.dtype, chosen.key)
         except UsageError as error:
-            what = f"items of type {source.dtype} have no order here"
+            told = chosen.key is not None or source.dtype.kind in "SV"
+            what = error.what if told else f"items of type {source.dtype} have no order here"
             raise InputError(what, where=name, way_out=error.way_out) from None
         return source
     except BaseException:
@@ -95,8 +130,16 @@ def open_source(name: str, chosen: Format) -> Source:
         raise
 
 
+def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
+    if said.kind == "V" and said.names is None:
+        return there.kind in "SV" and there.itemsize == said.itemsize
+    if said.names is not None or there.kind in "SV":
+        return there == said
+    return there.newbyteorder("=") == said.newbyteorder("=")
+
+
 def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int | None) -> Sink:
-    """Open an output for `count` items (None: known only at `commit`) of `dtype` (None: lines).
+    """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
@@ -109,10 +152,10 @@ def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, cou
         return ItemSink(open_output(name), compress=compress)
     if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
         raise OutputError(
-            f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {dtype.name}", where=name, way_out="rename it"
+            f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {item_name(dtype)}", where=name, way_out="rename it"
         )
     if suffix in TEXT_SUFFIXES and suffix:
-        raise OutputError(f"{dtype.name} items cannot be written as {suffix}", where=name, way_out="name it .npy")
+        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out="name it .npy")
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
     if suffix in RAW_SUFFIXES and (source_format.dtype is None or source_format.dtype.isnative):

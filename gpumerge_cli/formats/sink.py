@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.fixed import foreign_keys
 from gpumerge_cli.formats.output import OutputFile, OutputStream
 
 
 class ItemSink:
     """Items from memory to an output. See formats.base.Sink.
 
-    dtype: of keys as the file has them, None for lines. header: the bytes ahead of so many items, always of one length.
-    count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of a
-    chunk's, None to leave them.
+    dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one
+    length. count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of
+    a chunk's, None to leave them.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class ItemSink:
         self._compress = compress
         self._header = header
         self._count = count
-        self._native = None if dtype is None or dtype.isnative else dtype.newbyteorder("=")
+        self._native = None if dtype is None else foreign_keys(dtype)
         self._start = 0
         self._empty = True
         if header is not None:

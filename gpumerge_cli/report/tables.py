@@ -8,7 +8,7 @@ from gpumerge_cli.units import format_bytes, format_count, format_seconds, forma
 
 _MEANINGS = {
     "read": "read inputs",
-    "index": "index lines",
+    "index": "index rows",
     "upload": "to the device",
     "check": "check order",
     "kernel": "merge kernel",

@@ -99,7 +99,7 @@ NPY_FAULTS = {
     "two dimensions": (np.zeros((2, 2)), "2 dimensions"),
     "Fortran": (np.asfortranarray(np.zeros((2, 3))), "Fortran order"),
     "no dimension": (np.array(3), "0 dimensions"),
-    "records": (np.zeros(2, [("a", "i4")]), "no order here"),
+    "records": (np.zeros(2, [("a", "i4")]), "records need a key; name one of their fields as the key"),
     "complex": (np.zeros(2, complex), "no order here"),
 }
 

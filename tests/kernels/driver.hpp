@@ -3,14 +3,15 @@
 
 #include "shim.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
-enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, TEXT, TEXT_CHECK, TEXT_MARK };
+enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK };
 
-// As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for TEXT; skew: items by which a buffer starts off a
+// As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE; skew: items by which a buffer starts off a
 // 16-byte boundary.
 struct Header {
     long long variant, work, merge, block, items, tile, blocks, m, n, a_skew, b_skew, out_skew, a_bytes, b_bytes,
@@ -36,12 +37,17 @@ private:
     shim::Bytes memory_;
 };
 
-// An output: nothing behind its end may be written, not even inside its last vector.
+// An output: nothing behind its end may be written, not even inside its last vector, and nothing ahead of it.
 class Output {
 public:
     Output(long long bytes, long long skew) : skew_(skew), memory_(shim::allocate(skew + bytes))
     {
         std::memset(memory_.get(), 0xee, skew + bytes);
+    }
+
+    bool nothing_ahead() const
+    {
+        return std::all_of(memory_.get(), memory_.get() + skew_, [](unsigned char byte) { return byte == 0xee; });
     }
 
     template <typename T>

@@ -61,6 +61,27 @@ def main() -> None:
         assert workspace.download().tobytes() == as_text(first_lines(merged)), order
         right += 1
         workspace.close()
+    for size, offset, key in ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20)):
+        order = Order.records(size, offset, key)
+        runs = [rng.integers(0, 2, (count, size), np.uint8) for count in (700, 1, 300)]
+        runs = [run[np.argsort(order.image(order.keys(run.reshape(-1))), kind="stable")] for run in runs]
+        every = np.concatenate(runs)
+        images = order.image(order.keys(every.reshape(-1)))
+        ranks = np.argsort(images, kind="stable")
+        workspace = backend.workspace(order, 1 << 16)
+        workspace.staging(every.size)[:] = every.reshape(-1)
+        workspace.upload([run.size for run in runs])
+        assert workspace.disorder() is None
+        for request in requests:
+            workspace.poison()
+            workspace.merge(backend.resolve(request, order))
+            assert np.array_equal(workspace.download(), every[ranks].reshape(-1)), (order, request)
+            right += 1
+        workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+        first = ranks[np.r_[True, images[ranks][1:] != images[ranks][:-1]]]
+        assert np.array_equal(workspace.download(), every[first].reshape(-1)), order
+        right += 1
+        workspace.close()
     print(f"{right} merges right")
 
 

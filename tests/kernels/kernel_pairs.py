@@ -86,6 +86,24 @@ def key_runs(order: Order, runs: int, seed: int) -> Iterator[tuple[str, list[Run
         yield "special_floats", [in_order(order, random.permutation(special)) for _ in range(runs)]
 
 
+def record_pairs(order: Order, seed: int) -> Iterator[tuple[str, Run, Run]]:
+    """Pairs of sorted records, rows of uint8 arrays, whose keys tie, or differ in their last bytes alone."""
+    random = np.random.default_rng(seed)
+    pairs = [("mixed", 40, 37), ("a_tiny", 1, 30), ("b_tiny", 30, 1), ("a_empty", 0, 9), ("both_empty", 0, 0)]
+    for name, m, n in pairs:
+        records = random.integers(0, 256, (m + n, order.record), dtype=np.uint8)
+        key = records[:, order.offset : order.offset + order.width]
+        key[:, : -2 if order.width > 2 else 0] = 0x80  # so that most prefixes are equal
+        key &= 0x81
+        if name == "mixed":
+            key[::3] = random.integers(0, 256, key[::3].shape, dtype=np.uint8)
+        a, b = (
+            run[np.argsort(order.image(order.keys(run.reshape(-1))), kind="stable")]
+            for run in (records[:m], records[m:])
+        )
+        yield name, a, b
+
+
 def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list[bytes]]]:
     """Pairs of sorted lists of lines, each with its newline."""
     random = np.random.default_rng(seed)

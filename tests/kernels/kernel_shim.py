@@ -42,28 +42,18 @@ WORKS = (
     "runs",
     "check",
     "mark",
-    "text",
-    "text_check",
-    "text_mark",
+    "rows_merge",
+    "rows_check",
+    "rows_mark",
 )
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
-_MACROS = (
-    "KEY_BITS",
-    "KEY_KIND",
-    "DESCENDING",
-    "ROWS",
-    "NUMERIC",
-    "STABLE",
-    "BLOCK_SIZE",
-    "ITEMS_PER_THREAD",
-    "RUNS",
-    "BULK",
-    "PARTITION_SIZE",
-    "EDGES",
-    "STRIDE",
-    "NARROW",
-)
+_DEFAULTS = {
+    "KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0,
+    "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
+}  # fmt: skip
+_DERIVED = ("NARROW", "SIGNED_IMAGES")
+"""Macros that the kernels define themselves."""
 _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
@@ -86,11 +76,11 @@ class Variant:
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
         values |= {"RUNS": self.runs, "BULK": self.bulk}
         values |= dict(zip(("PARTITION_SIZE", "EDGES", "STRIDE"), self.partition, strict=True))
-        values = {"KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0, **values}
-        lines = [f"#undef {name}\n" + (f"#define {name} {values[name]}" if name in values else "") for name in _MACROS]
+        lines = [f"#undef {name}" for name in _DERIVED]
+        lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         lines.append(f"namespace variant_{number} {{")
         for name, file in FILES.items():
-            if name != "rows" or self.order.is_lines:
+            if name != "rows" or self.order.is_rows:
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"namespace {name} {{\n{text}\n}}")
@@ -100,7 +90,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Case:
-    """One run of one kernel (`work`; for text also which `merge`), and the bytes that must come out."""
+    """One run of one kernel (`work`; for rows also which `merge`), and the bytes that must come out."""
 
     variant: int
     work: str

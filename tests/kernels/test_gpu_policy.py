@@ -13,7 +13,12 @@ from gpumerge_cli.order import DTYPES, Order
 
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
 LARGE = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132)
-ORDERS = [Order.of(name) for name in DTYPES] + [Order.lines(), Order.lines(numeric=True)]
+ORDERS = [Order.of(name) for name in DTYPES] + [
+    Order.lines(),
+    Order.lines(numeric=True),
+    Order.records(100, 0, 10),
+    Order.records(5, 1, 4),
+]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import LaunchPolicy
 from gpumerge_cli.backends.gpu.source import compiler_options, flatten, order_macros, policy_macros
 from gpumerge_cli.order import DTYPES, Order
 
+RECORD_ORDERS = [
+    Order.records(size, offset, key, descending=down)
+    for size, offset, key in [
+        (100, 0, 10), (1, 0, 1), (7, 2, 5), (16, 3, np.dtype(">f8")), (24, 1, np.dtype("f2")), (4097, 8, 4000),
+        (12, 4, np.dtype("i8")), (3, 0, np.dtype("u1")), (1 << 30, 1 << 29, np.dtype(">i4")),
+    ]
+    for down in (False, True)
+]  # fmt: skip
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 MERGES = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu", "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
@@ -50,6 +59,19 @@ def test_every_key_order(order: Order) -> None:
 def test_every_line_order(order: Order) -> None:
     for file in (*MERGES, "rows.cu"):
         compile_for(80, file, compiler_options(order_macros(order)))
+
+
+@pytest.mark.parametrize("order", RECORD_ORDERS, ids=Order.describe)
+def test_every_record_order(order: Order) -> None:
+    """Only where keys are longer than prefixes do merges depend on the record."""
+    for file in ("rows.cu", *(MERGES if order.width > order.prefix_bytes else ("merge_path.cu",))):
+        compile_for(90, file, compiler_options(order_macros(order)))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_records_on_every_architecture(architecture: int) -> None:
+    for order in RECORD_ORDERS[:6:2]:
+        compile_for(architecture, "rows.cu", compiler_options(order_macros(order)))
 
 
 @pytest.mark.parametrize(("block", "items"), [(1, 1), (2, 2), (3, 64), (1024, 1)])

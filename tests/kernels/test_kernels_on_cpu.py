@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from kernel_pairs import key_pairs, key_runs, line_pairs, special_floats
+from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs, special_floats
 from kernel_shim import MERGES, Case, Program, Variant, barriers, merged, without_barrier
 
 from gpumerge_cli.order import Order
@@ -35,6 +35,15 @@ LINES = [
     Variant(Order.lines(numeric=True, stable=True), 3, 3, bulk=1),
     Variant(Order.lines(numeric=True), 5, 2, 4, 1, (8, 4, 2)),
 ]
+RECORDS = [
+    Variant(Order.records(100, 0, 10), 4, 3),
+    Variant(Order.records(5, 1, 3, descending=True), 2, 2),
+    Variant(Order.records(16, 3, np.dtype(">f8")), 3, 5),
+    Variant(Order.records(24, 1, np.dtype(">i2"), descending=True), 2, 2),
+    Variant(Order.records(1, 0, np.dtype("u1")), 2, 8),
+    Variant(Order.records(33, 2, 20, descending=True), 3, 3),
+    Variant(Order.records(3, 1, np.dtype("f2")), 4, 3),
+]
 SHAPES = [(2, 2, 4, 2), (2, 1, 4, 3), (4, 3, 8, 1), (3, 2, 16, 2), (1, 5, 3, 4)]
 """Threads, items a thread, tile and blocks."""
 SKEWS = [(0, 0, 0), (1, 0, 3), (3, 2, 1), (0, 1, 0)]
@@ -42,19 +51,19 @@ SKEWS = [(0, 0, 0), (1, 0, 3), (3, 2, 1), (0, 1, 0)]
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program(KEYS + LINES, "address", tmp_path_factory.mktemp("address"))
+    return Program(KEYS + LINES + RECORDS, "address", tmp_path_factory.mktemp("address"))
 
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program([KEYS[0], KEYS[1], *KEYS[6:9], *KEYS[10:13], LINES[0]], "thread", tmp_path_factory.mktemp("thread"))
+    return Program([KEYS[0], KEYS[1], *KEYS[6:9], *KEYS[10:13], LINES[0], RECORDS[0]], "thread", tmp_path_factory.mktemp("thread"))
 
 
 def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterator[Case]:
     """Every pair of runs on every variant for keys, the shapes taken in turn."""
     turn = 0
     for number, variant in enumerate(program.variants):
-        if variant.order.is_lines:
+        if variant.order.is_rows:
             continue
         for _, (_, a, b) in zip(range(pairs_each), key_pairs(variant.order, seed=number), strict=False):
             block, items, tile, blocks = SHAPES[turn % len(SHAPES)]
@@ -74,9 +83,25 @@ def line_cases(program: Program, merge: str) -> Iterator[Case]:
             block, items, tile, blocks = SHAPES[turn % len(SHAPES)]
             expected = b"".join(sorted(a + b, key=lambda line: variant.order.key(line[:-1])))
             yield Case(
-                number, "text", b"".join(a), b"".join(b), expected, merge=merge,
+                number, "rows_merge", b"".join(a), b"".join(b), expected, merge=merge,
                 block=block, items=items, tile=tile, blocks=blocks, skews=SKEWS[turn % len(SKEWS)],
             )  # fmt: skip
+
+
+def record_cases(program: Program, merge: str) -> Iterator[Case]:
+    for number, variant in enumerate(program.variants):
+        order = variant.order
+        if not order.record:
+            continue
+        for turn, (_, a, b) in enumerate(record_pairs(order, seed=number)):
+            both = np.concatenate([a, b])
+            expected = both[np.argsort(order.image(order.keys(both.reshape(-1))), kind="stable")].tobytes()
+            block, items, tile, blocks = SHAPES[turn % len(SHAPES)]
+            for skews in SKEWS:
+                yield Case(
+                    number, "rows_merge", a.tobytes(), b.tobytes(), expected, merge=merge,
+                    block=block, items=items, tile=tile, blocks=blocks, skews=skews,
+                )  # fmt: skip
 
 
 def passes(program: Program, cases: list[Case]) -> None:
@@ -95,9 +120,34 @@ def test_merges_lines_within_bounds(checked: Program, merge: str) -> None:
     passes(checked, list(line_cases(checked, merge)))
 
 
+@pytest.mark.parametrize("merge", MERGES)
+def test_merges_records_within_bounds(checked: Program, merge: str) -> None:
+    passes(checked, list(record_cases(checked, merge)))
+
+
 @pytest.mark.parametrize("work", MERGES)
 def test_merges_without_a_race(raced: Program, work: str) -> None:
-    passes(raced, list(key_cases(raced, work, pairs_each=20)) + list(line_cases(raced, work))[:3])
+    cases = list(key_cases(raced, work, pairs_each=20))
+    passes(raced, cases + list(line_cases(raced, work))[:3] + list(record_cases(raced, work))[:4])
+
+
+def test_checks_and_marks_records(checked: Program) -> None:
+    cases = []
+    for number, variant in enumerate(checked.variants):
+        order = variant.order
+        if not order.record:
+            continue
+        for turn, (_, a, b) in enumerate(record_pairs(order, seed=9)):
+            images = order.image(order.keys(np.concatenate([a, b]).reshape(-1)))
+            falls = np.flatnonzero(images[1:] < images[:-1])
+            first = int(falls[0]) + 1 if falls.size else 2**64 - 1
+            skews = SKEWS[turn % len(SKEWS)]
+            cases.append(Case(number, "rows_check", a.tobytes(), b.tobytes(), first.to_bytes(8, "little"), skews=skews))
+            if len(a):
+                images = order.image(order.keys(a.reshape(-1)))
+                differs = bytes([turn % 2, *(images[1:] != images[:-1]).tolist()])
+                cases.append(Case(number, "rows_mark", a.tobytes(), b"", differs, n=turn % 2, skews=skews))
+    passes(checked, cases)
 
 
 def test_partition_cuts_at_every_tile_edge(checked: Program) -> None:
@@ -170,7 +220,7 @@ def test_check_finds_the_first_disorder_of_lines(checked: Program) -> None:
             keys = [variant.order.key(line[:-1]) for line in a + b]
             disorders = (at for at in range(1, len(keys)) if keys[at] < keys[at - 1])
             first = next(disorders, 2**64 - 1)
-            cases.append(Case(number, "text_check", b"".join(a), b"".join(b), first.to_bytes(8, "little")))
+            cases.append(Case(number, "rows_check", b"".join(a), b"".join(b), first.to_bytes(8, "little")))
     passes(checked, cases)
 
 
@@ -196,7 +246,7 @@ def test_marks_the_first_of_equal_lines(checked: Program) -> None:
             lines = sorted(a + b, key=lambda line: variant.order.key(line[:-1]))
             keys = [variant.order.key(line[:-1]) for line in lines]
             differs = bytes(at == 0 or keys[at - 1] < keys[at] for at in range(len(keys)))
-            cases.append(Case(number, "text_mark", b"".join(lines), b"", differs, n=1))
+            cases.append(Case(number, "rows_mark", b"".join(lines), b"", differs, n=1))
     passes(checked, cases)
 
 

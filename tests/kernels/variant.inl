@@ -130,17 +130,29 @@ static std::vector<Run> runs_of(const Case& c, const char* items)
 
 #if ROWS
 
-// a: the text of run A, b: of run B, each line with its newline.
-static std::string run_text(const Case& c)
+struct Rows {
+    long long count;
+    std::vector<long long> starts;  // of lines; records have none
+};
+
+#if RECORD_SIZE
+
+static Rows find_rows(const unsigned char*, long long nbytes) { return {nbytes / RECORD_SIZE, {}}; }
+
+static long long rows_in(const Rows&, long long nbytes) { return nbytes / RECORD_SIZE; }
+
+static void gather(const unsigned char* text, const Rows& rows, const void* merged, unsigned char* out, long long nbytes)
+{
+    const unsigned threads = 3;
+    shim::launch(ceil_div(nbytes + 3, threads * rows::BYTES_PER_THREAD), threads, 0,
+        [&] { rows::gather_records(text, (const rows::Item*)merged, rows.count, out); });
+}
+
+#else
+
+static Rows find_rows(const unsigned char* text, long long nbytes)
 {
     using namespace rows;
-    const Header& h = c.header;
-    const std::string both = c.a + c.b;
-    const long long nbytes = both.size();
-    Buffer text_buffer(nbytes, 0);
-    unsigned char* const text = text_buffer.as<unsigned char>();
-    std::memcpy(text, both.data(), nbytes);
-
     const unsigned threads = 3;
     const unsigned blocks = ceil_div(nbytes, threads * BYTES_PER_THREAD);
     std::vector<long long> ends(blocks);
@@ -149,29 +161,61 @@ static std::string run_text(const Case& c)
     const long long lines = blocks == 0 ? 0 : ends[blocks - 1];
     std::vector<long long> starts(lines + 1);
     shim::launch(blocks, threads, threads * sizeof(int), [&] { find_lines(text, nbytes, ends.data(), starts.data()); });
-    if (starts[lines] != nbytes) return "the last line does not end the text";
+    return {lines, starts};
+}
 
-    Buffer items(lines * sizeof(Item), 0);
-    Buffer merged(lines * sizeof(Item), 0);
-    shim::launch(ceil_div(lines, 4), 4, 0, [&] { make_rows(text, starts.data(), lines, items.as<Item>()); });
-    if (h.work == TEXT_CHECK) {
-        const unsigned long long first = first_disorder(items.as<Item>(), lines, 0, text, starts.data());
+static long long rows_in(const Rows& rows, long long nbytes)
+{
+    long long count = 0;
+    while (rows.starts[count] < nbytes) ++count;
+    return count;
+}
+
+static void gather(const unsigned char* text, const Rows& found, const void* merged, unsigned char* out, long long nbytes)
+{
+    using namespace rows;
+    const unsigned threads = 3;
+    const Item* const items = (const Item*)merged;
+    const long long* const starts = found.starts.data();
+    std::vector<long long> lengths(found.count);
+    shim::launch(ceil_div(found.count, 4), 4, 0, [&] { line_lengths(items, found.count, starts, lengths.data()); });
+    for (long long row = 1; row < found.count; ++row) lengths[row] += lengths[row - 1];
+    shim::launch(ceil_div(nbytes, threads * BYTES_PER_THREAD), threads, 0,
+        [&] { gather_lines(text, starts, items, lengths.data(), found.count, out, nbytes); });
+}
+
+#endif
+
+// a: the rows of run A, b: of run B; lines have their newlines with them.
+static std::string run_rows(const Case& c)
+{
+    using rows::Item;
+    const Header& h = c.header;
+    const std::string both = c.a + c.b;
+    const long long nbytes = both.size();
+    Buffer text_buffer(nbytes, h.a_skew);
+    unsigned char* const text = text_buffer.as<unsigned char>();
+    std::memcpy(text, both.data(), nbytes);
+
+    const Rows found = find_rows(text, nbytes);
+    const long long* const starts = found.starts.data();
+    if (starts != nullptr && starts[found.count] != nbytes) return "the last line does not end the text";
+
+    Buffer items(found.count * sizeof(Item), 0);
+    Buffer merged(found.count * sizeof(Item), 0);
+    shim::launch(
+        ceil_div(found.count, 4), 4, 0, [&] { rows::make_rows(text, starts, found.count, items.as<Item>()); });
+    if (h.work == ROWS_CHECK) {
+        const unsigned long long first = first_disorder(items.as<Item>(), found.count, 0, text, starts);
         return bytes_of(&first, 1);
     }
-    if (h.work == TEXT_MARK) return marks(items.as<Item>(), lines, h.n, text, starts.data());
+    if (h.work == ROWS_MARK) return marks(items.as<Item>(), found.count, h.n, text, starts);
 
-    long long m = 0;
-    while (starts[m] < static_cast<long long>(c.a.size())) ++m;
-    merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, lines - m, merged.as<Item>(), text, starts.data());
-
-    std::vector<long long> lengths(lines);
-    shim::launch(
-        ceil_div(lines, 4), 4, 0, [&] { line_lengths(merged.as<Item>(), lines, starts.data(), lengths.data()); });
-    for (long long row = 1; row < lines; ++row) lengths[row] += lengths[row - 1];
+    const long long m = rows_in(found, c.a.size());
+    merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, found.count - m, merged.as<Item>(), text, starts);
     Output out(nbytes, h.out_skew);
-    shim::launch(blocks, threads, 0, [&] {
-        gather_lines(text, starts.data(), merged.as<Item>(), lengths.data(), lines, out.as<unsigned char>(), nbytes);
-    });
+    gather(text, found, merged.as<Item>(), out.as<unsigned char>(), nbytes);
+    if (!out.nothing_ahead()) return "bytes ahead of the output were written";
     return bytes_of(out.as<unsigned char>(), nbytes);
 }
 
@@ -181,7 +225,7 @@ static std::string run(const Case& c)
 {
     const Header& h = c.header;
 #if ROWS
-    return run_text(c);
+    return run_rows(c);
 #else
     using keys::Item;
     Buffer a(h.a_bytes, h.a_skew * sizeof(Item));

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
 from gpumerge_cli.backends.cpu import policy
 from gpumerge_cli.backends.cpu.library import LIBRARY, key_context, kind_of
-from gpumerge_cli.backends.cpu.rows import PADDING, Rows
+from gpumerge_cli.backends.cpu.rows import PADDING, Rows, rows_of
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
@@ -26,7 +26,7 @@ Context = tuple[int, int, int, int]
 # lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
 _LEAST_CHUNK = 1 << 20
-_ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
+_ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
 
 
 class CpuBackend:
@@ -44,7 +44,7 @@ class CpuBackend:
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         spares = min(2, max(0, (runs - 1).bit_length() - 1))
-        if order.is_lines:
+        if order.is_rows:
             return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
         return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
@@ -129,7 +129,7 @@ def _merge_tree(
 
 
 class CpuWorkspace:
-    """One chunk at a time, as Workspace says. Lines are rows: line numbers that merge by prefix, then text."""
+    """One chunk at a time, as Workspace says. Lines and records are rows: numbers that merge by prefix, then key."""
 
     def __init__(self, order: Order, capacity: int, threads: int) -> None:
         self.spans: list[Span] = []
@@ -146,7 +146,7 @@ class CpuWorkspace:
         self._runs: list[NDArray[Any]] = []
         self._context: Context = (0, 0, 0, 0)
         self._spare: list[Any] = [None, None]
-        self._rows = Rows()
+        self._rows: Rows | None = rows_of(order) if order.is_rows else None
 
     def staging(self, nbytes: int) -> Bytes:
         if nbytes + PADDING > len(self._room):
@@ -160,10 +160,10 @@ class CpuWorkspace:
         ends = [0]
         for length in lengths:
             ends.append(ends[-1] + length)
-        if self._order.is_lines:
+        if self._rows is not None:
             start = time.perf_counter()
-            numbers = self._rows.index(self._room, ends, self._order, self._team)
-            self._runs = [self._rows.lines[a:b] for a, b in pairwise(numbers)]
+            numbers = self._rows.index(self._room, ends, self._team)
+            self._runs = [self._rows.numbers[a:b] for a, b in pairwise(numbers)]
             self._context = self._rows.context()
             self._span("index", start)
         else:
@@ -187,14 +187,13 @@ class CpuWorkspace:
         return found
 
     def _offset(self, number: int, index: int) -> int:
-        if not self._order.is_lines:
+        if self._rows is None:
             return index * self._order.width
-        line = self._runs[number][index]
-        return int(self._rows.starts[line]) - sum(self._lengths[:number])
+        return self._rows.start_of(int(self._runs[number][index])) - sum(self._lengths[:number])
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
-        if self._order.is_lines:
+        if self._rows is not None:
             merged = _merge_tree(
                 self._kind, self._runs, self._rows.merged(), self._spare, self._context, policy, self._team
             )
@@ -226,7 +225,7 @@ class CpuWorkspace:
         self._out_room[:] = 0xA5
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
-        return {} if self._order.is_lines else {"numpy stable sort": self._numpy_sort}
+        return {} if self._order.is_rows else {"numpy stable sort": self._numpy_sort}
 
     def _numpy_sort(self) -> None:
         dtype = self._order.dtype

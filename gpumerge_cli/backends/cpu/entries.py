@@ -1,7 +1,7 @@
 """The kernels as they are called from Python: by addresses and counts, compiled for one kind of item.
 
-Names are "kernel" for what works on text, "kernel-kind" for what works on items (see library.kind_of). All arguments
-and results are int64; `c0` to `c3` are the context that keys.py describes.
+Names are "kernel" for what makes rows and gathers them, "kernel-kind" for what works on items (see
+library.kind_of). All arguments and results are int64; `c0` to `c3` are the context that keys.py describes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from gpumerge_cli.backends.cpu import kernels, text
+from gpumerge_cli.backends.cpu import kernels, records, text
 from gpumerge_cli.jit import jit, pointer_to
 from gpumerge_cli.native import Compiled
 
@@ -41,7 +41,7 @@ def compiled(name: str) -> Compiled:
 def _build(name: str) -> Callable[..., int]:
     kernel, _, kind = name.partition("-")
     if not kind:
-        return _TEXT[kernel]()
+        return _ROWS[kernel]()
     item = np.dtype(np.int64 if kind == "rows" else f"u{kind[1:]}").type
     context = _context(kind, item)
     if kernel == "first_disorder":
@@ -139,10 +139,35 @@ def _gather() -> Callable[..., int]:
     return gather
 
 
-_TEXT: dict[str, Callable[[], Callable[..., int]]] = {
+def _make_record_prefixes() -> Callable[..., int]:
+    make = records.make_record_prefixes
+
+    def make_record_prefixes(
+        keys: int, record: int, first: int, last: int, width: int, big: int, flip: int, infinity: int, prefixes: int
+    ) -> int:
+        room = carray(pointer_to(prefixes), (last,), np.uint64)
+        make(keys, record, first, last, width, big != 0, flip, infinity, room)
+        return 0
+
+    return make_record_prefixes
+
+
+def _gather_records() -> Callable[..., int]:
+    copy = records.gather_records
+
+    def gather_records(data: int, record: int, numbers: int, first: int, last: int, out: int) -> int:
+        copy(data, record, carray(pointer_to(numbers), (last,), np.int64), first, last, out)
+        return 0
+
+    return gather_records
+
+
+_ROWS: dict[str, Callable[[], Callable[..., int]]] = {
     "count_lines": _count_lines,
     "find_lines": _find_lines,
     "make_prefixes": _make_prefixes,
     "total_length": _total_length,
     "gather": _gather,
+    "make_record_prefixes": _make_record_prefixes,
+    "gather_records": _gather_records,
 }

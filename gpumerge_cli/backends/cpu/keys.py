@@ -3,8 +3,8 @@
 The kernels are written once; Numba compiles them for each kind of context:
 - integer keys, (flip,): items are key bits, the key is `bits ^ flip`;
 - float keys, (flip, infinity, sign): the key is the image of order.py;
-- rows, (prefixes, text, starts, flags), the first three addresses: items are line numbers, the key is the line's
-  prefix, ties fall through to the text.
+- rows, (prefixes, data, places, flags), the first two addresses: items are numbers of lines or records, the key is the
+  row's prefix, ties fall through to the rest of the key. See rows.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from gpumerge_cli.backends.cpu.text import line_before
+from gpumerge_cli.backends.cpu.records import row_before
 from gpumerge_cli.jit import word_at
 
 
@@ -53,7 +53,7 @@ def _before(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
         def rows(y: Any, y_key: Any, x: Any, x_key: Any, context: Any) -> Any:
             if y_key != x_key:
                 return y_key < x_key
-            return line_before(context[1], context[2], y, x, context[3])
+            return row_before(context[1], context[2], y, x, context[3])
 
         return rows
     return lambda y, y_key, x, x_key, context: y_key < x_key

@@ -19,8 +19,8 @@ LIBRARY = Library("cpu", [*_HERE.glob("*.py"), _HERE.parents[1] / "jit.py"], _co
 
 
 def kind_of(order: Order) -> str:
-    """What kernels are compiled for: "u4" is key bits of 4 bytes, "f4" those of floats, "rows" lines."""
-    if order.is_lines:
+    """What kernels are compiled for: "u4" is key bits of 4 bytes, "f4" those of floats, "rows" lines and records."""
+    if order.is_rows:
         return "rows"
     return f"{'f' if order.kind == 'float' else 'u'}{order.width}"
 

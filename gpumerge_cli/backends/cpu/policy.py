@@ -29,7 +29,7 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
     if request.blocks is not None and request.blocks < 1:
         raise UsageError(f"--blocks {request.blocks}: at least 1 block is needed")
     block = _within("--block-size", request.block_size, 1, 1, _MAX_BLOCK, "threads a block")
-    width = order.width or 8
+    width = 8 if order.is_rows else order.width
     if kernel in ("tiled", "circular"):
         tile = _within("--tile-size", request.tile_size, _TILE_BYTES // width, 1, _MAX_TILE, "items a tile")
         items = -(-tile // block)

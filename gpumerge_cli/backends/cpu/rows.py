@@ -1,8 +1,15 @@
-"""The rows of a chunk of text: where each line starts, its prefix, and its number in input order."""
+"""The rows of a chunk, of lines or of records: a prefix each, and their numbers in input order.
+
+To compare two rows whose prefixes are equal, kernels are given `data`, `places` and `flags`. Of lines these are the
+addresses of the text and of int64 line starts, and flags of their order. Of records, `data` is the address of the first
+record's key behind its prefix, `places` the bytes from one record to the next, and `flags`, shifted right by TAIL, the
+bytes that there are to compare.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,36 +20,81 @@ from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.order import Order
 
 PADDING = 16
-"""Bytes that may be read behind a text."""
-NUMERIC, DESCENDING, STABLE = 1, 2, 4
-"""Flags of an order of lines."""
+"""Bytes that may be read behind a chunk."""
+NUMERIC, DESCENDING, STABLE, RECORDS = 1, 2, 4, 8
+"""Flags of an order of rows."""
+TAIL = 4
+
+Numbers = NDArray[np.int64]
 
 
-class Rows:
-    """The lines of one chunk at a time; its arrays grow when needed."""
+class Rows(Protocol):
+    """The rows of one chunk at a time. Addresses that are handed out hold until the next chunk."""
+
+    numbers: Numbers
+    """0, 1, 2, ... for at least as many rows as there are."""
+
+    def index(self, room: Bytes, ends: list[int], team: Team) -> list[int]:
+        """Find the rows of room[: ends[-1]]; returns the number of the first row of every run, and of the end."""
+
+    def context(self) -> tuple[int, int, int, int]:
+        """What keys.py wants of rows."""
+
+    def merged(self) -> Numbers:
+        """Room for the numbers of all rows."""
+
+    def start_of(self, row: int) -> int:
+        """Where a row starts in the chunk, in bytes."""
+
+    def gather(self, rows: Numbers, out: Bytes, team: Team) -> int:
+        """Copy the rows, in this order, to `out`; returns their bytes."""
+
+
+def rows_of(order: Order) -> Rows:
+    """What makes the rows of an order's items."""
+    return RecordRows(order) if order.record else LineRows(order)
+
+
+class _Table:
+    """Prefixes and numbers for as many rows as needed."""
 
     def __init__(self) -> None:
-        self.starts = np.empty(1, np.int64)
         self.prefixes = np.empty(0, np.uint64)
-        self.lines = np.empty(0, np.int64)
+        self.numbers = np.empty(0, np.int64)
         self._merged = np.empty(0, np.int64)
-        self._text = np.empty(0, np.uint8)
-        self._flags = 0
         self._count = 0
 
-    def index(self, room: Bytes, ends: list[int], order: Order, team: Team) -> list[int]:
-        """Find the lines of room[: ends[-1]]; returns the number of the first line of every run, and of the end."""
+    def _grow(self, count: int) -> bool:
+        """Room for `count` rows; whether what was there had to be given up."""
+        self._count = count
+        if count <= len(self.numbers):
+            return False
+        room = count + count // 4
+        self.prefixes = np.empty(room, np.uint64)
+        self.numbers = np.arange(room, dtype=np.int64)
+        self._merged = np.empty(room, np.int64)
+        return True
+
+    def merged(self) -> Numbers:
+        """See Rows."""
+        return self._merged[: self._count]
+
+
+class LineRows(_Table):
+    """See Rows."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__()
+        self.starts = np.empty(1, np.int64)
+        self._text = np.empty(0, np.uint8)
+        self._flags = NUMERIC * (order.kind == "numeric") | DESCENDING * order.descending | STABLE * order.stable
+
+    def index(self, room: Bytes, ends: list[int], team: Team) -> list[int]:
+        """See Rows."""
         text, stop = room.ctypes.data, ends[-1]
         self._text = room
-        numeric, descending = order.kind == "numeric", order.descending
-        self._flags = NUMERIC * numeric | DESCENDING * descending | STABLE * order.stable
-        self._count = LIBRARY.function("count_lines")(text, stop)
-        if self._count > len(self.lines):
-            room_for = self._count + self._count // 4
-            self.starts = np.empty(room_for + 1, np.int64)
-            self.prefixes = np.empty(room_for, np.uint64)
-            self.lines = np.arange(room_for, dtype=np.int64)
-            self._merged = np.empty(room_for, np.int64)
+        if self._grow(LIBRARY.function("count_lines")(text, stop)):
+            self.starts = np.empty(len(self.numbers) + 1, np.int64)
         starts, prefixes = self.starts.ctypes.data, self.prefixes.ctypes.data
         LIBRARY.function("find_lines")(text, stop, starts)
         make_prefixes = LIBRARY.function("make_prefixes")
@@ -50,20 +102,58 @@ class Rows:
         return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
 
     def context(self) -> tuple[int, int, int, int]:
-        """What keys.py wants of rows; valid as long as these arrays live."""
+        """See Rows."""
         return self.prefixes.ctypes.data, self._text.ctypes.data, self.starts.ctypes.data, self._flags
 
-    def merged(self) -> NDArray[np.int64]:
-        """Room for the numbers of all lines."""
-        return self._merged[: self._count]
+    def start_of(self, row: int) -> int:
+        """See Rows."""
+        return int(self.starts[row])
 
-    def gather(self, lines: NDArray[np.int64], out: Bytes, team: Team) -> int:
-        """Copy the lines, in this order, to `out`; returns their bytes."""
-        pieces = team.pieces(len(lines))
-        starts, numbers = self.starts.ctypes.data, lines.ctypes.data
+    def gather(self, rows: Numbers, out: Bytes, team: Team) -> int:
+        """See Rows."""
+        pieces = team.pieces(len(rows))
+        starts, numbers = self.starts.ctypes.data, rows.ctypes.data
         lengths = team.run(LIBRARY.function("total_length"), [(starts, numbers, a, b) for a, b in pieces])
         edges = np.cumsum([0, *lengths]).tolist()
         where = (self._text.ctypes.data, starts, numbers)
         calls = [(*where, a, b, out.ctypes.data, *into) for (a, b), into in zip(pieces, pairwise(edges), strict=True)]
         team.run(LIBRARY.function("gather"), calls)
         return int(edges[-1])
+
+
+class RecordRows(_Table):
+    """See Rows."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__()
+        self._order = order
+        self._data = np.empty(0, np.uint8)
+
+    def index(self, room: Bytes, ends: list[int], team: Team) -> list[int]:
+        """See Rows."""
+        order, record = self._order, self._order.record
+        self._data = room
+        self._grow(ends[-1] // record)
+        key = (order.prefix_bytes, order.big_endian, order.flip, order.infinity or 0, self.prefixes.ctypes.data)
+        make_prefixes = LIBRARY.function("make_record_prefixes")
+        keys = room.ctypes.data + order.offset
+        team.run(make_prefixes, [(keys, record, a, b, *key) for a, b in team.pieces(self._count)])
+        return [end // record for end in ends]
+
+    def context(self) -> tuple[int, int, int, int]:
+        """See Rows."""
+        order = self._order
+        flags = RECORDS | DESCENDING * order.descending | (order.width - order.prefix_bytes) << TAIL
+        tails = self._data.ctypes.data + order.offset + order.prefix_bytes
+        return self.prefixes.ctypes.data, tails, order.record, flags
+
+    def start_of(self, row: int) -> int:
+        """See Rows."""
+        return row * self._order.record
+
+    def gather(self, rows: Numbers, out: Bytes, team: Team) -> int:
+        """See Rows."""
+        record, numbers = self._order.record, rows.ctypes.data
+        calls = [(self._data.ctypes.data, record, numbers, a, b, out.ctypes.data) for a, b in team.pieces(len(rows))]
+        team.run(LIBRARY.function("gather_records"), calls)
+        return len(rows) * record

@@ -206,7 +206,8 @@ def make_prefixes(text: int, starts: int, first: int, last: int, flags: int, pre
 
 
 @jit
-def _compare_bytes(a: int, a_stop: int, b: int, b_stop: int) -> int:
+def compare_bytes(a: int, a_stop: int, b: int, b_stop: int) -> int:
+    """Negative, zero or positive, as memcmp of the bytes between two addresses each; what ends first goes first."""
     shorter = min(a_stop - a, b_stop - b)
     done = 0
     while done < shorter:
@@ -237,9 +238,9 @@ def _compare_numbers(a: int, a_stop: int, b: int, b_stop: int) -> int:
     length = (a_whole_stop - a_whole) - (b_whole_stop - b_whole)
     if length != 0:
         return a_sign if length > 0 else -a_sign
-    result = _compare_bytes(a_whole, a_whole_stop, b_whole, b_whole_stop)
+    result = compare_bytes(a_whole, a_whole_stop, b_whole, b_whole_stop)
     if result == 0:
-        result = _compare_bytes(a_fraction, a_fraction_stop, b_fraction, b_fraction_stop)
+        result = compare_bytes(a_fraction, a_fraction_stop, b_fraction, b_fraction_stop)
     return result * a_sign
 
 
@@ -254,7 +255,7 @@ def line_before(text: int, starts: int, y: int, x: int, flags: int) -> bool:
     if flags & NUMERIC:
         result = _compare_numbers(a, a_stop, b, b_stop)
     if result == 0 and not flags & STABLE:
-        result = _compare_bytes(a, a_stop, b, b_stop)
+        result = compare_bytes(a, a_stop, b, b_stop)
     return result > 0 if flags & DESCENDING else result < 0
 
 

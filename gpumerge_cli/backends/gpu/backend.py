@@ -43,9 +43,9 @@ class GpuBackend:
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
         spare = runs > 2
-        # A line: its start, its end, its row before and after the merge and once more, and a flag.
-        rows = (2 * 8 + (3 + spare) * 16 + 1) / item_bytes
-        on_device = 2 + rows if order.is_lines else 3 + spare + 1 / item_bytes
+        # Its row before and after the merge and once more, and a flag; of a line also its start and its end.
+        rows = (2 * 8 * order.is_lines + (3 + spare) * 16 + 1) / item_bytes
+        on_device = 2 + rows if order.is_rows else 3 + spare + 1 / item_bytes
         return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
@@ -103,7 +103,7 @@ class GpuBackend:
 def _check_array(array: Any, order: Order) -> None:
     if not isinstance(array, cupy.ndarray):
         raise UsageError(f"{type(array).__name__} is not an array on the GPU", way_out="pass CuPy arrays")
-    if order.is_lines or array.dtype != order.dtype:
+    if order.is_rows or array.dtype != order.dtype:
         raise UsageError(f"an array of {array.dtype} is not one of {order.describe()}", way_out="convert one of them")
     if array.ndim != 1 or not array.flags.c_contiguous:
         raise UsageError("an array is not 1-D and contiguous", way_out="pass it through cupy.ravel")

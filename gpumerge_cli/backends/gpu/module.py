@@ -55,7 +55,8 @@ def _function(device: int, file: str, name: str, macros: Macros, largest: int) -
 class Kernels:
     """The kernels for one order on one device. All launches go to the current stream of the current device.
 
-    Addresses and counts are of items: keys of the order's width, or rows. text and starts: see lines.cuh; 0 for keys.
+    Addresses and counts are of items: keys of the order's width, or rows. text and starts: see lines.cuh; 0 for keys,
+    and records have no starts.
     """
 
     def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
@@ -153,15 +154,22 @@ class Kernels:
         return starts
 
     def make_rows(self, text: Address, starts: Address, lines: int, rows: Address) -> None:
-        """Rows of all lines, in the text's order."""
+        """Rows of all lines or records, in the text's order."""
         self._launch("make_rows", _ceil_div(lines, _THREADS), _THREADS, (text, starts, lines, rows), file="rows.cu")
 
     def gather(
         self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int | None
     ) -> int:
-        """Write the lines of `rows` to `out`; returns their bytes. Waits for the device if `nbytes` is not given."""
+        """Write the lines or records of `rows` to `out`; returns their bytes.
+
+        nbytes: their bytes, if known; of lines the call waits for the device if not.
+        """
         if rows[1] == 0:
             return 0
+        if self._order.record:
+            nbytes = rows[1] * self._order.record
+            self._launch("gather_records", self._text_blocks(nbytes + 3), _THREADS, (text, *rows, out), file="rows.cu")
+            return nbytes
         ends = cupy.empty(rows[1], cupy.int64)
         self._launch(
             "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="rows.cu"

@@ -110,8 +110,8 @@ _WHY_TRANSFER: dict[Transfer, str] = {
 
 
 def item_bytes(order: Order) -> int:
-    """Bytes of what the kernels move: a key, or a row of prefix and line number."""
-    return order.width or 16
+    """Bytes of what the kernels move: a key, or a row of prefix and number."""
+    return 16 if order.is_rows else order.width
 
 
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:

@@ -17,7 +17,7 @@ Macros = tuple[tuple[str, int], ...]
 
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
-_KINDS = {"uint": 0, "int": 1, "float": 2}
+_KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}
 
 
 def kernel_directory(package: Path | None = None) -> Path:
@@ -56,6 +56,17 @@ def flatten(name: str, directory: Path | None = None) -> str:
 
 def order_macros(order: Order) -> Macros:
     """The macros of keys.cuh and lines.cuh."""
+    if order.record:
+        return (
+            ("ROWS", 1),
+            ("KEY_BITS", 64),
+            ("KEY_KIND", _KINDS[order.kind]),
+            ("DESCENDING", int(order.descending)),
+            ("RECORD_SIZE", order.record),
+            ("KEY_OFFSET", order.offset),
+            ("KEY_SIZE", order.width),
+            ("KEY_BIG_ENDIAN", int(order.big_endian)),
+        )
     if order.is_lines:
         return (
             ("ROWS", 1),

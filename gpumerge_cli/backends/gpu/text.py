@@ -1,4 +1,4 @@
-"""Lines on the device: found, made rows of, merged, gathered."""
+"""Lines and records on the device: found, made rows of, merged, gathered."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from gpumerge_cli.order import Order
 
 
 class DeviceText:
-    """The lines of one chunk's runs. All work goes to the current stream.
+    """The lines or records of one chunk's runs. All work goes to the current stream.
 
-    Every run must end in a newline or be empty. Lines are found once a chunk; rows are made anew for each merge, since
-    they are part of the work, unless a check has just made them.
+    Every run of lines must end in a newline or be empty. Lines are found once a chunk; rows are made anew for each
+    merge, since they are part of the work, unless a check has just made them.
     """
 
     def __init__(self, order: Order, kernels: Kernels) -> None:
         self._row = item_bytes(order)
+        self._record = order.record
         self._kernels = kernels
         self._address = 0
         self._lengths: Sequence[int] = ()
         self._starts: cupy.ndarray | None = None
-        self._edges: list[int] = []
+        self._edges: list[int] | None = None
         self._fresh = False
         self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
 
@@ -37,44 +38,39 @@ class DeviceText:
         """A new chunk: runs of these byte lengths, back to back at `address`."""
         self._address = address
         self._lengths = lengths
-        self._starts = None
+        self._starts = self._edges = None
         self._fresh = False
 
     @property
     def context(self) -> tuple[int, int]:
-        """Addresses of the text and of its line starts, as the kernels take them."""
-        assert self._starts is not None
-        return self._address, int(self._starts.data.ptr)
+        """Addresses of the text and of its line starts, as the kernels take them; records have no starts."""
+        return self._address, 0 if self._starts is None else int(self._starts.data.ptr)
 
     def runs(self) -> list[Run]:
-        """The runs as rows. The first call for a chunk waits for the device."""
-        if self._starts is None:
-            self._find_lines()
-        assert self._starts is not None
-        lines = self._edges[-1]
-        if not self._fresh and lines:
-            self._rows.reserve(lines * self._row)
-            self._kernels.make_rows(*self.context, lines, self._rows.address)
+        """The runs as rows. The first call for a chunk of lines waits for the device."""
+        edges = self._found()
+        if not self._fresh and edges[-1]:
+            self._rows.reserve(edges[-1] * self._row)
+            self._kernels.make_rows(*self.context, edges[-1], self._rows.address)
             self._fresh = True
-        if not lines:
+        if not edges[-1]:
             return [(0, 0)] * len(self._lengths)
-        return [(self._rows.address + begin * self._row, end - begin) for begin, end in pairwise(self._edges)]
+        return [(self._rows.address + begin * self._row, end - begin) for begin, end in pairwise(edges)]
 
     @property
     def counts(self) -> list[int]:
-        """Lines of each run; known once `runs` was called."""
-        return [end - begin for begin, end in pairwise(self._edges)]
+        """Rows of each run. Of lines, the first call for a chunk waits for the device."""
+        return [end - begin for begin, end in pairwise(self._found())]
 
-    def offset_of(self, line: int) -> int:
-        """Where a line starts in the chunk, in bytes. Waits for the device."""
-        assert self._starts is not None
-        return int(self._starts[line])
+    def offset_of(self, row: int) -> int:
+        """Where a row starts in the chunk, in bytes. Of lines it waits for the device."""
+        return row * self._record if self._starts is None else int(self._starts[row])
 
     def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        """Merge the runs' lines into the `nbytes` at `out`; returns (bytes written, lines dropped)."""
+        """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped)."""
         runs = self.runs()
         self._fresh = False
-        lines = self._edges[-1]
+        lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
         deep = sum(count > 0 for _, count in runs) > policy.fan_in
         if deep:
@@ -99,18 +95,23 @@ class DeviceText:
 
     def free(self) -> None:
         """Give the memory back."""
-        self._starts = None
+        self._starts = self._edges = None
         for buffer in (self._rows, self._merged, self._scratch):
             buffer.free()
 
-    def _find_lines(self) -> None:
-        bounds = list(accumulate(self._lengths, initial=0))
-        if bounds[-1] == 0:
-            self._starts = cupy.zeros(1, np.int64)
-            self._edges = [0] * len(bounds)
-            return
-        self._starts = self._kernels.line_starts(self._address, bounds[-1])
-        self._edges = cupy.searchsorted(self._starts, cupy.asarray(bounds, np.int64)).tolist()
+    def _found(self) -> list[int]:
+        """The numbers of the runs' first rows, and of the end."""
+        if self._edges is None:
+            bounds = list(accumulate(self._lengths, initial=0))
+            if self._record:
+                self._edges = [bound // self._record for bound in bounds]
+            elif bounds[-1] == 0:
+                self._edges = [0] * len(bounds)
+            else:
+                self._starts = self._kernels.line_starts(self._address, bounds[-1])
+                self._edges = cupy.searchsorted(self._starts, cupy.asarray(bounds, np.int64)).tolist()
+        assert self._edges is not None
+        return self._edges
 
     def _copy_rows(self, run: Run, to: int) -> None:
         stream = cupy.cuda.get_current_stream()

@@ -52,7 +52,7 @@ class GpuWorkspace:
             self._stream = self._owned.stream
             self._uploaded = cupy.cuda.Event(disable_timing=True)
         self._staged: Bytes = np.empty(0, np.uint8)
-        self._text = DeviceText(order, kernels) if order.is_lines else None
+        self._text = DeviceText(order, kernels) if order.is_rows else None
 
     def staging(self, nbytes: int) -> Bytes:
         """See Workspace. Waits until the last upload has left the memory."""
@@ -73,8 +73,8 @@ class GpuWorkspace:
             self._uploaded.record(self._stream)
             if self._text is not None:
                 self._text.reset(self._input.address, self._lengths)
-        width = self._order.width
-        self.counts = [length // width if width else 0 for length in self._lengths]
+        size = self._order.item_bytes
+        self.counts = [length // size if size else 0 for length in self._lengths]
 
     def disorder(self) -> Disorder | None:
         """See Workspace."""
