@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import combinations
 
@@ -35,6 +36,11 @@ def launches(backend: Backend, order: Order, request: LaunchRequest) -> list[Lau
     for name in sorted(refused.keys() & _set_fields(request) - taken):
         raise refused[name]
     return policies
+
+
+def variants(backend: Backend, order: Order, kernels: Sequence[KernelName]) -> list[LaunchPolicy]:
+    """The policies of these kernels, each in every way that it loads tiles, the rest left to the backend."""
+    return [backend.resolve(wish, order) for kernel in kernels for wish in _wishes(kernel, LaunchRequest())]
 
 
 def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.report.model import CompareReport, Measured
+from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured
 
 UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
@@ -19,6 +19,20 @@ def notes(report: CompareReport) -> tuple[str, ...]:
     if shaky:
         told.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
     return tuple(told)
+
+
+def bench_notes(report: BenchReport) -> tuple[str, ...]:
+    """Sentences without a full stop: what is wrong, what was not run and why, and what is shaky."""
+    told = [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
+    told += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    shaky = sum(row.spread > UNSTABLE for row in report.rows)
+    if shaky:
+        told.append(f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
+    return tuple(told)
+
+
+def _place(row: BenchRow) -> str:
+    return f"{row.name}, {row.items} {row.shape}, {row.runs} runs, {row.count:,} items"
 
 
 def ceiling(report: CompareReport) -> float:

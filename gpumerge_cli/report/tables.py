@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.report.model import CompareReport, Measured, MergeReport
+from itertools import groupby
+
+from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured, MergeReport
 from gpumerge_cli.report.notes import ceiling
 from gpumerge_cli.units import format_bytes, format_count, format_seconds, format_throughput
 
@@ -111,6 +113,49 @@ def _compare_row(row: Measured) -> tuple[str, ...]:
         f"{row.speed_up:.2f}" if row.speed_up else "-",
         result,
     )
+
+
+def bench_title(report: BenchReport) -> str:
+    """What was run where, in a line."""
+    cases = len({row.case for row in report.rows})
+    return (
+        f"{cases} case{'' if cases == 1 else 's'} on {report.backend}: {report.device}; median of {report.repeat}; "
+        f"GB/s count bytes read and written; of copy: against the best copy of the same bytes"
+    )
+
+
+def bench_header() -> tuple[str, ...]:
+    """The names of `bench_cells`' columns."""
+    return ("items", "shape", "runs", "size", "variant", "median", "spread", "GB/s", "of copy", "result")
+
+
+def bench_cells(report: BenchReport) -> list[list[tuple[str, ...]]]:
+    """For each case its rows of text, in `bench_header`'s columns; the case is named in its first row only."""
+    return [
+        [_bench_row(row, named=number == 0) for number, row in enumerate(rows)]
+        for _, rows in groupby(report.rows, key=lambda row: row.case)
+    ]
+
+
+def _bench_row(row: BenchRow, *, named: bool) -> tuple[str, ...]:
+    case = (row.items, row.shape, str(row.runs), format_size(row.count)) if named else ("",) * 4
+    result = "wrong" if not row.right else "not run" if row.problem else "" if row.role == "copy" else "right"
+    if row.median <= 0:
+        return (*case, row.name, "-", "-", "-", "-", result)
+    return (
+        *case,
+        row.name,
+        format_seconds(row.median),
+        f"{row.spread:.0%}",
+        _gigabytes(row.nbytes, row.median),
+        f"{row.share_of_copy:.2f}",
+        result,
+    )
+
+
+def format_size(count: int) -> str:
+    """Items as a power of two where they are one: "2^20", "1,000,000"."""
+    return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else format_count(count)
 
 
 def _shape(row: Measured) -> str:

@@ -7,11 +7,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.report.model import CompareReport, MergeReport
-from gpumerge_cli.report.notes import notes
-from gpumerge_cli.report.tables import compare_cells, compare_header, facts, merge_cells, summary
+from gpumerge_cli.report.model import BenchReport, CompareReport, Report, MergeReport
+from gpumerge_cli.report.notes import bench_notes, notes
+from gpumerge_cli.report.tables import (
+    bench_cells,
+    bench_header,
+    bench_title,
+    compare_cells, compare_header, facts, merge_cells, summary,
+)
 from gpumerge_cli.units import format_count
 
+_LEFT = ("variant", "result")
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
 
 
@@ -26,10 +32,12 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
-def show(report: MergeReport | CompareReport, console: Console | None = None) -> None:
+def show(report: Report, console: Console | None = None) -> None:
     """Print the report, on standard error unless a console is given."""
     console = console or PlainConsole(stderr=True)
-    if isinstance(report, CompareReport):
+    if isinstance(report, BenchReport):
+        _show_bench(report, console)
+    elif isinstance(report, CompareReport):
         _show_compare(report, console)
     else:
         _show_merge(report, console)
@@ -70,10 +78,22 @@ def _show_compare(report: CompareReport, console: Console) -> None:
         console.print(Text(f" {note}"))
 
 
+def _show_bench(report: BenchReport, console: Console) -> None:
+    console.print(Text(bench_title(report)))
+    table = _table(*bench_header(), left=2)
+    for case in bench_cells(report):
+        for row in case:
+            table.add_row(*map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
+        table.add_section()
+    console.print(table)
+    for note in bench_notes(report):
+        console.print(Text(f" {note}"))
+
+
 def _table(*names: str, left: int) -> Table:
-    """A table whose first `left` columns, and a last one called "result", are set to the left."""
+    """A table whose first `left` columns, and those of _LEFT, are set to the left."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for number, name in enumerate(names):
-        justify = "left" if number < left or name == "result" else "right"
+        justify = "left" if number < left or name in _LEFT else "right"
         table.add_column(name, justify=justify, no_wrap=name not in ("variant", "launch"), overflow="fold")  # type: ignore[arg-type]
     return table

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import DeviceInfo, LaunchPolicy, LaunchRequest, Pace, Workspace
 from gpumerge_cli.backends.gpu import device, policy
+from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
@@ -51,6 +52,12 @@ class GpuBackend:
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """See Backend. `threads` is for backends that work on the host."""
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
+
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        """See Backend. `threads` is for backends that work on the host."""
+        with device_errors(), self._device:
+            cupy.get_default_memory_pool().free_all_blocks()
+            return copy_ceiling(nbytes)
 
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import cupy
 
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.order import Order
@@ -41,7 +43,69 @@ def _cub_functions(device: int, macros: Macros) -> tuple[Any, Any]:
     return module.get_function("cub_partition"), module.get_function("cub_merge")
 
 
-def merge_by_cub(device: int, order: Order, a: Run, b: Run, out: int) -> None:
+class CubTree:
+    """CUB's merge agent on pairs of neighbouring runs of keys, level by level, for any number of runs but none.
+
+    runs: not empty; they stay as they are. out: address of the output. Memory to merge more than two is taken by the
+    first `merge`, so that later ones can be timed, and freed with the object.
+    """
+
+    def __init__(self, device: int, order: Order, runs: Sequence[Run], out: int) -> None:
+        self._device = device
+        self._order = order
+        self._runs = list(runs)
+        self._out = out
+        self._scratch = DeviceBuffer()
+
+    def merge(self, stream: cupy.cuda.Stream) -> None:
+        """Queue the merge on `stream`, which is current."""
+        width = self._order.width
+        room = sum(count for _, count in self._runs) * width if len(self._runs) > 2 else 0
+        merge_pairs(
+            self._runs,
+            width,
+            (self._out, self._scratch.reserve(room).address),
+            merge=lambda a, b, to: _merge_by_cub(self._device, self._order, a, b, to),
+            copy=lambda run, to: cupy.cuda.runtime.memcpyAsync(
+                to, run[0], run[1] * width, cupy.cuda.runtime.memcpyDeviceToDevice, stream.ptr
+            ),
+        )
+
+
+def merge_pairs(
+    runs: Sequence[Run],
+    width: int,
+    places: tuple[int, int],
+    *,
+    merge: Callable[[Run, Run, int], None],
+    copy: Callable[[Run, int], None],
+) -> None:
+    """Merge neighbours until one run is left, at the first of two `places`, each with room for all.
+
+    merge(a, b, to) and copy(run, to) are called in an order in which each may start when the one before is done. A run
+    without a neighbour waits where it lies, unless the next level writes there.
+    """
+    current = list(runs)
+    if len(current) == 1:
+        copy(current[0], places[0])
+    inputs = set(current)
+    for level in reversed(range((len(current) - 1).bit_length())):
+        to = places[level % 2]
+        merged: list[Run] = []
+        for a, b in zip(current[::2], current[1::2], strict=False):
+            merge(a, b, to)
+            merged.append((to, a[1] + b[1]))
+            to += merged[-1][1] * width
+        if len(current) % 2:
+            odd = current[-1]
+            if odd not in inputs:
+                copy(odd, to)
+                odd = (to, odd[1])
+            merged.append(odd)
+        current = merged
+
+
+def _merge_by_cub(device: int, order: Order, a: Run, b: Run, out: int) -> None:
     """Merge two runs of keys by CUB's merge agent, on the current stream."""
     partition, merge = _cub_functions(device, cub_macros(order))
     tile = CUB_BLOCK_SIZE * cub_items(order.width)

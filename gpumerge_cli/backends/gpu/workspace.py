@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate, pairwise
 
 import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, Unique
-from gpumerge_cli.backends.gpu.baselines import merge_by_cub, sort_by_cupy
+from gpumerge_cli.backends.gpu.baselines import CubTree, sort_by_cupy
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
@@ -145,13 +146,12 @@ class GpuWorkspace:
                 cupy.cuda.runtime.memsetAsync(self._output.address, _POISON, self._total, self._stream.ptr)
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
-        """See Workspace. "cub" merges two runs of keys and no other number."""
+        """See Workspace. CUB merges two runs, so more are merged by a tree of pairs."""
         if self._text is not None or self._total == 0:
             return {}
-        baselines: dict[str, Callable[[], None]] = {"cupy.sort": self._sort}
-        if len(self._lengths) == 2:
-            baselines["cub"] = self._cub
-        return baselines
+        runs = [run for run in self._runs() if run[1]]
+        cub = partial(self._cub, CubTree(self._device.id, self._order, runs, self._output.address))
+        return {"cupy.sort": self._sort, "cub tree" if len(runs) > 2 else "cub": cub}
 
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream."""
@@ -200,10 +200,9 @@ class GpuWorkspace:
                 self._input.view(count, self._order.dtype), self._output.view(count, self._order.dtype), self._order
             )
 
-    def _cub(self) -> None:
+    def _cub(self, tree: CubTree) -> None:
         with self._entered():
-            a, b = self._runs()
-            merge_by_cub(self._device.id, self._order, a, b, self._output.address)
+            tree.merge(self._stream)
 
     def _copy_bytes(self, to: int, source: int, nbytes: int, kind: int) -> None:
         cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._stream.ptr)
