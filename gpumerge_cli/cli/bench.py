@@ -34,7 +34,9 @@ def bench(
     ] = False,
     kernels: Annotated[
         str | None,
-        typer.Option("--kernels", metavar="LIST", show_default=False, help="Of basic,tiled,circular,path; all if not said."),
+        typer.Option(
+            "--kernels", metavar="LIST", show_default=False, help="Of basic,tiled,circular,path; all if not said."
+        ),
     ] = None,
     dtypes: Annotated[
         str | None,
@@ -46,7 +48,7 @@ def bench(
             "--sizes",
             metavar="LIST",
             show_default=False,
-            help="Items of output in all: 1e6,2^20; 2^10:2^28:4 is a range by factors of 4. Rounded down to whole runs.",
+            help="Items of output in all: 1e6,2^20; 2^10:2^28:4 is a range, by factors of 4. Rounded to whole runs.",
         ),
     ] = None,
     shapes: Annotated[
@@ -102,7 +104,13 @@ def bench(
     CUB on the GPU; NumPy's stable sort and, if it is installed, polars on the CPU. Every output is checked before
     anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in the same run.
     """
-    measuring = {"--kernels": kernels, "--dtypes": dtypes, "--sizes": sizes, "--shapes": shapes, "--runs": runs}
+    measuring: dict[str, object] = {
+        "--kernels": kernels,
+        "--dtypes": dtypes,
+        "--sizes": sizes,
+        "--shapes": shapes,
+        "--runs": runs,
+    }
     measuring |= {"--repeat": repeat, "--quick": quick or None, "--threads": threads}
     if not render and results:
         raise UsageError(f"{results[0]}: bench makes its own data", way_out="leave it out, or add --render")
@@ -182,7 +190,9 @@ def _cases(axes: dict[str, str | None], found: Preset) -> list[Case]:
 def _tell(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:
     timed = [row for row in rows if row.role == "kernel" and row.median > 0]
     best = min(timed, key=lambda row: row.median, default=None)
-    result = "not run" if best is None else f"{best.name} {best.throughput / 1e9:.3g} GB/s, {best.share_of_copy:.2f} of copy"
+    result = (
+        "not run" if best is None else f"{best.name} {best.throughput / 1e9:.3g} GB/s, {best.share_of_copy:.2f} of copy"
+    )
     wrong = [row.name for row in rows if not row.right]
     result += f"; wrong: {', '.join(wrong)}" if wrong else ""
     print(f"[{done}/{total}] {case.describe()}: {result}", file=sys.stderr, flush=True)
@@ -213,8 +223,14 @@ def _drawing(folder: str | None) -> Callable[[Sequence[BenchReport]], list[str]]
     import os
 
     from gpumerge_cli.errors import output_error
-    from gpumerge_cli.report.figure import draw
 
+    try:
+        from gpumerge_cli.report.figure import draw
+    except ImportError as error:
+        raise UsageError(
+            f"--figures: matplotlib cannot be imported ({error})",
+            way_out="pip install 'gpumerge[plot]', or leave --figures out",
+        ) from error
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:

@@ -19,14 +19,18 @@ from gpumerge_cli.compare.contest import contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import relative_spread
+from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import BenchReport, BenchRow, Measured
+from gpumerge_cli.units import format_bytes
 
 TINY = "tiny"
 BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
 _TINY_SHARE = 1024
+_FOOTPRINT = 6
+"""Host memory that a case takes, in runs' bytes: its runs, their merge, a tree's two levels, a library's sort."""
 
 
 @dataclass(frozen=True)
@@ -50,32 +54,32 @@ def items_named(name: str) -> Items:
 
 @dataclass(frozen=True)
 class Case:
-    """`runs` sorted runs of `count` items in all, whose keys interleave as `shape` says.
+    """`runs` sorted runs of `size` items in all, whose keys interleave as `shape` says.
 
-    Runs are equally long, so a count that does not divide is rounded down. Raises UsageError where a run would be empty
+    Runs are equally long, so a size that does not divide is rounded down. Raises UsageError where a run would be empty
     or there is no such shape.
     """
 
     items: Items
     shape: str
     runs: int
-    count: int
+    size: int
 
     def __post_init__(self) -> None:
         if self.shape not in BENCH_SHAPES:
             raise UsageError(f"{self.shape!r} is no shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs cannot be merged", way_out="use 1 or more")
-        if self.count < self.runs:
-            raise UsageError(f"{self.count} items are too few for {self.runs} runs", way_out="use larger sizes")
+        if self.size < self.runs:
+            raise UsageError(f"{self.size} items are too few for {self.runs} runs", way_out="use larger sizes")
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """Items of each run."""
         if self.shape == TINY:
-            others = max(1, self.count // _TINY_SHARE // self.runs)
-            return (self.count - (self.runs - 1) * others, *[others] * (self.runs - 1))
-        return (self.count // self.runs,) * self.runs
+            others = max(1, self.size // _TINY_SHARE // self.runs)
+            return (self.size - (self.runs - 1) * others, *[others] * (self.runs - 1))
+        return (self.size // self.runs,) * self.runs
 
     @property
     def nbytes(self) -> int:
@@ -84,7 +88,7 @@ class Case:
 
     def describe(self) -> str:
         """For progress: "int32, uniform, 2 runs, 1,048,576 items"."""
-        return f"{self.items.name}, {self.shape}, {self.runs} runs, {sum(self.lengths):,} items"
+        return f"{self.items.name}, {self.shape}, {self.runs} runs, {self.size:,} items"
 
     def fill(self, staging: Bytes, seed: int, threads: int) -> list[Bytes]:
         """Make the runs in `staging`, `nbytes` long, back to back; they come back as views of it."""
@@ -183,6 +187,7 @@ def bench(
     for done, case in enumerate(cases, 1):
         policies = variants(backend, case.items.order, kernels)
         try:
+            _check_room(case)
             found = _run(case, backend, policies, ceiling(case.nbytes), repeat, seed, threads)
         except (MemoryError, DeviceMemoryError) as error:
             found = _not_run(case, policies, str(error) or "not enough memory")
@@ -192,6 +197,13 @@ def bench(
     return BenchReport(
         backend.name, info.name, repeat, seed, threads, tuple(rows), {**environment(), **info.details}, version
     )
+
+
+def _check_room(case: Case) -> None:
+    """Raise MemoryError for a case that would not fit: the system would end the process instead."""
+    needed, available = _FOOTPRINT * case.nbytes, available_memory()
+    if needed > available:
+        raise MemoryError(f"needs {format_bytes(needed)} of host memory, {format_bytes(available)} are available")
 
 
 def _run(
@@ -228,6 +240,7 @@ def _row(case: Case, one: Measured, ceiling: float, judged_by: str) -> BenchRow:
         items=case.items.name,
         shape=case.shape,
         runs=case.runs,
+        size=case.size,
         count=sum(case.lengths),
         nbytes=one.nbytes,
         name=one.name,
@@ -246,4 +259,3 @@ def _row(case: Case, one: Measured, ceiling: float, judged_by: str) -> BenchRow:
 
 def _not_run(case: Case, policies: Sequence[LaunchPolicy], problem: str) -> list[BenchRow]:
     return _rows(case, (replace(untimed(policy, case.nbytes), problem=problem) for policy in policies), 0.0, "")
-

@@ -33,9 +33,7 @@ class _Contestant:
     work: Callable[[], None]
 
 
-def contest(
-    workspace: Workspace, policies: Sequence[LaunchPolicy], truth: Oracle, nbytes: int, repeat: int
-) -> Contest:
+def contest(workspace: Workspace, policies: Sequence[LaunchPolicy], truth: Oracle, nbytes: int, repeat: int) -> Contest:
     """Judge and time `policies` and the baselines of `workspace`, whose runs are uploaded, `repeat` times each.
 
     nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output is no error here: its row says so,

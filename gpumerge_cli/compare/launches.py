@@ -39,8 +39,12 @@ def launches(backend: Backend, order: Order, request: LaunchRequest) -> list[Lau
 
 
 def variants(backend: Backend, order: Order, kernels: Sequence[KernelName]) -> list[LaunchPolicy]:
-    """The policies of these kernels, each in every way that it loads tiles, the rest left to the backend."""
-    return [backend.resolve(wish, order) for kernel in kernels for wish in _wishes(kernel, LaunchRequest())]
+    """The policies of these kernels, each in every way that it loads tiles, the rest left to the backend.
+
+    Without repetition: to a backend, two ways may be one.
+    """
+    wishes = [wish for kernel in kernels for wish in _wishes(kernel, LaunchRequest())]
+    return list(dict.fromkeys(backend.resolve(wish, order) for wish in wishes))
 
 
 def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class SumOracle:
             return None
         traits = self._traits(merged)
         falls = any(trait.falls for trait in traits)
-        falls |= any(a.last > b.first for a, b in zip(traits, traits[1:], strict=False))
+        falls |= any(a.last > b.first for a, b in pairwise(traits))
         return None if falls else traits
 
     def _traits(self, data: Bytes) -> list[_Traits]:

@@ -16,8 +16,9 @@ COLUMNS = (
 
 
 BENCH_COLUMNS = (
-    "items", "shape", "runs", "count", "name", "role", "launch", "right", "problem", "judged_by", "median_s", "spread",
-    "gb_per_s", "share_of_copy", "ceiling_s", "nbytes", "seconds", "seed", "threads", "backend", "device", "version",
+    "items", "shape", "runs", "size", "count", "name", "role", "launch", "right", "problem", "judged_by", "median_s",
+    "spread", "gb_per_s", "share_of_copy", "ceiling_s", "nbytes", "seconds", "seed", "threads", "backend", "device",
+    "version",
 )  # fmt: skip
 """`ceiling_s` is the best copy of the same bytes; otherwise as in COLUMNS."""
 
@@ -67,6 +68,7 @@ def _bench_rows(report: BenchReport) -> Iterator[Sequence[object]]:
             row.items,
             row.shape,
             row.runs,
+            row.size,
             row.count,
             row.name,
             row.role,

@@ -10,7 +10,11 @@ from gpumerge_cli.report.tables import (
     bench_cells,
     bench_header,
     bench_title,
-    compare_cells, compare_header, facts, merge_cells, summary,
+    compare_cells,
+    compare_header,
+    facts,
+    merge_cells,
+    summary,
 )
 from gpumerge_cli.units import format_bytes, format_count
 
@@ -52,13 +56,18 @@ def _compare(report: CompareReport) -> str:
 
 
 def _bench(report: BenchReport) -> str:
-    rows = [row for case in bench_cells(report) for row in case]
+    of_case, of_row = bench_header()
+    rows = [
+        (*(case if number == 0 else ("",) * len(case)), *row)
+        for case, variants in bench_cells(report)
+        for number, row in enumerate(variants)
+    ]
     lines = [
         "# gpumerge bench",
         "",
         _escape(bench_title(report)),
         "",
-        *_table(bench_header(), rows, right=(2, 3, 5, 6, 7, 8)),
+        *_table((*of_case, *of_row), rows, right=(2, 3, 5, 6, 7, 8)),
         "",
         *(f"- {_escape(note)}" for note in bench_notes(report)),
         *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),

@@ -133,7 +133,8 @@ class BenchRow:
     """One contestant in one case of a bench: right first, then timed.
 
     The case: items: what is merged, by name ("int32"). shape: how keys of the runs interleave. runs: how many are
-    merged. count: items of output in all. nbytes: bytes read plus bytes written by one merge.
+    merged. size: items asked for. count: items of output in all, which is that rounded down to whole runs. nbytes:
+    bytes read plus bytes written by one merge.
     The contestant: name, launch: as in `Measured`. role: "kernel", "library", or "copy" within the merge's own memory.
     The verdict: right: whether its output equals the oracle's; a wrong one is not timed. problem: why it was not timed,
     "" if it was. judged_by: how outputs were judged.
@@ -145,6 +146,7 @@ class BenchRow:
     items: str
     shape: str
     runs: int
+    size: int
     count: int
     nbytes: int
     name: str
@@ -161,8 +163,8 @@ class BenchRow:
 
     @property
     def case(self) -> tuple[str, str, int, int]:
-        """What tells cases apart: items, shape, runs, count."""
-        return self.items, self.shape, self.runs, self.count
+        """What tells cases apart: items, shape, runs, size."""
+        return self.items, self.shape, self.runs, self.size
 
     @property
     def throughput(self) -> float:

@@ -32,7 +32,7 @@ def bench_notes(report: BenchReport) -> tuple[str, ...]:
 
 
 def _place(row: BenchRow) -> str:
-    return f"{row.name}, {row.items} {row.shape}, {row.runs} runs, {row.count:,} items"
+    return f"{row.name}, {row.items} {row.shape}, {row.runs} runs, {row.size:,} items"
 
 
 def ceiling(report: CompareReport) -> float:

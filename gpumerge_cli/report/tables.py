@@ -124,26 +124,24 @@ def bench_title(report: BenchReport) -> str:
     )
 
 
-def bench_header() -> tuple[str, ...]:
-    """The names of `bench_cells`' columns."""
-    return ("items", "shape", "runs", "size", "variant", "median", "spread", "GB/s", "of copy", "result")
+def bench_header() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of `bench_cells`' columns: those of a case, those of a row."""
+    return ("items", "shape", "runs", "size"), ("variant", "median", "spread", "GB/s", "of copy", "result")
 
 
-def bench_cells(report: BenchReport) -> list[list[tuple[str, ...]]]:
-    """For each case its rows of text, in `bench_header`'s columns; the case is named in its first row only."""
+def bench_cells(report: BenchReport) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """Each case and its rows, as text, in `bench_header`'s columns."""
     return [
-        [_bench_row(row, named=number == 0) for number, row in enumerate(rows)]
-        for _, rows in groupby(report.rows, key=lambda row: row.case)
+        ((items, shape, str(runs), format_size(size)), list(map(_bench_row, rows)))
+        for (items, shape, runs, size), rows in groupby(report.rows, key=lambda row: row.case)
     ]
 
 
-def _bench_row(row: BenchRow, *, named: bool) -> tuple[str, ...]:
-    case = (row.items, row.shape, str(row.runs), format_size(row.count)) if named else ("",) * 4
+def _bench_row(row: BenchRow) -> tuple[str, ...]:
     result = "wrong" if not row.right else "not run" if row.problem else "" if row.role == "copy" else "right"
     if row.median <= 0:
-        return (*case, row.name, "-", "-", "-", "-", result)
+        return (row.name, "-", "-", "-", "-", result)
     return (
-        *case,
         row.name,
         format_seconds(row.median),
         f"{row.spread:.0%}",

@@ -7,17 +7,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.report.model import BenchReport, CompareReport, Report, MergeReport
+from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
     bench_cells,
     bench_header,
     bench_title,
-    compare_cells, compare_header, facts, merge_cells, summary,
+    compare_cells,
+    compare_header,
+    facts,
+    merge_cells,
+    summary,
 )
 from gpumerge_cli.units import format_count
 
-_LEFT = ("variant", "result")
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
 
 
@@ -80,20 +83,20 @@ def _show_compare(report: CompareReport, console: Console) -> None:
 
 def _show_bench(report: BenchReport, console: Console) -> None:
     console.print(Text(bench_title(report)))
-    table = _table(*bench_header(), left=2)
-    for case in bench_cells(report):
-        for row in case:
-            table.add_row(*map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
-        table.add_section()
+    table = _table(*bench_header()[1], left=1)
+    for (items, shape, runs, size), rows in bench_cells(report):
+        table.add_row(Text(f"{items}, {shape}, {runs} runs, {size} items"), style="bold")
+        for name, *row in rows:
+            table.add_row(Text(f"  {name}"), *map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
     console.print(table)
     for note in bench_notes(report):
         console.print(Text(f" {note}"))
 
 
 def _table(*names: str, left: int) -> Table:
-    """A table whose first `left` columns, and those of _LEFT, are set to the left."""
+    """A table whose first `left` columns, and a last one called "result", are set to the left."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for number, name in enumerate(names):
-        justify = "left" if number < left or name in _LEFT else "right"
+        justify = "left" if number < left or name == "result" else "right"
         table.add_column(name, justify=justify, no_wrap=name not in ("variant", "launch"), overflow="fold")  # type: ignore[arg-type]
     return table

@@ -22,7 +22,8 @@ def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--re
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
     The file appears when the function is called, whole; until then what was there stays as it is. Raises UsageError
-    for a suffix that is not among `suffixes`, naming `option`, OutputError if the file cannot be written: both before the body runs.
+    for a suffix that is not among `suffixes`, naming `option`, OutputError if the file cannot be written: both before
+    the body runs.
     """
     if path is None:
         yield lambda _report: None
