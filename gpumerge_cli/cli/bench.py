@@ -92,7 +92,7 @@ def bench(
             "--figures",
             metavar="FOLDER",
             show_default=False,
-            help="Draw figures, PNG and SVG, in this folder. Needs gpumerge\\[plot].",
+            help="Draw figures, PNG and SVG, in this folder. Needs gpumerge[plot].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on standard error.")] = False,
@@ -195,7 +195,12 @@ def _tell(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:
     )
     wrong = [row.name for row in rows if not row.right]
     result += f"; wrong: {', '.join(wrong)}" if wrong else ""
-    print(f"[{done}/{total}] {case.describe()}: {result}", file=sys.stderr, flush=True)
+    _say(f"[{done}/{total}] {case.describe()}: {result}")
+
+
+def _say(line: str) -> None:
+    if sys.stderr is not None:
+        print(line, file=sys.stderr, flush=True)
 
 
 def _silent(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:
@@ -251,7 +256,7 @@ def _deliver(
     if draw is not None:
         for line in draw(reports):
             if not quiet:
-                print(line, file=sys.stderr)
+                _say(line)
     if not writers and draw is None:
         from gpumerge_cli.report.terminal import PlainConsole, show
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
@@ -87,9 +89,12 @@ def _timed(contestants: Sequence[_Contestant], workspace: Workspace, repeat: int
 
 def environment() -> dict[str, str]:
     """What figures depend on besides the device, by name."""
-    return {
+    found = {
         "python": platform.python_version(),
         "numpy": np.__version__,
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
     }
+    with suppress(PackageNotFoundError):
+        found["polars"] = version("polars")
+    return found
