@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpumerge_cli.cli import options
-from gpumerge_cli.errors import GpumergeError, UsageError, input_error
+from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_error
 
 if TYPE_CHECKING:
     from gpumerge_cli.compare.bench import Case, Preset
@@ -48,7 +48,7 @@ def bench(
             "--sizes",
             metavar="LIST",
             show_default=False,
-            help="Items of output in all: 1e6,2^20; 2^10:2^28:4 is a range, by factors of 4. Rounded to whole runs.",
+            help="Items of output in all, rounded down to whole runs: 1e6,2^20; 2^10:2^28:4 goes by factors of 4.",
         ),
     ] = None,
     shapes: Annotated[
@@ -103,6 +103,7 @@ def bench(
     Runs are made in memory and merged by every kernel, and by the libraries' ways where there are any: cupy.sort and
     CUB on the GPU; NumPy's stable sort and, if it is installed, polars on the CPU. Every output is checked before
     anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in the same run.
+    Ctrl-C and SIGTERM end the run with the results so far.
     """
     measuring: dict[str, object] = {
         "--kernels": kernels,
@@ -132,6 +133,9 @@ def bench(
             axes = {"items": dtypes, "sizes": sizes, "shapes": shapes, "runs": runs}
             reports = [_measure(axes, kernels, quick, repeat, seed, (backend, device, threads), quiet)]
         _deliver(reports, writers, draw, quiet)
+    stopped = next((report.stopped for report in reports if report.stopped), 0)
+    if stopped and not render:
+        raise Interrupted(stopped, way_out="the results so far are delivered")
     wrong = sorted({row.name for report in reports for row in report.wrong})
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
@@ -160,7 +164,10 @@ def _measure(
             raise UsageError(f"--kernels: {word!r} is no kernel", way_out=f"use {', '.join(KERNELS)}")
     name, device, threads = on
     # Start-up is not part of a bench, so a GPU is worth it at any size.
-    chosen = select(name, device, Order.of("int32"), None, launch_given=True).backend
+    selected = select(name, device, Order.of("int32"), None, launch_given=True)
+    chosen = selected.backend
+    if name == "auto" and not quiet:
+        _say(f"on {chosen.name}: {selected.why}")
     found = preset(chosen.name, quick=quick)
     return run_bench(
         _cases(axes, found),

@@ -20,7 +20,7 @@ from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
-from gpumerge_cli.errors import DeviceMemoryError, UsageError
+from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import BenchReport, BenchRow, Measured
 from gpumerge_cli.units import format_bytes
@@ -174,6 +174,8 @@ def bench(
     threads: host threads that make runs, judge outputs and, on the CPU, merge. told: called after each case with how
     many are done, how many there are, the case and its rows. A case that memory has no room for is told as not run, a
     wrong output as wrong.
+
+    A signal ends it with the cases done so far. Raises Interrupted if there is none.
     """
 
     @cache
@@ -184,18 +186,32 @@ def bench(
             return inf
 
     rows: list[BenchRow] = []
-    for done, case in enumerate(cases, 1):
-        policies = variants(backend, case.items.order, kernels)
-        try:
-            _check_room(case)
-            found = _run(case, backend, policies, ceiling(case.nbytes), repeat, seed, threads)
-        except (MemoryError, DeviceMemoryError) as error:
-            found = _not_run(case, policies, str(error) or "not enough memory")
-        told(done, len(cases), case, found)
-        rows += found
+    stopped = 0
+    try:
+        for done, case in enumerate(cases, 1):
+            policies = variants(backend, case.items.order, kernels)
+            try:
+                _check_room(case)
+                found = _run(case, backend, policies, ceiling(case.nbytes), repeat, seed, threads)
+            except (MemoryError, DeviceMemoryError) as error:
+                found = _not_run(case, policies, str(error) or "not enough memory")
+            rows += found
+            told(done, len(cases), case, found)
+    except Interrupted as error:
+        if not rows:
+            raise
+        stopped = error.signal_number
     info = backend.info()
     return BenchReport(
-        backend.name, info.name, repeat, seed, threads, tuple(rows), {**environment(), **info.details}, version
+        backend.name,
+        info.name,
+        repeat,
+        seed,
+        threads,
+        tuple(rows),
+        {**environment(), **info.details},
+        version,
+        stopped,
     )
 
 

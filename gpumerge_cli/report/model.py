@@ -176,7 +176,8 @@ class BenchRow:
 class BenchReport:
     """Cases of synthetic runs, each merged by every variant and library baseline, one after another on one device.
 
-    seed: of the runs. threads: host threads that the CPU backend merged with.
+    seed: of the runs. threads: host threads that the CPU backend merged with. stopped: number of the signal that ended
+    the run before its last case, 0 if none did.
     """
 
     backend: str
@@ -187,6 +188,7 @@ class BenchReport:
     rows: tuple[BenchRow, ...]
     environment: dict[str, str] = field(default_factory=dict)
     version: str = ""
+    stopped: int = 0
     schema: int = SCHEMA
     kind: str = "bench"
 

@@ -132,6 +132,22 @@ def test_results_of_two_devices_make_no_single_report(tmp_path: Path, capsys: py
     assert not (tmp_path / "r.md").exists()
 
 
+def test_a_signal_ends_it_with_the_results_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    sizes = ("--sizes", "1000,2^24", "--repeat", "50")
+    command = [sys.executable, "-m", "gpumerge_cli", "bench", "--backend", "reference", *sizes, "-o", str(path)]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("[1/2]")
+    process.terminate()
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert error == "gpumerge: interrupted; the results so far are delivered\n"
+    told = json.loads(path.read_text())
+    assert told["stopped"] == 15
+    assert {row["size"] for row in told["rows"]} == {1000}
+
+
 class WrongWorkspace(ReferenceWorkspace):
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         super().merge(policy, unique)

@@ -13,7 +13,7 @@ from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
-from gpumerge_cli.errors import DeviceMemoryError, UsageError
+from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.report.model import BenchRow
 
@@ -195,6 +195,27 @@ def test_a_case_beyond_the_machines_memory_is_not_begun(monkeypatch: pytest.Monk
     monkeypatch.setattr(benches, "available_memory", lambda: 1000)
     (row, *_) = rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 200))
     assert row.problem == "needs 1.20 kB of host memory, 1.00 kB are available"
+
+
+def test_a_signal_ends_it_with_the_cases_so_far() -> None:
+    cases = [Case(items_named("int8"), "uniform", runs, 20) for runs in (1, 2, 3)]
+
+    def stop(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:
+        if done == 2:
+            raise Interrupted(15)
+
+    report = bench(cases, ReferenceBackend(), repeat=1, told=stop)
+    assert report.stopped == 15
+    assert {row.runs for row in report.rows} == {1, 2}
+
+
+def test_a_signal_before_the_first_case_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(case: Case) -> None:
+        raise Interrupted(2)
+
+    monkeypatch.setattr(benches, "_check_room", stop)
+    with pytest.raises(Interrupted):
+        rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 20))
 
 
 def test_pairs_of_runs_become_one() -> None:

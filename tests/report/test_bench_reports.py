@@ -152,6 +152,10 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert "…" not in text
 
 
+def test_notes_say_that_it_was_stopped() -> None:
+    assert bench_notes(replace(report(row("path", 1)), stopped=2)) == ("stopped early: not all cases were run",)
+
+
 def test_notes_say_what_is_shaky() -> None:
     assert bench_notes(report(row("path", 1))) == ()
     (note,) = bench_notes(report(replace(row("path", 1), spread=0.3), row("basic", 1)))
