@@ -166,11 +166,12 @@ def _measure(
     # Start-up is not part of a bench, so a GPU is worth it at any size.
     selected = select(name, device, Order.of("int32"), None, launch_given=True)
     chosen = selected.backend
+    found = preset(chosen.name, quick=quick)
+    cases = _cases(axes, found)
     if name == "auto" and not quiet:
         _say(f"on {chosen.name}: {selected.why}")
-    found = preset(chosen.name, quick=quick)
     return run_bench(
-        _cases(axes, found),
+        cases,
         chosen,
         kernels=words,  # type: ignore[arg-type]
         repeat=repeat or found.repeat,
