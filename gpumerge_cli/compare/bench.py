@@ -23,7 +23,7 @@ from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import BenchReport, BenchRow, Measured
-from gpumerge_cli.units import format_bytes
+from gpumerge_cli.units import format_bytes, format_counted
 
 TINY = "tiny"
 BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
@@ -88,7 +88,8 @@ class Case:
 
     def describe(self) -> str:
         """For progress: "int32, uniform, 2 runs, 1,048,576 items"."""
-        return f"{self.items.name}, {self.shape}, {self.runs} runs, {self.size:,} items"
+        of = f"{format_counted(self.runs, 'run')}, {format_counted(self.size, 'item')}"
+        return f"{self.items.name}, {self.shape}, {of}"
 
     def fill(self, staging: Bytes, seed: int, threads: int) -> list[Bytes]:
         """Make the runs in `staging`, `nbytes` long, back to back; they come back as views of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured
+from gpumerge_cli.units import format_counted
 
 UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
@@ -33,7 +34,8 @@ def bench_notes(report: BenchReport) -> tuple[str, ...]:
 
 
 def _place(row: BenchRow) -> str:
-    return f"{row.name}, {row.items} {row.shape}, {row.runs} runs, {row.size:,} items"
+    of = f"{format_counted(row.runs, 'run')}, {format_counted(row.size, 'item')}"
+    return f"{row.name}, {row.items} {row.shape}, {of}"
 
 
 def ceiling(report: CompareReport) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpumerge_cli.report.model import BenchRow
 from gpumerge_cli.report.tables import format_size
+from gpumerge_cli.units import format_counted
 
 _RUNGS = ("basic", "tiled full", "tiled exact", "circular", "path")
 
@@ -31,7 +32,7 @@ def _items(row: BenchRow) -> str:
 
 
 def _runs(row: BenchRow) -> str:
-    return f"{row.runs} runs"
+    return format_counted(row.runs, "run")
 
 
 def _size(row: BenchRow) -> str:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured, MergeReport
 from gpumerge_cli.report.notes import ceiling
-from gpumerge_cli.units import format_bytes, format_count, format_seconds, format_throughput
+from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _MEANINGS = {
     "read": "read inputs",
@@ -119,7 +119,7 @@ def bench_title(report: BenchReport) -> str:
     """What was run where, in a line."""
     cases = len({row.case for row in report.rows})
     return (
-        f"{cases} case{'' if cases == 1 else 's'} on {report.backend}: {report.device}; median of {report.repeat}; "
+        f"{format_counted(cases, 'case')} on {report.backend}: {report.device}; median of {report.repeat}; "
         f"GB/s count bytes read and written; of copy: against the best copy of the same bytes"
     )
 

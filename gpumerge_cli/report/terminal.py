@@ -85,7 +85,7 @@ def _show_bench(report: BenchReport, console: Console) -> None:
     console.print(Text(bench_title(report)))
     table = _table(*bench_header()[1], left=1)
     for (items, shape, runs, size), rows in bench_cells(report):
-        table.add_row(Text(f"{items}, {shape}, {runs} runs, {size} items"), style="bold")
+        table.add_row(Text(f"{items}, {shape}, {runs} run{'' if runs == '1' else 's'}, {size} items"), style="bold")
         for name, *row in rows:
             table.add_row(Text(f"  {name}"), *map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
     console.print(table)

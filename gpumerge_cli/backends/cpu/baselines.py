@@ -17,10 +17,11 @@ Keys = NDArray[Any]
 def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], Keys]]:
     """By name, functions that return the merge of `runs`, arrays of the order's dtype.
 
-    polars is there if it is installed and knows the dtype, for ascending orders, which are all it merges.
+    polars is there if it is installed and knows the dtype, for more than one run, where it would do nothing, in
+    ascending order, the only one it merges.
     """
     found: dict[str, Callable[[], Keys]] = {"numpy stable sort": lambda: _sorted(runs, order)}
-    if find_spec("polars") and not order.descending and _polars_knows(order.dtype):
+    if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
         found["polars merge_sorted"] = _Polars(runs).merged
     return found
 
