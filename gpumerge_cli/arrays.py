@@ -28,6 +28,8 @@ def merge(
     items_per_thread: int | None = None,
     tile_size: int | None = None,
     tile_load: str | None = None,
+    fan_in: int | None = None,
+    transfer: str | None = None,
 ) -> Any:
     """Merge sorted 1-D arrays of one dtype into one sorted array, stably.
 
@@ -55,13 +57,16 @@ def merge(
     for name, value in shape.items():
         if value is not None and (not isinstance(value, int | np.integer) or value < 1):
             raise UsageError(f"{name}={value!r} is no number of 1 or more")
-    request = LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load)  # type: ignore[arg-type]
+    named: dict[str, Any] = {"kernel": kernel, "tile_load": tile_load, "transfer": transfer}
+    request = LaunchRequest(
+        **named, block_size=block_size, items_per_thread=items_per_thread, tile_size=tile_size, fan_in=fan_in
+    )
     if any(on_device):
         return _merge_on_device(list(arrays), order, request, backend, out, total)
     runs = [np.ascontiguousarray(array, items) for array in arrays]
     target = np.empty(total, items) if out is None else _judged(out, items, total, arrays)
     chosen = select(backend, device, order, target.nbytes, launch_given=request != LaunchRequest()).backend
-    policy = chosen.resolve(request, order)
+    policy = chosen.resolve(request, order, len(runs))
     if chosen.name == "gpu" or order.is_rows:
         _merge_in_workspace(chosen, runs, order, policy, target, threads or cores())
     else:
@@ -138,7 +143,7 @@ def _merge_on_device(
         if out is not None and any(cupy.shares_memory(out, array) for array in arrays):
             raise UsageError("out shares memory with an input", way_out="give an array of its own")
         runs = [cupy.ascontiguousarray(array) for array in arrays]
-        gpu.merge_arrays(runs, order, gpu.resolve(request, order), target)
+        gpu.merge_arrays(runs, order, gpu.resolve(request, order, len(runs)), target)
         return target
 
 

@@ -49,6 +49,11 @@ def format_count(count: int) -> str:
     return f"{count:,}"
 
 
+def format_counted(count: int, noun: str) -> str:
+    """`count` and what of: "1 run", "1,048,576 items"."""
+    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def _scaled(value: float, units: tuple[str, ...]) -> str:
     for unit in units[:-1]:
         if abs(value) < 999.5:

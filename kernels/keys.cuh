@@ -1,7 +1,7 @@
 // What is merged: the item, its key image, and which of two items goes before the other.
 //
-// An item is a key (its bits, moved as an unsigned integer) or, with ROWS, a row: the prefix and the number of a line or
-// of a record (see lines.cuh).
+// An item is a key (its bits, moved as an unsigned integer); a small record, RECORD_SIZE bytes with a key among them; or,
+// with ROWS, a row: the prefix and the number of a line or of a record (see lines.cuh).
 // A key image is an integer that orders as the key does: NumPy's order, in which NaNs are equal and last and -0.0 equals
 // 0.0; DESCENDING takes its complement. Every comparison is one of images, never of floats, which this toolchain would
 // flush to zero (-ftz). Twin of gpumerge_cli/order.py; there all images are unsigned, here those of wide signed keys are
@@ -63,7 +63,7 @@ __device__ __forceinline__ Bits image_of(Bits key)
     return DESCENDING ? static_cast<Bits>(ascending ^ all_bits) : ascending;
 }
 
-#define SIGNED_IMAGES (!ROWS && KEY_KIND == 1 && KEY_BITS >= 32)
+#define SIGNED_IMAGES (!ROWS && !RECORD_SIZE && KEY_KIND == 1 && KEY_BITS >= 32)
 #if SIGNED_IMAGES
 typedef SignedBits Image;
 #else
@@ -97,6 +97,23 @@ __device__ inline Image row_prefix(Line key)
 __device__ inline Image row_prefix(Line line) { return line_prefix(line); }
 
 #endif
+
+#elif RECORD_SIZE
+
+struct __align__(RECORD_SIZE % 16 == 0 ? 16 : RECORD_SIZE % 8 == 0 ? 8 : 4) Item {
+    unsigned words[RECORD_SIZE / 4];
+};
+
+__device__ __forceinline__ Image image(const Item& record)
+{
+    Image bits = 0;
+#pragma unroll
+    for (int turn = 0; turn < KEY_SIZE; ++turn) {
+        const int at = KEY_OFFSET + (KEY_BIG_ENDIAN ? turn : KEY_SIZE - 1 - turn);
+        bits = bits << 8 | (record.words[at / 4] >> (at % 4 * 8) & 0xff);
+    }
+    return image_of<8 * KEY_SIZE>(bits);
+}
 
 #else
 

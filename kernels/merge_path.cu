@@ -142,7 +142,7 @@ __device__ __forceinline__ int near_rank(int k, const Item* a, int m, const Item
 {
     int low = k > n ? k - n : 0;
     int high = smaller(k, m);
-    const int guess = static_cast<int>(__fdividef(static_cast<float>(k) * static_cast<float>(m), static_cast<float>(m + n)));
+    const int guess = static_cast<int>(static_cast<float>(k) * static_cast<float>(m) / static_cast<float>(m + n + 1));
     int step = 32;
     int at = guess - step / 2;
     // The window around the guess, if the cut lies in it; else what lies on its side of it.

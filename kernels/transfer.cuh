@@ -11,6 +11,20 @@
 #define BULK 0
 #endif
 
+template <int BYTES>
+struct UnitOf {
+    typedef unsigned int Type;
+};
+template <>
+struct UnitOf<2> {
+    typedef unsigned short Type;
+};
+template <>
+struct UnitOf<1> {
+    typedef unsigned char Type;
+};
+typedef UnitOf<sizeof(Item) < 4 ? static_cast<int>(sizeof(Item)) : 4>::Type Unit;
+
 constexpr int VECTOR = 16;  // bytes of the widest load and store, and the grain of bulk copies
 
 __device__ __forceinline__ int vector_offset(const void* address)
@@ -139,10 +153,10 @@ __device__ __forceinline__ void store(unsigned char* to, const unsigned char* fr
     for (int at = thread; at < vectors; at += threads)
         reinterpret_cast<uint4*>(to + head)[at] = reinterpret_cast<const uint4*>(from + head)[at];
 #endif
-    // Ragged ends item by item: a row of a run may lie anywhere that an item may.
-    Item* const items = reinterpret_cast<Item*>(to);
-    const Item* const staged = reinterpret_cast<const Item*>(from);
-    const int size = static_cast<int>(sizeof(Item));
-    for (int at = thread; at < head / size; at += threads) items[at] = staged[at];
-    for (int at = tail / size + thread; at < bytes / size; at += threads) items[at] = staged[at];
+    // Ragged ends by what divides both an item and a vector: an item may lie across a vector's edge.
+    Unit* const units = reinterpret_cast<Unit*>(to);
+    const Unit* const staged = reinterpret_cast<const Unit*>(from);
+    const int size = static_cast<int>(sizeof(Unit));
+    for (int at = thread; at < head / size; at += threads) units[at] = staged[at];
+    for (int at = tail / size + thread; at < bytes / size; at += threads) units[at] = staged[at];
 }

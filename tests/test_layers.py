@@ -33,6 +33,8 @@ LIBRARIES = {
     "numba": {"jit", "backends.cpu.entries", "backends.cpu.keys"},
     "llvmlite": {"jit", "native"},
     "cupy": {"backends.gpu", "arrays"},
+    "polars": {"backends.cpu.baselines"},
+    "matplotlib": {"report.figure"},
 }
 
 

@@ -225,6 +225,12 @@ class Backend(Protocol):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""
 
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        """Seconds of the fastest copy of `nbytes` (at least 1) where this backend works, the best of several places.
+
+        threads: host threads that may share it. Raises MemoryError or DeviceMemoryError where there is no room.
+        """
+
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:

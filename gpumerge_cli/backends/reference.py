@@ -38,6 +38,15 @@ class ReferenceBackend:
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return ReferenceWorkspace(order)
 
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        source, target = np.ones(nbytes, np.uint8), np.zeros(nbytes, np.uint8)
+        found = []
+        for _ in range(3):
+            start = time.perf_counter()
+            np.copyto(target, source)
+            found.append(time.perf_counter() - start)
+        return min(found)
+
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from gpumerge_cli.cli import check, generate, info, merge, options
+from gpumerge_cli.cli import bench, check, generate, info, merge, options
 from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
+app.command(epilog=bench.EPILOG)(bench.bench)
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command()(info.info)
 

@@ -83,6 +83,21 @@ def merge(
     blocks: Annotated[
         int | None, typer.Option("--blocks", metavar="N", min=1, show_default=False, help="Blocks in the grid.")
     ] = None,
+    fan_in: Annotated[
+        int | None,
+        typer.Option(
+            "--fan-in", metavar="N", show_default=False, help="Files that one pass of the path kernel merges: 2 to 16."
+        ),
+    ] = None,
+    transfer: Annotated[
+        options.TransferName | None,
+        typer.Option(
+            "--transfer",
+            metavar="bulk|vector",
+            show_default=False,
+            help="What moves the path kernel's tiles: the bulk copy engine of newer GPUs, or the threads.",
+        ),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Whether the inputs are checked for order while they are merged.")
     ] = True,
@@ -174,7 +189,7 @@ def merge(
             backend,
             device,
             threads,
-            LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load, blocks),
+            LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load, blocks, fan_in, transfer),
         ),
         check=check,
         durable=fsync,

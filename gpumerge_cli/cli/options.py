@@ -16,6 +16,7 @@ FormatName = Literal["raw", "npy", "text"]
 BackendName = Literal["auto", "gpu", "cpu", "reference"]
 Kernel = Literal["auto", "basic", "tiled", "circular", "path"]
 TileLoadName = Literal["full", "exact"]
+TransferName = Literal["bulk", "vector"]
 
 SUFFIXES = """\b
 Suffixes:
@@ -136,6 +137,34 @@ def names_of(files: list[str] | None, files0_from: str | None) -> tuple[str, ...
     from gpumerge_cli.engine.inputs import read_names
 
     return read_names(files0_from)
+
+
+def parse_words(text: str, option: str) -> tuple[str, ...]:
+    """The words of a list with commas between them, without repetition. Raises UsageError if there is none."""
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not words:
+        raise UsageError(f"{option}: names nothing", way_out="write one or more, with commas between them")
+    return words
+
+
+def parse_counts(text: str, option: str) -> tuple[int, ...]:
+    """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 if not said).
+
+    Raises UsageError, naming `option`, for what is no count, or a range that leads nowhere.
+    """
+    counts: list[int] = []
+    for word in parse_words(text, option):
+        first, *others = (parse_count(part, option) for part in word.split(":"))
+        if not others:
+            counts.append(first)
+            continue
+        last, factor = others[0], others[1] if len(others) == 2 else 2
+        if len(others) > 2 or first < 1 or last < first or factor < 2:
+            raise UsageError(f"{option}: {word!r} is no range", way_out="write for example 2^10:2^20:4")
+        while first <= last:
+            counts.append(first)
+            first *= factor
+    return tuple(dict.fromkeys(counts))
 
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)

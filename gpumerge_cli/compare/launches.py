@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import combinations
 
@@ -12,7 +13,7 @@ from gpumerge_cli.order import Order
 _LOADS: tuple[TileLoad, ...] = ("full", "exact")
 
 
-def launches(backend: Backend, order: Order, request: LaunchRequest) -> list[LaunchPolicy]:
+def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:
     """The policies to compare, without repetition: all kernels, or basic and the one asked for.
 
     Where no kernel is named, a wish that a kernel cannot take is left out for that kernel. Raises UsageError if the
@@ -25,9 +26,9 @@ def launches(backend: Backend, order: Order, request: LaunchRequest) -> list[Lau
     for wish in (wish for kernel in dict.fromkeys(kernels) for wish in _wishes(kernel, request)):
         dropped: dict[str, UsageError] = {}
         if wish.kernel == request.kernel:
-            policy = backend.resolve(wish, order)
+            policy = backend.resolve(wish, order, runs)
         else:
-            policy, dropped = _nearest(backend, order, wish)
+            policy, dropped = _nearest(backend, order, wish, runs)
         refused.update(dropped)
         taken.update(_set_fields(wish) - dropped.keys())
         if policy not in policies:
@@ -37,6 +38,15 @@ def launches(backend: Backend, order: Order, request: LaunchRequest) -> list[Lau
     return policies
 
 
+def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs: int = 2) -> list[LaunchPolicy]:
+    """The policies of these kernels, each in every way that it loads tiles, the rest left to the backend.
+
+    Without repetition: to a backend, two ways may be one.
+    """
+    wishes = [wish for kernel in kernels for wish in _wishes(kernel, LaunchRequest())]
+    return list(dict.fromkeys(backend.resolve(wish, order, runs) for wish in wishes))
+
+
 def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
     wish = replace(request, kernel=kernel)
     if kernel == "tiled" and request.tile_load is None:
@@ -44,14 +54,16 @@ def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
     return [wish]
 
 
-def _nearest(backend: Backend, order: Order, wish: LaunchRequest) -> tuple[LaunchPolicy, dict[str, UsageError]]:
+def _nearest(
+    backend: Backend, order: Order, wish: LaunchRequest, runs: int
+) -> tuple[LaunchPolicy, dict[str, UsageError]]:
     """The policy of `wish` with as few fields left open as resolves it, and those fields with the reason."""
     names = sorted(_set_fields(wish))
     reason = UsageError(f"the {wish.kernel} kernel cannot run here")
     for count in range(len(names) + 1):
         for dropped in combinations(names, count):
             try:
-                policy = backend.resolve(replace(wish, **dict.fromkeys(dropped)), order)  # type: ignore[arg-type]
+                policy = backend.resolve(replace(wish, **dict.fromkeys(dropped)), order, runs)  # type: ignore[arg-type]
             except UsageError as error:
                 reason = error if count == 0 else reason
             else:

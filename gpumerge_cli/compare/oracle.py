@@ -8,13 +8,20 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.compare.sums import SumOracle
 from gpumerge_cli.order import Order
+
+SORTED = 1 << 24
+"""More keys than this are not sorted to judge a merge of them."""
 
 Bytes = NDArray[np.uint8]
 
 
 class Oracle(Protocol):
     """Knows the stable merge of a few runs."""
+
+    how: str
+    """By what it judges: "stable sort", or "order and sums" (see compare.sums)."""
 
     def exact(self, merged: Bytes) -> bool:
         """Whether `merged` is the stable merge, byte for byte."""
@@ -23,15 +30,24 @@ class Oracle(Protocol):
         """Whether `merged` has the right key at every rank; items that compare equal may be permuted."""
 
 
-def oracle(runs: Sequence[Bytes], order: Order) -> Oracle:
-    """The oracle of `runs`: bytes of whole keys, records or lines."""
+def oracle(runs: Sequence[Bytes], order: Order, *, threads: int = 1) -> Oracle:
+    """The oracle of `runs`: bytes of whole keys, records or lines. It keeps no reference to them.
+
+    threads: host threads that judge more than SORTED keys.
+    """
     if order.record:
         return _Records(runs, order)
-    return _Lines(runs, order) if order.is_lines else _Keys(runs, order)
+    if order.is_lines:
+        return _Lines(runs, order)
+    if sum(run.size for run in runs) > SORTED * order.width:
+        return SumOracle(runs, order, threads)
+    return _Keys(runs, order)
 
 
 class _Keys:
     """Needs no index: keys with the same image have the same bytes, but for floats' zeros and NaNs."""
+
+    how = "stable sort"
 
     def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
         keys = np.concatenate([_as_keys(run, order) for run in runs])
@@ -60,6 +76,8 @@ class _Keys:
 class _Lines:
     """Lines that compare equal are the same bytes, so there is one right answer."""
 
+    how = "stable sort"
+
     def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
         lines = [line for run in runs for line in run.tobytes().split(b"\n")[:-1]]
         lines.sort(key=order.key)
@@ -74,6 +92,8 @@ class _Lines:
 
 class _Records:
     """Records whose keys compare equal may differ, so they are all held."""
+
+    how = "stable sort"
 
     def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
         records = np.concatenate(runs)

@@ -43,7 +43,7 @@ def merge_files(
     with opened(request.inputs, request.items) as inputs:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
-        policy = selected.backend.resolve(on.launch, inputs.order)
+        policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
         sink = open_sink(request.output, inputs.format, inputs.dtype, count)
         try:

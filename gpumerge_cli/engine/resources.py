@@ -69,12 +69,17 @@ def chunk_bytes_for(
 
 def default_memory() -> int:
     """A quarter of the memory that is available, in bytes."""
+    return available_memory() // 4
+
+
+def available_memory() -> int:
+    """Bytes of memory that can be had without swapping; 4 GiB if the system does not say."""
     try:
         with open("/proc/meminfo") as file:
             sizes = {name: int(rest.split()[0]) * 1024 for name, rest in (line.split(":", 1) for line in file)}
-        return min(sizes["MemAvailable"], _left_in_group()) // 4
+        return min(sizes["MemAvailable"], _left_in_group())
     except (OSError, KeyError, ValueError, IndexError):
-        return 1 << 30
+        return 4 << 30
 
 
 def _left_in_group(root: str = "/sys/fs/cgroup") -> int:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gpumerge_cli.report.model import CompareReport, MergeReport
-from gpumerge_cli.report.notes import notes
-from gpumerge_cli.report.tables import compare_cells, compare_header, facts, merge_cells, summary
+from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
+from gpumerge_cli.report.notes import bench_notes, notes
+from gpumerge_cli.report.tables import (
+    bench_cells,
+    bench_header,
+    bench_title,
+    compare_cells,
+    compare_header,
+    facts,
+    merge_cells,
+    summary,
+)
 from gpumerge_cli.units import format_bytes, format_count
 
 
-def render(report: MergeReport | CompareReport) -> str:
+def render(report: Report) -> str:
     """The report as a Markdown section."""
+    if isinstance(report, BenchReport):
+        return _bench(report)
     return _compare(report) if isinstance(report, CompareReport) else _merge(report)
 
 
@@ -39,6 +50,29 @@ def _compare(report: CompareReport) -> str:
         *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2)),
         "",
         *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),
+        f"- gpumerge: {report.version}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _bench(report: BenchReport) -> str:
+    of_case, of_row = bench_header()
+    rows = [
+        (*(case if number == 0 else ("",) * len(case)), *row)
+        for case, variants in bench_cells(report)
+        for number, row in enumerate(variants)
+    ]
+    lines = [
+        "# gpumerge bench",
+        "",
+        _escape(bench_title(report)),
+        "",
+        *_table((*of_case, *of_row), rows, right=(2, 3, 5, 6, 7, 8)),
+        "",
+        *(f"- {_escape(note)}" for note in bench_notes(report)),
+        *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),
+        f"- seed: {report.seed}",
+        f"- host threads: {report.threads}",
         f"- gpumerge: {report.version}",
     ]
     return "\n".join(lines) + "\n"

@@ -6,6 +6,7 @@ Times are seconds, sizes are bytes, counts are plain integers. `schema` grows wh
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 SCHEMA = 1
 
@@ -125,3 +126,76 @@ class CompareReport:
     def all_right(self) -> bool:
         """Whether every row's output was right."""
         return all(row.right for row in self.rows)
+
+
+@dataclass(frozen=True)
+class BenchRow:
+    """One contestant in one case of a bench: right first, then timed.
+
+    The case: items: what is merged, by name ("int32"). shape: how keys of the runs interleave. runs: how many are
+    merged. size: items asked for. count: items of output in all, which is that rounded down to whole runs. nbytes:
+    bytes read plus bytes written by one merge.
+    The contestant: name, launch: as in `Measured`. role: "kernel", "library", or "copy" within the merge's own memory.
+    The verdict: right: whether its output equals the oracle's; a wrong one is not timed. problem: why it was not timed,
+    "" if it was. judged_by: how outputs were judged.
+    The times: seconds: every timed repeat. median, spread: of them, spread as (slowest - fastest) / median. ceiling:
+    seconds of the best copy of the same bytes on the device, in the best of several places. share_of_copy: ceiling over
+    the median. 0 where nothing was timed.
+    """
+
+    items: str
+    shape: str
+    runs: int
+    size: int
+    count: int
+    nbytes: int
+    name: str
+    role: Literal["kernel", "library", "copy"]
+    launch: str = ""
+    right: bool = True
+    problem: str = ""
+    judged_by: str = ""
+    seconds: tuple[float, ...] = ()
+    median: float = 0.0
+    spread: float = 0.0
+    ceiling: float = 0.0
+    share_of_copy: float = 0.0
+
+    @property
+    def case(self) -> tuple[str, str, int, int]:
+        """What tells cases apart: items, shape, runs, size."""
+        return self.items, self.shape, self.runs, self.size
+
+    @property
+    def throughput(self) -> float:
+        """Bytes read and written a second; 0 if it was not timed."""
+        return self.nbytes / self.median if self.median > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """Cases of synthetic runs, each merged by every variant and library baseline, one after another on one device.
+
+    seed: of the runs. threads: host threads that the CPU backend merged with. stopped: number of the signal that ended
+    the run before its last case, 0 if none did.
+    """
+
+    backend: str
+    device: str
+    repeat: int
+    seed: int
+    threads: int
+    rows: tuple[BenchRow, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    stopped: int = 0
+    schema: int = SCHEMA
+    kind: str = "bench"
+
+    @property
+    def wrong(self) -> tuple[BenchRow, ...]:
+        """Rows whose output was not right."""
+        return tuple(row for row in self.rows if not row.right)
+
+
+Report = MergeReport | CompareReport | BenchReport

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.report.model import CompareReport, Measured
+from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured
+from gpumerge_cli.units import format_counted
 
 UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
@@ -19,6 +20,22 @@ def notes(report: CompareReport) -> tuple[str, ...]:
     if shaky:
         told.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
     return tuple(told)
+
+
+def bench_notes(report: BenchReport) -> tuple[str, ...]:
+    """Sentences without a full stop: what is missing, wrong, not run and why, and what is shaky."""
+    told = ["stopped early: not all cases were run"] if report.stopped else []
+    told += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
+    told += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    shaky = sum(row.spread > UNSTABLE for row in report.rows)
+    if shaky:
+        told.append(f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
+    return tuple(told)
+
+
+def _place(row: BenchRow) -> str:
+    of = f"{format_counted(row.runs, 'run')}, {format_counted(row.size, 'item')}"
+    return f"{row.name}, {row.items} {row.shape}, {of}"
 
 
 def ceiling(report: CompareReport) -> float:

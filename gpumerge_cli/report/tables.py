@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.report.model import CompareReport, Measured, MergeReport
+from itertools import groupby
+
+from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured, MergeReport
 from gpumerge_cli.report.notes import ceiling
-from gpumerge_cli.units import format_bytes, format_count, format_seconds, format_throughput
+from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _MEANINGS = {
     "read": "read inputs",
@@ -111,6 +113,47 @@ def _compare_row(row: Measured) -> tuple[str, ...]:
         f"{row.speed_up:.2f}" if row.speed_up else "-",
         result,
     )
+
+
+def bench_title(report: BenchReport) -> str:
+    """What was run where, in a line."""
+    cases = len({row.case for row in report.rows})
+    return (
+        f"{format_counted(cases, 'case')} on {report.backend}: {report.device}; median of {report.repeat}; "
+        f"GB/s count bytes read and written; of copy: against the best copy of the same bytes"
+    )
+
+
+def bench_header() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of `bench_cells`' columns: those of a case, those of a row."""
+    return ("items", "shape", "runs", "size"), ("variant", "median", "spread", "GB/s", "of copy", "result")
+
+
+def bench_cells(report: BenchReport) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """Each case and its rows, as text, in `bench_header`'s columns."""
+    return [
+        ((items, shape, str(runs), format_size(size)), list(map(_bench_row, rows)))
+        for (items, shape, runs, size), rows in groupby(report.rows, key=lambda row: row.case)
+    ]
+
+
+def _bench_row(row: BenchRow) -> tuple[str, ...]:
+    result = "wrong" if not row.right else "not run" if row.problem else "" if row.role == "copy" else "right"
+    if row.median <= 0:
+        return (row.name, "-", "-", "-", "-", result)
+    return (
+        row.name,
+        format_seconds(row.median),
+        f"{row.spread:.0%}",
+        _gigabytes(row.nbytes, row.median),
+        f"{row.share_of_copy:.2f}",
+        result,
+    )
+
+
+def format_size(count: int) -> str:
+    """Items as a power of two where they are one: "2^20", "1,000,000"."""
+    return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else format_count(count)
 
 
 def _shape(row: Measured) -> str:

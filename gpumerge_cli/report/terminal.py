@@ -7,9 +7,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.report.model import CompareReport, MergeReport
-from gpumerge_cli.report.notes import notes
-from gpumerge_cli.report.tables import compare_cells, compare_header, facts, merge_cells, summary
+from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
+from gpumerge_cli.report.notes import bench_notes, notes
+from gpumerge_cli.report.tables import (
+    bench_cells,
+    bench_header,
+    bench_title,
+    compare_cells,
+    compare_header,
+    facts,
+    merge_cells,
+    summary,
+)
 from gpumerge_cli.units import format_count
 
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
@@ -26,10 +35,12 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
-def show(report: MergeReport | CompareReport, console: Console | None = None) -> None:
+def show(report: Report, console: Console | None = None) -> None:
     """Print the report, on standard error unless a console is given."""
     console = console or PlainConsole(stderr=True)
-    if isinstance(report, CompareReport):
+    if isinstance(report, BenchReport):
+        _show_bench(report, console)
+    elif isinstance(report, CompareReport):
         _show_compare(report, console)
     else:
         _show_merge(report, console)
@@ -67,6 +78,18 @@ def _show_compare(report: CompareReport, console: Console) -> None:
     table.add_row(*copy)
     console.print(table)
     for note in notes(report):
+        console.print(Text(f" {note}"))
+
+
+def _show_bench(report: BenchReport, console: Console) -> None:
+    console.print(Text(bench_title(report)))
+    table = _table(*bench_header()[1], left=1)
+    for (items, shape, runs, size), rows in bench_cells(report):
+        table.add_row(Text(f"{items}, {shape}, {runs} run{'' if runs == '1' else 's'}, {size} items"), style="bold")
+        for name, *row in rows:
+            table.add_row(Text(f"  {name}"), *map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
+    console.print(table)
+    for note in bench_notes(report):
         console.print(Text(f" {note}"))
 
 

@@ -8,20 +8,22 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gpumerge_cli.errors import OutputError, UsageError, output_error
-from gpumerge_cli.report.model import CompareReport, MergeReport
+from gpumerge_cli.report.model import Report
 
 MERGE_SUFFIXES = (".json", ".md")
 COMPARE_SUFFIXES = (".json", ".csv", ".md")
+BENCH_SUFFIXES = COMPARE_SUFFIXES
 
-Writer = Callable[[MergeReport | CompareReport], None]
+Writer = Callable[[Report], None]
 
 
 @contextmanager
-def report_file(path: str | None, suffixes: tuple[str, ...]) -> Iterator[Writer]:
+def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[Writer]:
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
     The file appears when the function is called, whole; until then what was there stays as it is. Raises UsageError
-    for a suffix that is not among `suffixes`, OutputError if the file cannot be written: both before the body runs.
+    for a suffix that is not among `suffixes`, naming `option`, OutputError if the file cannot be written: both before
+    the body runs.
     """
     if path is None:
         yield lambda _report: None
@@ -29,7 +31,7 @@ def report_file(path: str | None, suffixes: tuple[str, ...]) -> Iterator[Writer]
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in suffixes:
         raise UsageError(
-            f"--report: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
+            f"{option}: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
         )
     target = os.path.realpath(path)
     if os.path.isdir(target):
@@ -40,7 +42,7 @@ def report_file(path: str | None, suffixes: tuple[str, ...]) -> Iterator[Writer]
     except OSError as error:
         raise output_error(error, path) from error
 
-    def write(report: MergeReport | CompareReport) -> None:
+    def write(report: Report) -> None:
         try:
             with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
                 file.write(_renderer(suffix)(report))

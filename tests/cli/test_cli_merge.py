@@ -140,7 +140,7 @@ def test_compare_shows_a_table_and_writes_reports(
 class Wrong(ReferenceBackend):
     """Its circular kernel turns the output round."""
 
-    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         return replace(super().resolve(request, order), tile_load=request.tile_load or "full")
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:

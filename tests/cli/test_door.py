@@ -13,14 +13,14 @@ from typing import get_args
 import pytest
 import typer
 
-from gpumerge_cli.backends.base import KERNELS, TileLoad
+from gpumerge_cli.backends.base import KERNELS, TileLoad, Transfer
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli import generate, options
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.request import BackendChoice, FormatChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError
 
-COMMANDS = ("merge", "check", "generate", "info")
+COMMANDS = ("merge", "check", "bench", "generate", "info")
 ROOT = Path(__file__).parents[2]
 
 
@@ -70,6 +70,7 @@ def test_every_command_and_option_is_documented() -> None:
 def test_choices_are_those_of_the_backends() -> None:
     assert set(get_args(options.Kernel)) == {"auto", *KERNELS}
     assert get_args(options.TileLoadName) == get_args(TileLoad)
+    assert get_args(options.TransferName) == get_args(Transfer)
     assert set(get_args(options.BackendName)) == set(get_args(BackendChoice))
     assert set(get_args(options.FormatName)) == set(get_args(FormatChoice))
     assert get_args(generate.ShapeName) == SHAPES
@@ -110,6 +111,23 @@ def test_version() -> None:
         (["merge", "a", "--report", "r.csv"], ["--report", "r.csv", ".json, .md"]),
         (["merge", "a.csv", "--compare", "--report", "a.csv"], ["--report", "replace a.csv"]),
         (["merge", "a", "--report", "no/such/r.md"], ["no/such/r.md", "no such file"]),
+        (["bench", "a.json"], ["a.json", "--render"]),
+        (["bench", "--render"], ["no results", ".json"]),
+        (["bench", "--render", "no/such.json"], ["no/such.json", "no such file"]),
+        (["bench", "--render", "README.md"], ["README.md", "not JSON"]),
+        (["bench", "--render", "data/results/gpu-compare-i32.json"], ["gpu-compare-i32.json", "no results of a bench"]),
+        (["bench", "--render", "a.json", "--sizes", "9"], ["--sizes is for measuring", "--render"]),
+        (["bench", "--render", "a.json", "--quick"], ["--quick is for measuring"]),
+        (["bench", "-o", "a.html"], ["--output", "a.html", ".json, .csv, .md"]),
+        (["bench", "--kernels", "path,fast"], ["--kernels", "'fast'", "circular"]),
+        (["bench", "--kernels", ","], ["--kernels", "names nothing"]),
+        (["bench", "--dtypes", "int33"], ["'int33'", "int32"]),
+        (["bench", "--shapes", "round"], ["'round'", "blocky"]),
+        (["bench", "--sizes", "2^10:2^4"], ["--sizes", "'2^10:2^4'", "2^10:2^20:4"]),
+        (["bench", "--sizes", "1:8:1"], ["--sizes", "no range"]),
+        (["bench", "--sizes", "1:8:2:2"], ["--sizes", "no range"]),
+        (["bench", "--sizes", "3", "--runs", "4"], ["3 items", "4 runs"]),
+        (["bench", "--runs", "0"], ["0 runs"]),
         (["generate", "a.i32", "--count", "x"], ["--count", "'x'", "2^20"]),
         (["generate", "a.i32", "a.i32"], ["twice"]),
         (["generate", "a.i32", "--shape", "round"], ["--shape", "round"]),
@@ -267,6 +285,20 @@ def test_counts(text: str, count: int) -> None:
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(GpumergeError, match="--count"):
         options.parse_count(text, "--count")
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("5", (5,)),
+        ("1e3, 2^4", (1000, 16)),
+        ("2^10:2^16:4,7", (1024, 4096, 16384, 65536, 7)),
+        ("1:9", (1, 2, 4, 8)),
+        ("2,2", (2,)),
+    ],
+)
+def test_lists_of_counts(text: str, counts: tuple[int, ...]) -> None:
+    assert options.parse_counts(text, "--sizes") == counts
 
 
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:

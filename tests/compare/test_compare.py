@@ -76,7 +76,7 @@ class FakeBackend(ReferenceBackend):
         self.libraries: tuple[str, ...] = ("library",)
         self.merged: list[LaunchPolicy] = []
 
-    def resolve(self, request: LaunchRequest, order: Order) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         if request.block_size and request.block_size > 1024:
             raise UsageError(f"--block-size {request.block_size}: at most 1024")
         if request.tile_size and request.kernel == "basic":

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu.source import flatten, order_macros
+from gpumerge_cli.backends.gpu.source import flatten, moves_rows, order_macros
 from gpumerge_cli.order import Order
 
 HERE = Path(__file__).parent
@@ -61,7 +61,8 @@ _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];
 class Variant:
     """The kernels for one order.
 
-    partition: threads a block, edges a block and the stride of its marks. change: takes and gives the flattened text of every file, by its short name.
+    partition: threads a block, edges a block and the stride of its marks. change: takes and gives the flattened text of
+    every file, by its short name.
     """
 
     order: Order
@@ -80,7 +81,7 @@ class Variant:
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         lines.append(f"namespace variant_{number} {{")
         for name, file in FILES.items():
-            if name != "rows" or self.order.is_rows:
+            if name != "rows" or moves_rows(self.order):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"namespace {name} {{\n{text}\n}}")

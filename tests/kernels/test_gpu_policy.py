@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, item_bytes, resolve, shared_bytes
+from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, item_bytes, path_tile, resolve, shared_bytes
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Order
 
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
 LARGE = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132)
+HOPPER = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132, capability=90)
 ORDERS = [Order.of(name) for name in DTYPES] + [
     Order.lines(),
     Order.lines(numeric=True),
     Order.records(100, 0, 10),
     Order.records(5, 1, 4),
+    *(Order.records(size, 0, 4) for size in (4, 8, 12, 16)),
 ]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
-@pytest.mark.parametrize("limits", [SMALL, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("limits", [SMALL, LARGE, HOPPER], ids=["small", "large", "hopper"])
 def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
-    for kernel in KERNELS:
-        policy = resolve(LaunchRequest(kernel), order, limits)
+    for kernel, runs in product(KERNELS, (2, 3, 8, 16)):
+        policy = resolve(LaunchRequest(kernel), order, limits, runs)
         assert policy.kernel == kernel
-        assert shared_bytes(policy, order) <= 48 * 1024
+        assert policy.resident * shared_bytes(policy, order) <= limits.shared_memory
 
 
 def test_auto_is_path_and_says_why() -> None:
@@ -35,6 +38,36 @@ def test_auto_is_path_and_says_why() -> None:
     assert policy.kernel == "path"
     assert policy.tile_size == policy.block_size * policy.items_per_thread
     assert "fastest" in policy.why
+
+
+def test_bulk_copies_where_the_device_has_them() -> None:
+    assert resolve(LaunchRequest(), Order("int", 4), LARGE).transfer == "vector"
+    chosen = resolve(LaunchRequest(), Order("int", 4), HOPPER)
+    assert chosen.transfer == "bulk"
+    assert "bulk" in chosen.why
+    assert "bulk" in chosen.describe()
+    assert resolve(LaunchRequest(transfer="vector"), Order("int", 4), HOPPER).transfer == "vector"
+    with pytest.raises(
+        UsageError, match=r"--transfer bulk: this device, of compute capability 7\.5, has no bulk copies"
+    ):
+        resolve(LaunchRequest(transfer="bulk"), Order("int", 4), LARGE)
+
+
+@pytest.mark.parametrize(("runs", "fan_in"), [(1, 2), (2, 2), (3, 4), (4, 4), (5, 8), (9, 16), (16, 16), (99, 16)])
+def test_a_pass_merges_all_runs_if_it_can(runs: int, fan_in: int) -> None:
+    policy = resolve(LaunchRequest(), Order("int", 4), HOPPER, runs)
+    assert policy.fan_in == fan_in
+    assert policy.tile_size == path_tile(policy.block_size, policy.items_per_thread, fan_in)
+    assert resolve(LaunchRequest(fan_in=2), Order("int", 4), HOPPER, runs).fan_in == 2
+    assert resolve(LaunchRequest("tiled"), Order("int", 4), HOPPER, runs).fan_in == 2
+
+
+def test_small_blocks_merge_fewer_runs() -> None:
+    assert resolve(LaunchRequest(block_size=5, items_per_thread=2), Order("int", 4), HOPPER, 16).fan_in == 4
+    with pytest.raises(UsageError, match="--fan-in 8 needs as many threads a block, not --block-size 5"):
+        resolve(LaunchRequest(block_size=5, fan_in=8), Order("int", 4), HOPPER)
+    with pytest.raises(UsageError, match="--fan-in 3 is no number of runs"):
+        LaunchRequest(fan_in=3)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -111,3 +144,5 @@ def test_the_grid_covers_the_output() -> None:
 def test_rows_are_sixteen_bytes() -> None:
     assert item_bytes(Order.lines()) == 16
     assert item_bytes(Order("int", 2)) == 2
+    assert item_bytes(Order.records(100, 0, 10)) == item_bytes(Order.records(16, 0, 10)) == 16
+    assert item_bytes(Order.records(12, 3, 8)) == 12

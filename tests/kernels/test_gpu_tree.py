@@ -1,16 +1,19 @@
-"""The tree of pairwise merges, played through on a Python model of memory."""
+"""Passes over runs, played through on a Python model of memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from gpumerge_cli.backends.gpu.tree import Run, levels, merge_runs
+from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
 
 OUT, SCRATCH = 10_000, 20_000
 
 
-@pytest.mark.parametrize("count", range(1, 18))
-def test_is_stable_and_spares_the_inputs(count: int) -> None:
+@pytest.mark.parametrize("fan_in", [2, 4, 8, 16])
+@pytest.mark.parametrize("count", [*range(1, 18), 33, 40])
+def test_is_stable_and_spares_the_inputs(count: int, fan_in: int) -> None:
     memory: dict[int, tuple[int, int]] = {}
     runs: list[Run] = []
     for number in range(count):
@@ -25,18 +28,27 @@ def test_is_stable_and_spares_the_inputs(count: int) -> None:
     def write(at: int, items: list[tuple[int, int]]) -> None:
         memory.update({at + place: item for place, item in enumerate(items)})
 
-    def merge(a: Run, b: Run, to: int) -> None:
-        written = range(to, to + a[1] + b[1])
-        assert all(not set(written) & set(range(run[0], run[0] + run[1])) for run in (a, b))
-        write(to, sorted(read(a) + read(b), key=lambda item: item[0]))
+    def merge(group: Sequence[Run], to: int) -> None:
+        assert 2 <= len(group) <= fan_in
+        written = range(to, to + sum(length for _, length in group))
+        assert all(not set(written) & set(range(run[0], run[0] + run[1])) for run in group)
+        write(to, sorted((item for run in group for item in read(run)), key=lambda item: item[0]))
 
     if sum(length for _, length in runs) == 0:
         return
-    merge_runs(runs, 1, OUT, SCRATCH, merge=merge, copy=lambda run, to: write(to, read(run)))
+    merge_runs(runs, 1, OUT, SCRATCH, fan_in=fan_in, merge=merge, copy=lambda run, to: write(to, read(run)))
     expected = sorted((item for run in runs for item in read(run)), key=lambda item: item[0])
     assert read((OUT, len(expected))) == expected
     assert {at: memory[at] for at in before} == before
 
 
-def test_levels() -> None:
-    assert [levels(runs) for runs in (0, 1, 2, 3, 4, 5, 8, 9)] == [0, 0, 1, 2, 2, 3, 3, 4]
+def test_passes() -> None:
+    assert [passes(runs, 2) for runs in (0, 1, 2, 3, 4, 5, 8, 9)] == [0, 0, 1, 2, 2, 3, 3, 4]
+    assert [passes(runs, 16) for runs in (1, 2, 16, 17, 256, 257)] == [0, 1, 1, 2, 2, 3]
+
+
+def test_one_pass_needs_no_scratch() -> None:
+    merged: list[tuple[list[Run], int]] = []
+    runs = [(100 * number, 3) for number in range(16)]
+    merge_runs(runs, 4, OUT, 0, fan_in=16, merge=lambda group, to: merged.append((list(group), to)), copy=print)
+    assert merged == [(runs, OUT)]

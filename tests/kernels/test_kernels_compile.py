@@ -7,8 +7,16 @@ import itertools
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import LaunchPolicy
-from gpumerge_cli.backends.gpu.source import compiler_options, flatten, order_macros, policy_macros
+from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, Transfer
+from gpumerge_cli.backends.gpu.policy import path_tile
+from gpumerge_cli.backends.gpu.source import (
+    compiler_options,
+    flatten,
+    moves_rows,
+    order_macros,
+    partition_macros,
+    policy_macros,
+)
 from gpumerge_cli.order import DTYPES, Order
 
 RECORD_ORDERS = [
@@ -64,13 +72,14 @@ def test_every_line_order(order: Order) -> None:
 @pytest.mark.parametrize("order", RECORD_ORDERS, ids=Order.describe)
 def test_every_record_order(order: Order) -> None:
     """Only where keys are longer than prefixes do merges depend on the record."""
-    for file in ("rows.cu", *(MERGES if order.width > order.prefix_bytes else ("merge_path.cu",))):
+    merges = MERGES if order.width > order.prefix_bytes else ("merge_path.cu",)
+    for file in (*(("rows.cu",) if moves_rows(order) else ()), *merges):
         compile_for(90, file, compiler_options(order_macros(order)))
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_records_on_every_architecture(architecture: int) -> None:
-    for order in RECORD_ORDERS[:6:2]:
+    for order in filter(moves_rows, RECORD_ORDERS[:6:2]):
         compile_for(architecture, "rows.cu", compiler_options(order_macros(order)))
 
 
@@ -80,10 +89,28 @@ def test_odd_path_shapes(block: int, items: int) -> None:
     compile_for(75, "merge_path.cu", compiler_options((*order_macros(Order("int", 2)), *policy_macros(policy))))
 
 
+@pytest.mark.parametrize("transfer", ["bulk", "vector"])
+@pytest.mark.parametrize("fan_in", FAN_INS)
+@pytest.mark.parametrize("order", [Order("int", 4), Order("uint", 1), Order.lines(), Order.records(12, 0, 8)])
+def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
+    policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer=transfer)
+    architecture = 90 if transfer == "bulk" else 75
+    compile_for(architecture, "merge_path.cu", compiler_options((*order_macros(order), *policy_macros(policy))))
+    compile_for(architecture, "partition.cu", compiler_options((*order_macros(order), *partition_macros(fan_in))))
+
+
+@pytest.mark.parametrize("architecture", [90, 100, 120])
+def test_bulk_copies_on_every_device_that_has_them(architecture: int) -> None:
+    compile_for(architecture, "merge_path.cu", ("-DKEY_BITS=32", "-DBULK=1"))
+
+
 def test_cub_baseline() -> None:
     baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
     options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("float", 4))))
     compile_for(90, "baseline_cub.cu", options)
+    for payload in (4, 8):
+        options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("int", 8), payload)))
+        compile_for(90, "baseline_cub.cu", options)
 
 
 def test_a_header_is_written_out_once() -> None:

@@ -6,15 +6,17 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
-from gpumerge_cli.backends.cpu import policy
+from gpumerge_cli.backends.cpu import baselines, policy
 from gpumerge_cli.backends.cpu.library import LIBRARY, key_context, kind_of
 from gpumerge_cli.backends.cpu.rows import PADDING, Rows, rows_of
 from gpumerge_cli.backends.cpu.team import Team
@@ -26,6 +28,7 @@ Context = tuple[int, int, int, int]
 # lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
 _LEAST_CHUNK = 1 << 20
+_PLACES, _COPIES = 3, 5  # of the copy ceiling
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
 
 
@@ -51,6 +54,10 @@ class CpuBackend:
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)
 
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        with Team(threads) as team:
+            return min(_copy_seconds(nbytes, team) for _ in range(_PLACES))
+
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:
@@ -65,6 +72,21 @@ class CpuBackend:
         find = LIBRARY.function(f"first_disorder-{kind_of(order)}")
         index = find(run.ctypes.data, 0, len(run), *key_context(order))
         return None if index < 0 else index
+
+
+def _copy_seconds(nbytes: int, team: Team) -> float:
+    """The median of a few copies between two arrays of their own, whose pages are there."""
+    source, target = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
+    found = []
+    for _ in range(_COPIES):
+        start = time.perf_counter()
+        _copy(source, target, team)
+        found.append(time.perf_counter() - start)
+    return median(found)
+
+
+def _copy(source: Bytes, target: Bytes, team: Team) -> None:
+    team.run(np.copyto, [(target[a:b], source[a:b]) for a, b in team.pieces(len(source))])
 
 
 def _cpu_name() -> str:
@@ -147,6 +169,7 @@ class CpuWorkspace:
         self._context: Context = (0, 0, 0, 0)
         self._spare: list[Any] = [None, None]
         self._rows: Rows | None = rows_of(order) if order.is_rows else None
+        self._by_library: NDArray[Any] | None = None  # what a baseline gave, if it ran last
 
     def staging(self, nbytes: int) -> Bytes:
         if nbytes + PADDING > len(self._room):
@@ -193,6 +216,7 @@ class CpuWorkspace:
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
+        self._by_library = None
         if self._rows is not None:
             merged = _merge_tree(
                 self._kind, self._runs, self._rows.merged(), self._spare, self._context, policy, self._team
@@ -215,24 +239,26 @@ class CpuWorkspace:
         return drop_equals(merged.ctypes.data, len(merged), unique == "ahead", *self._context)
 
     def download(self) -> Bytes:
+        if self._by_library is not None:
+            return np.ascontiguousarray(self._by_library).view(np.uint8)
         return self._out_room[: self._merged_bytes]
 
     def copy(self) -> None:
-        source, target = self._room[: self._nbytes], self._out_room[: self._nbytes]
-        self._team.run(np.copyto, [(target[a:b], source[a:b]) for a, b in self._team.pieces(self._nbytes)])
+        _copy(self._room[: self._nbytes], self._out_room[: self._nbytes], self._team)
 
     def poison(self) -> None:
         self._out_room[:] = 0xA5
+        self._by_library = None
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
-        return {} if self._order.is_rows else {"numpy stable sort": self._numpy_sort}
+        if self._order.is_rows or not self._nbytes:
+            return {}
+        found = baselines.baselines([run.view(self._order.dtype) for run in self._runs], self._order)
+        return {name: partial(self._run_library, work) for name, work in found.items()}
 
-    def _numpy_sort(self) -> None:
-        dtype = self._order.dtype
-        items = np.sort(np.concatenate([run.view(dtype) for run in self._runs]), kind="stable")
-        out = self._out_room[: self._nbytes].view(dtype)
-        out[:] = items[::-1] if self._order.descending else items
-        self._merged_bytes = self._nbytes
+    def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:
+        # Not copied to the room for output: libraries are timed without that.
+        self._by_library = work()
 
     def time(self, work: Callable[[], None]) -> float:
         start = time.perf_counter()
@@ -245,6 +271,7 @@ class CpuWorkspace:
     def close(self) -> None:
         self._team.close()
         self._runs = []
+        self._by_library = None
         self._room = self._out_room = np.empty(0, np.uint8)
 
     def _span(self, name: str, start: float) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 
 from gpumerge_cli.backends.base import DeviceInfo, LaunchPolicy, LaunchRequest, Pace, Workspace
 from gpumerge_cli.backends.gpu import device, policy
+from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.errors import UsageError
@@ -45,12 +47,18 @@ class GpuBackend:
         spare = runs > 2
         # Its row before and after the merge and once more, and a flag; of a line also its start and its end.
         rows = (2 * 8 * order.is_lines + (3 + spare) * 16 + 1) / item_bytes
-        on_device = 2 + rows if order.is_rows else 3 + spare + 1 / item_bytes
+        on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """See Backend. `threads` is for backends that work on the host."""
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
+
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        """See Backend. `threads` is for backends that work on the host."""
+        with device_errors(), self._device:
+            cupy.get_default_memory_pool().free_all_blocks()
+            return copy_ceiling(nbytes)
 
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import cupy
+import numpy as np
 
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.order import Order
@@ -29,9 +32,10 @@ def cub_include_options() -> tuple[str, ...]:
     return tuple(f"-I{cccl / part}" for part in ("cub", "thrust", "libcudacxx"))
 
 
-def cub_macros(order: Order) -> Macros:
-    """The macros of baseline_cub.cu."""
-    return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_BLOCK_SIZE), ("CUB_ITEMS", cub_items(order.width)))
+def cub_macros(order: Order, payload: int = 0) -> Macros:
+    """The macros of baseline_cub.cu. payload: bytes that go with each key, 0, 4 or 8."""
+    items = cub_items(order.width + payload)
+    return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_BLOCK_SIZE), ("CUB_ITEMS", items), ("CUB_PAYLOAD", payload))
 
 
 @lru_cache(maxsize=64)
@@ -41,15 +45,144 @@ def _cub_functions(device: int, macros: Macros) -> tuple[Any, Any]:
     return module.get_function("cub_partition"), module.get_function("cub_merge")
 
 
-def merge_by_cub(device: int, order: Order, a: Run, b: Run, out: int) -> None:
-    """Merge two runs of keys by CUB's merge agent, on the current stream."""
-    partition, merge = _cub_functions(device, cub_macros(order))
-    tile = CUB_BLOCK_SIZE * cub_items(order.width)
+class CubTree:
+    """CUB's merge agent on pairs of neighbouring runs of keys, level by level, for any number of runs but none.
+
+    runs: not empty; they stay as they are. out: address of the output. Memory to merge more than two is taken by the
+    first `merge`, so that later ones can be timed, and freed with the object.
+    """
+
+    def __init__(self, device: int, order: Order, runs: Sequence[Run], out: int) -> None:
+        self._device = device
+        self._order = order
+        self._runs = list(runs)
+        self._out = out
+        self._scratch = DeviceBuffer()
+
+    def merge(self, stream: cupy.cuda.Stream) -> None:
+        """Queue the merge on `stream`, which is current."""
+        width = self._order.width
+        room = sum(count for _, count in self._runs) * width if len(self._runs) > 2 else 0
+        merge_pairs(
+            self._runs,
+            width,
+            (self._out, self._scratch.reserve(room).address),
+            merge=lambda a, b, to: _merge_by_cub(self._device, self._order, a, b, to),
+            copy=lambda run, to: cupy.cuda.runtime.memcpyAsync(
+                to, run[0], run[1] * width, cupy.cuda.runtime.memcpyDeviceToDevice, stream.ptr
+            ),
+        )
+
+
+def merge_pairs(
+    runs: Sequence[Run],
+    width: int,
+    places: tuple[int, int],
+    *,
+    merge: Callable[[Run, Run, int], None],
+    copy: Callable[[Run, int], None],
+) -> None:
+    """Merge neighbours until one run is left, at the first of two `places`, each with room for all.
+
+    merge(a, b, to) and copy(run, to) are called in an order in which each may start when the one before is done. A run
+    without a neighbour waits where it lies, unless the next level writes there.
+    """
+    current = list(runs)
+    if len(current) == 1:
+        copy(current[0], places[0])
+    inputs = set(current)
+    for level in reversed(range((len(current) - 1).bit_length())):
+        to = places[level % 2]
+        merged: list[Run] = []
+        for a, b in zip(current[::2], current[1::2], strict=False):
+            merge(a, b, to)
+            merged.append((to, a[1] + b[1]))
+            to += merged[-1][1] * width
+        if len(current) % 2:
+            odd = current[-1]
+            if odd not in inputs:
+                copy(odd, to)
+                odd = (to, odd[1])
+            merged.append(odd)
+        current = merged
+
+
+class CubPairs:
+    """CUB's merge of keys with payloads, which it takes as arrays of their own: two runs of records, taken apart.
+
+    order: of the keys alone. payload: bytes of each. records, out: the two runs back to back and room for their merge,
+    one row of 32-bit words a record; the key's words come first.
+    """
+
+    def __init__(
+        self, device: int, order: Order, payload: int, counts: tuple[int, int], records: cupy.ndarray, out: cupy.ndarray
+    ) -> None:
+        self._device = device
+        self._order = order
+        self._payload = payload
+        self._counts = counts
+        self._out = out
+        words = order.width // 4
+        self._keys, self._payloads = (
+            cupy.ascontiguousarray(records[:, :words]),
+            cupy.ascontiguousarray(records[:, words:]),
+        )
+        self._merged = cupy.empty_like(self._keys), cupy.empty_like(self._payloads)
+
+    def merge(self) -> None:
+        """Queue the merge on the current stream; its output stays in two arrays."""
+        m, n = self._counts
+        keys, payloads = self._keys.data.ptr, self._payloads.data.ptr
+        a, b = (keys, m), (keys + m * self._order.width, n)
+        moved = (payloads, payloads + m * self._payload, self._merged[1].data.ptr)
+        _merge_by_cub(self._device, self._order, a, b, self._merged[0].data.ptr, self._payload, moved)
+
+    def join(self) -> None:
+        """Write what was merged to `out` as records."""
+        words = self._order.width // 4
+        self._out[:, :words], self._out[:, words:] = self._merged
+
+
+def cub_pairs(
+    device: int,
+    order: Order,
+    runs: Sequence[Run],
+    records: Callable[[int, Any], cupy.ndarray],
+    out: Callable[[int, Any], cupy.ndarray],
+) -> CubPairs | None:
+    """CUB's way to merge `runs`, if it has one: two runs of records, each a number of 4 or 8 bytes and a payload of as
+    many. records, out: give views of memory as so many 32-bit words."""
+    payload = order.record - order.width
+    if order.kind == "bytes" or order.offset or order.swapped or len(runs) != 2:
+        return None
+    if order.width not in (4, 8) or payload not in (4, 8):
+        return None
+    counts = (runs[0][1], runs[1][1])
+    total, words = sum(counts), order.record // 4
+    views = [give(total * words, np.dtype(np.uint32)).reshape(total, words) for give in (records, out)]
+    return CubPairs(device, Order(order.kind, order.width, order.descending), payload, counts, *views)
+
+
+def _merge_by_cub(
+    device: int,
+    order: Order,
+    a: Run,
+    b: Run,
+    out: int,
+    payload: int = 0,
+    payloads: tuple[int, int, int] = (0, 0, 0),
+) -> None:
+    """Merge two runs of keys by CUB's merge agent, on the current stream.
+
+    payload: bytes that go with each key. payloads: addresses of those of a and of b, and of where they go.
+    """
+    partition, merge = _cub_functions(device, cub_macros(order, payload))
+    tile = CUB_BLOCK_SIZE * cub_items(order.width + payload)
     tiles = -(-(a[1] + b[1]) // tile)
     cuts = cupy.empty(tiles + 1, cupy.int64)
     blocks = -(-(tiles + 1) // _PARTITION_THREADS)
     partition((blocks,), (_PARTITION_THREADS,), (*a, *b, cuts.data.ptr, tiles + 1))
-    merge((tiles,), (CUB_BLOCK_SIZE,), (*a, *b, out, cuts.data.ptr))
+    merge((tiles,), (CUB_BLOCK_SIZE,), (*a, *b, out, cuts.data.ptr, *payloads))
 
 
 def sort_by_cupy(runs: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:

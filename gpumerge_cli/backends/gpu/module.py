@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import gcd
 from typing import Any
 
 import cupy
@@ -20,6 +21,7 @@ from gpumerge_cli.backends.gpu.policy import (
 )
 from gpumerge_cli.backends.gpu.source import (
     Macros,
+    comparison_macros,
     compiler_options,
     flatten,
     order_macros,
@@ -63,7 +65,8 @@ class Kernels:
         self._device = device
         self._order = order
         self._limits = limits
-        self._macros = order_macros(order)
+        self._macros = {"rows.cu": order_macros(order)}  # which looks into them
+        self._comparing = comparison_macros(order)
 
     def merge(
         self,
@@ -104,9 +107,12 @@ class Kernels:
         cuts = cupy.empty(edges * policy.fan_in, cupy.int64)
         blocks = _ceil_div(edges, partition_edges(policy.fan_in))
         self._launch(
-            "partition", blocks, partition_size(policy.fan_in), (table, cuts.data.ptr, edges, policy.tile_size, text, starts),
+            "partition",
+            blocks,
+            partition_size(policy.fan_in),
+            (table, cuts.data.ptr, edges, policy.tile_size, text, starts),
             macros=partition_macros(policy.fan_in),
-        )  # fmt: skip
+        )
         return cuts
 
     def check(
@@ -129,7 +135,7 @@ class Kernels:
             "mark_first", blocks, _THREADS, (*items, int(not ahead), differs.data.ptr, text, starts), file="check.cu"
         )
         width = item_bytes(self._order)
-        words = min(width, 8)
+        words = gcd(width, 8)
         memory = cupy.cuda.UnownedMemory(address, count * width, self)
         shape = (count, width // words)
         pointer = cupy.cuda.MemoryPointer(memory, 0)
@@ -197,7 +203,9 @@ class Kernels:
         shared: int = 0,
     ) -> None:
         largest = self._limits.shared_memory if shared > _USUAL_SHARED_MEMORY else 0
-        function = _function(self._device, file or f"{name}.cu", name, (*self._macros, *macros), largest)
+        file = file or f"{name}.cu"
+        of_order = self._macros.get(file, self._comparing)
+        function = _function(self._device, file, name, (*of_order, *macros), largest)
         function((blocks,), (threads,), arguments, shared_mem=shared)
 
 

@@ -5,9 +5,10 @@ Pure: a device is here only its limits, so that every decision is tested without
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpumerge_cli.backends.base import FAN_INS, KernelName, LaunchPolicy, LaunchRequest, Transfer
+from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
@@ -37,6 +38,8 @@ class DeviceLimits:
 
 @dataclass(frozen=True)
 class _Shape:
+    """blocks_per_multiprocessor: in the grid, of kernels that stage rounds; held at once, of path."""
+
     block_size: int
     items_per_thread: int
     blocks_per_multiprocessor: int = (
@@ -44,57 +47,42 @@ class _Shape:
     )
 
 
-_PATH: dict[Transfer, dict[int, dict[int, _Shape]]] = {
-    "vector": {
-        2: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
-        4: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
-        8: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
-        16: {1: _Shape(128, 60), 2: _Shape(128, 62), 4: _Shape(256, 35), 8: _Shape(192, 29), 16: _Shape(128, 7)},
-    },
+_ITEM_BYTES = (1, 2, 4, 8, 12, 16)
+_PATH: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
     "bulk": {
-        2: {
-            1: _Shape(256, 60, 4),
-            2: _Shape(256, 38, 4),
-            4: _Shape(512, 23, 3),
-            8: _Shape(384, 15, 3),
-            16: _Shape(256, 9, 4),
-        },
-        4: {
-            1: _Shape(256, 60, 3),
-            2: _Shape(256, 38, 4),
-            4: _Shape(256, 47, 4),
-            8: _Shape(256, 23, 4),
-            16: _Shape(256, 9, 4),
-        },
-        8: {
-            1: _Shape(256, 60, 3),
-            2: _Shape(256, 38, 4),
-            4: _Shape(384, 35, 3),
-            8: _Shape(256, 23, 4),
-            16: _Shape(256, 9, 4),
-        },
-        16: {
-            1: _Shape(256, 60, 3),
-            2: _Shape(256, 38, 4),
-            4: _Shape(384, 35, 3),
-            8: _Shape(256, 23, 4),
-            16: _Shape(256, 9, 4),
-        },
+        2: ((256, 60, 6), (128, 46, 11), (512, 23, 3), (384, 15, 3), (256, 11, 4), (256, 9, 4)),
+        4: ((256, 60, 4), (128, 46, 11), (256, 47, 4), (256, 23, 4), (256, 11, 4), (256, 9, 4)),
+        8: ((256, 60, 4), (128, 46, 11), (384, 39, 3), (256, 23, 4), (256, 11, 4), (256, 9, 4)),
+        16: ((256, 60, 4), (128, 46, 11), (384, 39, 3), (384, 19, 3), (256, 11, 4), (256, 9, 4)),
+    },
+    "vector": {
+        2: ((256, 60, 6), (128, 62, 1), (384, 23, 3), (192, 29, 1), (192, 15, 1), (128, 9, 1)),
+        4: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
+        8: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
+        16: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
     },
 }
-"""By transfer, runs and item bytes: the fastest shapes on an H200. Larger tiles need fewer searches of global memory;
-odd item counts spread a warp's accesses over the banks of shared memory."""
+"""By transfer and runs, for each of _ITEM_BYTES: the fastest shapes on an H200. Larger tiles need fewer searches of
+global memory; odd item counts spread a warp's accesses over the banks of shared memory."""
 
-_BASIC = {1: _Shape(256, 12), 2: _Shape(256, 8), 4: _Shape(256, 5), 8: _Shape(128, 6), 16: _Shape(256, 4)}
+_BASIC = {
+    1: _Shape(256, 12),
+    2: _Shape(256, 8),
+    4: _Shape(256, 5),
+    8: _Shape(128, 6),
+    12: _Shape(256, 4),
+    16: _Shape(256, 4),
+}
 _STAGED = {
     1: _Shape(128, 6, 256),
     2: _Shape(64, 5, 256),
     4: _Shape(128, 3, 64),
     8: _Shape(128, 2, 64),
+    12: _Shape(128, 3, 64),
     16: _Shape(128, 3, 64),
 }
-"""By item bytes: the fastest of sweeps on an H200; 16 bytes were not swept. A warp's threads read shared memory one
-share apart, so few items, and counts that spread over the banks, do best."""
+"""By item bytes: the fastest of sweeps on an H200; 12 and 16 bytes were not swept. A warp's threads read shared memory
+one share apart, so few items, and counts that spread over the banks, do best."""
 
 _WHY: dict[KernelName, str] = {
     "basic": "asked for: every thread co-ranks and merges in global memory",
@@ -111,7 +99,7 @@ _WHY_TRANSFER: dict[Transfer, str] = {
 
 def item_bytes(order: Order) -> int:
     """Bytes of what the kernels move: a key, or a row of prefix and number."""
-    return 16 if order.is_rows else order.width
+    return 16 if moves_rows(order) else order.item_bytes
 
 
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
@@ -182,7 +170,7 @@ def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int,
     """One tile a block: the tile follows from block size, items and fan-in, so a tile size only says what they are."""
     transfer = _transfer(request, limits)
     fan_in = request.fan_in or next((size for size in FAN_INS if size >= runs), FAN_INS[-1])
-    default = _PATH[transfer][fan_in][item_bytes(order)]
+    default = _Shape(*_PATH[transfer][fan_in][_ITEM_BYTES.index(item_bytes(order))])
     block, items, tile = request.block_size, request.items_per_thread, request.tile_size
     as_tuned = block is None and items is None and tile is None
     if tile and items and not block:
@@ -217,10 +205,11 @@ def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int,
         path_tile(block, items, fan_in),
         fan_in=fan_in,
         transfer=transfer,
-        resident=max(1, default.blocks_per_multiprocessor) if as_tuned and items == default.items_per_thread else 1,
         why=f"{why}, {_WHY_TRANSFER[transfer]}",
     )
-    return _fitting(chosen, order, limits)
+    room = _dynamic_limit(limits) // max(1, shared_bytes(chosen, order))
+    wanted = default.blocks_per_multiprocessor if as_tuned and items == default.items_per_thread else 1
+    return _fitting(replace(chosen, resident=max(1, min(wanted, room))), order, limits)
 
 
 def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:

@@ -17,6 +17,8 @@ Macros = tuple[tuple[str, int], ...]
 
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
+_SMALL_RECORDS = (4, 8, 12, 16)
+_IMAGE_BYTES = 8
 _KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}
 
 
@@ -54,12 +56,27 @@ def flatten(name: str, directory: Path | None = None) -> str:
     return f'#line 1 "{name}"\n{inline(name)}'
 
 
+def moves_rows(order: Order) -> bool:
+    """Whether rows are merged and items gathered by them; small records with a short key move themselves."""
+    return order.is_rows and not (order.record in _SMALL_RECORDS and order.width <= _IMAGE_BYTES)
+
+
+def comparison_macros(order: Order) -> Macros:
+    """The macros of a file that compares and moves items, but does not look into them.
+
+    Rows of records whose prefixes decide are the same to it whatever the records, and need not be compiled again.
+    """
+    if order.record and moves_rows(order) and order.width <= _IMAGE_BYTES:
+        order = Order.records(1, 0, 1)
+    return order_macros(order)
+
+
 def order_macros(order: Order) -> Macros:
     """The macros of keys.cuh and lines.cuh."""
     if order.record:
         return (
-            ("ROWS", 1),
-            ("KEY_BITS", 64),
+            ("ROWS", int(moves_rows(order))),
+            ("KEY_BITS", 64 if moves_rows(order) or order.width > 4 else 32),
             ("KEY_KIND", _KINDS[order.kind]),
             ("DESCENDING", int(order.descending)),
             ("RECORD_SIZE", order.record),

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate, pairwise
 
 import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, Unique
-from gpumerge_cli.backends.gpu.baselines import merge_by_cub, sort_by_cupy
+from gpumerge_cli.backends.gpu.baselines import CubPairs, CubTree, cub_pairs, sort_by_cupy
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.measure import Span
@@ -47,12 +49,13 @@ class GpuWorkspace:
         self._staging, self._downloaded = PinnedBuffer(), PinnedBuffer()
         self._input, self._output, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
         self._lengths: list[int] = []
+        self._pairs: CubPairs | None = None  # a library's merge whose output is still apart, if it ran last
         with device_errors(), device:
             self._owned = OwnedStream()
             self._stream = self._owned.stream
             self._uploaded = cupy.cuda.Event(disable_timing=True)
         self._staged: Bytes = np.empty(0, np.uint8)
-        self._text = DeviceText(order, kernels) if order.is_rows else None
+        self._text = DeviceText(order, kernels) if moves_rows(order) else None
 
     def staging(self, nbytes: int) -> Bytes:
         """See Workspace. Waits until the last upload has left the memory."""
@@ -91,7 +94,7 @@ class GpuWorkspace:
             return None
         number = next(number for number, (_, end) in enumerate(pairwise(bases)) if item < end)
         if self._text is None:
-            return Disorder(number, (item - bases[number]) * self._order.width)
+            return Disorder(number, (item - bases[number]) * self._order.item_bytes)
         with device_errors(), self._device, self._stream:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
@@ -99,6 +102,7 @@ class GpuWorkspace:
         """See Workspace. Returns before the merge is done, unless something may be dropped."""
         total = self._merged_bytes = self._total
         self.dropped = 0
+        self._pairs = None
         if total == 0:
             return
         with self._span("kernel", total):
@@ -111,22 +115,25 @@ class GpuWorkspace:
                 self._scratch.reserve(max(total, self._capacity))
             merge_runs(
                 self._runs(),
-                self._order.width,
+                self._order.item_bytes,
                 self._output.address,
                 self._scratch.address if deep else 0,
                 fan_in=policy.fan_in,
                 merge=lambda group, out: self._kernels.merge(policy, group, out),
-                copy=lambda run, out: self._copy_bytes(out, run[0], run[1] * self._order.width, _ON_DEVICE),
+                copy=lambda run, out: self._copy_bytes(out, run[0], run[1] * self._order.item_bytes, _ON_DEVICE),
             )
             if unique:
-                count = total // self._order.width
+                count = total // self._order.item_bytes
                 kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
-                self._merged_bytes, self.dropped = kept * self._order.width, count - kept
+                self._merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
 
     def download(self) -> Bytes:
         """See Workspace. Waits for all work so far."""
         total = self._merged_bytes
         with self._span("download", total):
+            if self._pairs is not None:
+                self._pairs.join()
+                self._pairs = None
             merged = self._downloaded.reserve(total, self._capacity)
             if total:
                 self._copy_bytes(merged.ctypes.data, self._output.address, total, _TO_HOST)
@@ -146,13 +153,15 @@ class GpuWorkspace:
                 cupy.cuda.runtime.memsetAsync(self._output.address, _POISON, self._total, self._stream.ptr)
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
-        """See Workspace. "cub" merges two runs of keys and no other number."""
-        if self._text is not None or self._total == 0:
+        """See Workspace. CUB merges two runs, so more are merged by a tree of pairs."""
+        if self._total == 0:
             return {}
-        baselines: dict[str, Callable[[], None]] = {"cupy.sort": self._sort}
-        if len(self._lengths) == 2:
-            baselines["cub"] = self._cub
-        return baselines
+        if self._order.is_rows:
+            pairs = cub_pairs(self._device.id, self._order, self._runs(), self._input.view, self._output.view)
+            return {} if pairs is None else {"cub pairs": partial(self._by_cub_pairs, pairs)}
+        runs = [run for run in self._runs() if run[1]]
+        cub = partial(self._cub, CubTree(self._device.id, self._order, runs, self._output.address))
+        return {"cupy.sort": self._sort, "cub tree" if len(runs) > 2 else "cub": cub}
 
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream."""
@@ -192,19 +201,23 @@ class GpuWorkspace:
         if self._text is not None:
             return self._text.runs()
         starts = accumulate(self._lengths, initial=self._input.address)
-        return [(start, length // self._order.width) for start, length in zip(starts, self._lengths, strict=False)]
+        return [(start, length // self._order.item_bytes) for start, length in zip(starts, self._lengths, strict=False)]
 
     def _sort(self) -> None:
         with self._entered():
-            count = self._total // self._order.width
+            count = self._total // self._order.item_bytes
             sort_by_cupy(
                 self._input.view(count, self._order.dtype), self._output.view(count, self._order.dtype), self._order
             )
 
-    def _cub(self) -> None:
+    def _by_cub_pairs(self, pairs: CubPairs) -> None:
         with self._entered():
-            a, b = self._runs()
-            merge_by_cub(self._device.id, self._order, a, b, self._output.address)
+            pairs.merge()
+            self._pairs = pairs
+
+    def _cub(self, tree: CubTree) -> None:
+        with self._entered():
+            tree.merge(self._stream)
 
     def _copy_bytes(self, to: int, source: int, nbytes: int, kind: int) -> None:
         cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._stream.ptr)

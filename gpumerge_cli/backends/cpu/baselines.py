@@ -1,0 +1,61 @@
+"""Library ways to the merge of runs in host memory: NumPy's stable sort of everything, and polars' merge_sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.order import Order
+
+Keys = NDArray[Any]
+
+
+def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], Keys]]:
+    """By name, functions that return the merge of `runs`, arrays of the order's dtype.
+
+    polars is there if it is installed and knows the dtype, for more than one run, where it would do nothing, in
+    ascending order, the only one it merges.
+    """
+    found: dict[str, Callable[[], Keys]] = {"numpy stable sort": lambda: _sorted(runs, order)}
+    if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
+        found["polars merge_sorted"] = _Polars(runs).merged
+    return found
+
+
+def _polars_knows(dtype: np.dtype[Any]) -> bool:
+    import polars
+
+    try:
+        return bool(polars.Series(np.zeros(1, dtype)).to_numpy().dtype == dtype)
+    except (TypeError, ValueError, polars.exceptions.PolarsError):
+        return False
+
+
+def _sorted(runs: Sequence[Keys], order: Order) -> Keys:
+    items = np.sort(np.concatenate(runs), kind="stable")
+    return items[::-1] if order.descending else items
+
+
+class _Polars:
+    """Merges by a tree of pairs, since polars merges two. Its frames are made by the first call, which is not timed."""
+
+    def __init__(self, runs: Sequence[Keys]) -> None:
+        self._runs = runs
+        self._frames: list[Any] = []
+
+    def merged(self) -> Keys:
+        import polars
+
+        if not self._frames:
+            self._frames = [polars.DataFrame({"key": run}) for run in self._runs]
+        frames = self._frames
+        while len(frames) > 1:
+            odd = frames[-1:] if len(frames) % 2 else []
+            pairs = zip(frames[::2], frames[1::2], strict=False)
+            frames = [a.merge_sorted(b, key="key") for a, b in pairs] + odd
+        merged: Keys = frames[0]["key"].to_numpy()
+        return merged

@@ -1,0 +1,100 @@
+"""A contest: kernel variants and library baselines on the same resident data, right first, then timed.
+
+The repeats are interleaved: every round runs each contestant once, and the copy that they are held against, so that a
+machine that slows down slows all of them.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from gpumerge_cli.backends.base import LaunchPolicy, Workspace
+from gpumerge_cli.compare.oracle import Oracle
+from gpumerge_cli.errors import DeviceError, GpumergeError, Interrupted
+from gpumerge_cli.report.model import Measured
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What came of it: a row for each contestant, and the seconds of every copy of the same bytes."""
+
+    rows: tuple[Measured, ...]
+    copies: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _Contestant:
+    row: Measured
+    work: Callable[[], None]
+
+
+def contest(workspace: Workspace, policies: Sequence[LaunchPolicy], truth: Oracle, nbytes: int, repeat: int) -> Contest:
+    """Judge and time `policies` and the baselines of `workspace`, whose runs are uploaded, `repeat` times each.
+
+    nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output is no error here: its row says so,
+    and it is not timed. A library that the machine has no room for is not run.
+    """
+    contestants = [_Contestant(untimed(policy, nbytes), partial(workspace.merge, policy)) for policy in policies]
+    contestants += [
+        _Contestant(Measured(name, "", True, nbytes=2 * nbytes, library=True), work)
+        for name, work in workspace.baselines().items()
+    ]
+    return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
+
+
+def untimed(policy: LaunchPolicy, nbytes: int) -> Measured:
+    """The row of a variant that merges `nbytes`, before anything is known of it."""
+    name = f"tiled {policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
+    return Measured(name, policy.describe(), True, nbytes=2 * nbytes)
+
+
+def _judged(contestant: _Contestant, workspace: Workspace, truth: Oracle) -> _Contestant:
+    row = contestant.row
+    try:
+        workspace.poison()
+        contestant.work()
+        merged = workspace.download()
+        right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
+        verdict = replace(row, right=right, problem="" if right else "its output is not the merge of the inputs")
+    except Interrupted:
+        raise
+    except (MemoryError, DeviceError) as error:
+        verdict = replace(row, right=row.library, problem=str(error) or "not enough memory")
+    except GpumergeError as error:
+        verdict = replace(row, right=False, problem=str(error))
+    workspace.spans.clear()
+    return replace(contestant, row=verdict)
+
+
+def _timed(contestants: Sequence[_Contestant], workspace: Workspace, repeat: int) -> Contest:
+    """Those without a problem get `repeat` timings, and so does the copy; one round warms up."""
+    seconds: list[list[float]] = [[] for _ in contestants]
+    copies: list[float] = []
+    for _ in range(repeat + 1):
+        copies.append(workspace.time(workspace.copy))
+        for contestant, series in zip(contestants, seconds, strict=True):
+            if not contestant.row.problem:
+                series.append(workspace.time(contestant.work))
+        workspace.spans.clear()
+    rows = [replace(one.row, seconds=tuple(series[1:])) for one, series in zip(contestants, seconds, strict=True)]
+    return Contest(tuple(rows), tuple(copies[1:]))
+
+
+def environment() -> dict[str, str]:
+    """What figures depend on besides the device, by name."""
+    found = {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+    }
+    with suppress(PackageNotFoundError):
+        found["polars"] = version("polars")
+    return found

@@ -1,0 +1,242 @@
+"""Figures of bench results, as PNG and SVG; the same results make the same files.
+
+Each figure takes from the results the rows that lie on its axis while everything else stays as it is in most of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from gpumerge_cli.errors import UsageError, output_error
+from gpumerge_cli.report.model import BenchReport, BenchRow
+from gpumerge_cli.report.series import (
+    BY_RUNS,
+    BY_SHAPE,
+    BY_SIZE,
+    BY_TYPE,
+    Axis,
+    Slice,
+    ladder,
+    slices,
+)
+from gpumerge_cli.report.tables import format_size
+
+_WIDE, _HIGH = 8.0, 4.4
+_DPI = 150
+_STYLE = {
+    "svg.hashsalt": "gpumerge",
+    "font.size": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+}
+_COLOURS = {
+    "path": "#0b6e4f",
+    "circular": "#6a8d2f",
+    "tiled full": "#d9a404",
+    "tiled exact": "#e0c46c",
+    "basic": "#b04a2f",
+    "cub": "#3056a0",
+    "cupy.sort": "#7d7d9c",
+    "numpy stable sort": "#7d7d9c",
+    "polars merge_sorted": "#3056a0",
+    "copy": "#555555",
+}
+_MARKS = {"path": "o", "circular": "v", "tiled full": "s", "tiled exact": "D", "basic": "^"}
+_OTHER = "#a05195"
+_PANELS = 2
+"""Panels in a figure: more would not be read at the width of a page."""
+
+
+def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
+    """Draw every figure of every report into `folder`, which is there; returns what to tell, a line a figure.
+
+    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for reports of two
+    devices of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
+    """
+    backends = [report.backend for report in reports]
+    twice = next((name for name in backends if backends.count(name) > 1), None)
+    if twice is not None:
+        devices = ", ".join(report.device for report in reports if report.backend == twice)
+        raise UsageError(f"figures: results of several devices ({devices})", way_out="draw each in a folder of its own")
+    told: list[str] = []
+    with matplotlib.rc_context(_STYLE):
+        for report in reports:
+            for name, make in _FIGURES.items():
+                figure = make(report)
+                stem = f"{name}-{report.backend}"
+                if figure is None:
+                    told.append(f"{stem}: not drawn: the results hold {_NEEDS[name]}")
+                    continue
+                figure.supxlabel(_caption(report), fontsize=8, color="#555555", x=0.01, ha="left")
+                told.append(f"{stem}: {', '.join(_save(figure, folder, stem))}")
+    return told
+
+
+def _save(figure: Figure, folder: str, stem: str) -> list[str]:
+    paths = []
+    for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
+        path = os.path.join(folder, stem + suffix)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            figure.savefig(temporary, format=suffix[1:], dpi=_DPI, metadata=metadata)
+            os.replace(temporary, path)
+        except OSError as error:
+            raise output_error(error, path) from error
+        finally:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+        paths.append(path)
+    return paths
+
+
+def _caption(report: BenchReport) -> str:
+    return (
+        f"{report.device} ({report.backend}), gpumerge {report.version}; medians of {report.repeat}; "
+        "copy: the best of the same bytes on the device"
+    )
+
+
+def _figure(panels: int) -> tuple[Figure, list[Any]]:
+    figure = Figure(figsize=(_WIDE, _HIGH), layout="constrained")
+    return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
+
+
+def _throughput(report: BenchReport) -> Figure | None:
+    """Lines of GB/s over the size, a panel for each type of items."""
+    found = slices(report.rows, BY_SIZE)[:_PANELS]
+    if not found:
+        return None
+    figure, panels = _figure(len(found))
+    for panel, part in zip(panels, found, strict=True):
+        _lines(panel, part, lambda row: row.throughput / 1e9)
+        best = sorted({(row.count, row.nbytes / row.ceiling / 1e9) for row in part.rows if row.ceiling > 0})
+        panel.plot(*zip(*best, strict=True), "--", color=_COLOURS["copy"], label="best copy", linewidth=1.2)
+        panel.set_xscale("log", base=2)
+        panel.set_yscale("log")
+        panel.set_xlabel("items of output")
+        panel.set_title(_raised(part.title), fontsize=10.5)
+    panels[0].set_ylabel("GB/s, read and written")
+    _legend(figure, panels[0])
+    return figure
+
+
+def _over_runs(report: BenchReport) -> Figure | None:
+    """Lines of the share of the copy over how many runs are merged."""
+    found = slices(report.rows, BY_RUNS)[:_PANELS]
+    if not found:
+        return None
+    figure, panels = _figure(len(found))
+    for panel, part in zip(panels, found, strict=True):
+        _lines(panel, part, lambda row: row.share_of_copy)
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(part.places, [str(place) for place in part.places])
+        panel.minorticks_off()
+        panel.set_ylim(bottom=0)
+        panel.set_xlabel("runs merged (k)")
+        panel.set_title(_raised(part.title), fontsize=10.5)
+    panels[0].set_ylabel("throughput, as a share of a copy")
+    _legend(figure, panels[0])
+    return figure
+
+
+def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float]) -> None:
+    for name in part.names:
+        points = [(part.axis.of(row), value(row)) for row in part.of(name)]
+        panel.plot(
+            *zip(*points, strict=True),
+            color=_COLOURS.get(name, _OTHER),
+            marker=_MARKS.get(name, "x"),
+            markersize=4.5,
+            linewidth=2.4 if name == "path" else 1.4,
+            label=name,
+        )
+
+
+def _bars_over(axis: Axis, what: str) -> Callable[[BenchReport], Figure | None]:
+    """Groups of bars, a group for each place on the axis: the share of the copy of path and of the libraries."""
+
+    def make(report: BenchReport) -> Figure | None:
+        rows = [row for row in report.rows if row.role == "library" or row.name == "path"]
+        found = slices(rows, axis)[:1]
+        if not found:
+            return None
+        (part,) = found
+        figure, (panel,) = _figure(1)
+        width = 0.8 / len(part.names)
+        for number, name in enumerate(part.names):
+            places = [part.places.index(axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
+            shares = [row.share_of_copy for row in part.of(name)]
+            bars = panel.bar(places, shares, width * 0.92, color=_COLOURS.get(name, _OTHER), label=name)
+            panel.bar_label(bars, fmt="%.2f", fontsize=7.5, padding=1)
+        panel.set_xticks(range(len(part.places)), [str(place) for place in part.places])
+        panel.grid(axis="x", visible=False)
+        panel.set_xlabel(what)
+        panel.set_ylabel("throughput, as a share of a copy")
+        panel.set_title(_raised(part.title), fontsize=10.5)
+        _legend(figure, panel)
+        return figure
+
+    return make
+
+
+def _ladder(report: BenchReport) -> Figure | None:
+    """Bars from the first rung to the last, with the libraries and the copy for scale."""
+    found = ladder(report.rows)[:_PANELS]
+    if not found:
+        return None
+    figure, panels = _figure(len(found))
+    for panel, rows in zip(panels, found, strict=True):
+        names = [row.name for row in rows]
+        bars = panel.barh(
+            range(len(rows)),
+            [row.throughput / 1e9 for row in rows],
+            0.72,
+            color=[_COLOURS.get(name, _OTHER) for name in names],
+        )
+        labels = [f" {row.throughput / 1e9:.3g} ({row.share_of_copy:.2f})" for row in rows]
+        panel.bar_label(bars, labels, fontsize=8.5)
+        panel.set_yticks(range(len(rows)), names)
+        panel.grid(axis="y", visible=False)
+        panel.set_xlim(right=max(row.throughput for row in rows) / 1e9 * 1.28)
+        panel.set_xlabel("GB/s, read and written (share of a copy)")
+        first = rows[0]
+        panel.set_title(_raised(f"{first.items}, {first.shape}, {format_size(first.size)} items"), fontsize=10.5)
+    panels[0].invert_yaxis()
+    return figure
+
+
+def _legend(figure: Figure, panel: Any) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper")
+
+
+def _raised(title: str) -> str:
+    """`title` with the exponents of powers of two set high."""
+    return re.sub(r"2\^(\d+)", r"$2^{\1}$", title)
+
+
+_FIGURES: dict[str, Callable[[BenchReport], Figure | None]] = {
+    "throughput": _throughput,
+    "dtypes": _bars_over(BY_TYPE, "items"),
+    "shapes": _bars_over(BY_SHAPE, "how the keys of the runs interleave"),
+    "ladder": _ladder,
+    "runs": _over_runs,
+}
+_NEEDS = {
+    "throughput": "one size only",
+    "dtypes": "one dtype only",
+    "shapes": "one shape only",
+    "ladder": "one kernel only",
+    "runs": "one number of runs only",
+}

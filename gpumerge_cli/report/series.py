@@ -1,0 +1,101 @@
+"""Which rows of a bench a figure shows: those that differ in one thing, all else being equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpumerge_cli.report.model import BenchRow
+from gpumerge_cli.report.tables import format_size
+from gpumerge_cli.units import format_counted
+
+_RUNGS = ("basic", "tiled full", "tiled exact", "circular", "path")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What varies: `of` a row. fixed: the rest of the case, as text for a title. in_order: places as numbers go."""
+
+    of: Callable[[BenchRow], Any]
+    fixed: Callable[[BenchRow], tuple[str, ...]]
+    in_order: bool
+
+
+def contestant(row: BenchRow) -> str:
+    """What a row is in a figure: a tree of two-way merges is the two-way merge for more runs."""
+    return row.name.removesuffix(" tree")
+
+
+def _items(row: BenchRow) -> str:
+    return row.items
+
+
+def _runs(row: BenchRow) -> str:
+    return format_counted(row.runs, "run")
+
+
+def _size(row: BenchRow) -> str:
+    return f"{format_size(row.size)} items"
+
+
+BY_SIZE = Axis(lambda row: row.size, lambda row: (row.items, row.shape, _runs(row)), True)
+BY_TYPE = Axis(_items, lambda row: (row.shape, _runs(row), _size(row)), False)
+BY_SHAPE = Axis(lambda row: row.shape, lambda row: (row.items, _runs(row), _size(row)), False)
+BY_RUNS = Axis(lambda row: row.runs, lambda row: (row.items, row.shape, _size(row)), True)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Timed rows along one axis. places: where there are any. names: of contestants, kernels ahead of libraries."""
+
+    axis: Axis
+    title: str
+    rows: tuple[BenchRow, ...]
+
+    @property
+    def places(self) -> list[Any]:
+        found = list(dict.fromkeys(self.axis.of(row) for row in self.rows))
+        return sorted(found) if self.axis.in_order else found
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(map(contestant, sorted(self.rows, key=_rank))))
+
+    def of(self, name: str) -> list[BenchRow]:
+        """One contestant's rows, along the axis."""
+        places = self.places
+        return sorted(
+            (row for row in self.rows if contestant(row) == name), key=lambda row: places.index(self.axis.of(row))
+        )
+
+
+def slices(rows: Sequence[BenchRow], axis: Axis) -> list[Slice]:
+    """The slices along `axis` with more than one place, those with the most places first; rows as they come.
+
+    Copies and rows without times are left out.
+    """
+    parts: dict[tuple[str, ...], list[BenchRow]] = {}
+    for row in rows:
+        if row.median > 0 and row.role != "copy":
+            parts.setdefault(axis.fixed(row), []).append(row)
+    found = [Slice(axis, ", ".join(fixed), tuple(part)) for fixed, part in parts.items()]
+    found = [part for part in found if len(part.places) > 1]
+    return sorted(found, key=lambda part: -len(part.places))
+
+
+def ladder(rows: Sequence[BenchRow]) -> list[list[BenchRow]]:
+    """For each type of items its largest case of two runs with more than one kernel: the rungs, then the libraries."""
+    cases: dict[tuple[str, str, int, int], list[BenchRow]] = {}
+    for row in rows:
+        if row.median > 0 and row.role != "copy" and row.runs == 2:
+            cases.setdefault(row.case, []).append(row)
+    best: dict[str, list[BenchRow]] = {}
+    for (items, _, _, size), found in cases.items():
+        if sum(row.role == "kernel" for row in found) > 1 and (items not in best or size > best[items][0].size):
+            best[items] = sorted(found, key=_rank)
+    return list(best.values())
+
+
+def _rank(row: BenchRow) -> tuple[int, int]:
+    return (0, _RUNGS.index(row.name)) if row.name in _RUNGS else (1, 0)

@@ -1,0 +1,258 @@
+"""Benches: cases as planned, runs as their shape says, every contestant right first and then timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
+from gpumerge_cli.compare import bench as benches
+from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
+from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
+from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.report.model import BenchRow
+
+
+def kernels_of(backend: Backend) -> list[str]:
+    """The reference has one way of everything."""
+    tiled = ["tiled full"] if isinstance(backend, ReferenceBackend) else ["tiled full", "tiled exact"]
+    return ["basic", *tiled, "circular", "path"]
+
+
+@pytest.mark.parametrize("shape", BENCH_SHAPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_runs_are_sorted_and_fill_the_memory(shape: str, dtype: str, runs: int) -> None:
+    case = Case(items_named(dtype), shape, runs, 5003)
+    staging = np.full(case.nbytes, 0xA5, np.uint8)
+    made = case.fill(staging, 7, 3)
+    order = Order.of(dtype)
+    assert [run.size // order.width for run in made] == list(case.lengths)
+    assert 5003 - runs < sum(case.lengths) <= 5003
+    assert b"".join(run.tobytes() for run in made) == staging.tobytes()
+    for run in made:
+        images = order.image(run.view(dtype))
+        assert (images[1:] >= images[:-1]).all()
+    again = np.empty(case.nbytes, np.uint8)
+    case.fill(again, 7, 1)
+    assert again.tobytes() == staging.tobytes()
+
+
+def test_tiny_runs_are_tiny() -> None:
+    items = items_named("int32")
+    assert Case(items, "tiny", 2, 1 << 20).lengths == ((1 << 20) - 512, 512)
+    assert Case(items, "tiny", 3, 10).lengths == (8, 1, 1)
+    assert Case(items, "uniform", 3, 10).lengths == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [(("round", 2, 10), "'round'"), (("uniform", 0, 10), "0 runs"), (("uniform", 4, 3), "too few for 4 runs")],
+)
+def test_what_is_no_case(case: tuple[str, int, int], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Case(items_named("int32"), *case)
+
+
+@pytest.mark.parametrize("name", ["complex64", "int33", "int33+4"])
+def test_what_are_no_items(name: str) -> None:
+    with pytest.raises(UsageError, match="no dtype"):
+        items_named(name)
+
+
+def test_a_key_with_a_payload_is_a_small_record() -> None:
+    found = items_named("int32+8")
+    assert (found.name, found.nbytes) == ("int32+8", 12)
+    assert found.order == Order.records(12, 0, np.dtype("int32"))
+    for name in ("int32+", "int32+0", "int32+x"):
+        with pytest.raises(UsageError, match="names no payload"):
+            items_named(name)
+
+
+def test_the_cases_of_axes_are_their_product() -> None:
+    cases = Axes(("int32", "float16"), (10, 20), ("uniform", "few"), (2, 3)).cases()
+    assert len(cases) == len(set(cases)) == 16
+    assert cases[0].describe() == "int32, uniform, 2 runs, 10 items"
+
+
+@pytest.mark.parametrize("backend", ["gpu", "cpu", "reference"])
+@pytest.mark.parametrize("quick", [False, True])
+def test_presets_vary_every_axis_once(backend: str, quick: bool) -> None:
+    found = preset(backend, quick=quick)
+    cases = found.cases()
+    assert len(cases) == len(set(cases))
+    swept = found.swept
+    for axis, values in {
+        "shape": set(swept.shapes),
+        "runs": set(swept.runs),
+        "size": set(swept.sizes),
+    }.items():
+        assert {getattr(case, axis) for case in cases} == values
+    assert {case.items.name for case in cases} == set(swept.items)
+    assert len(cases) < 30
+
+
+def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
+    return list(bench(cases, backend, repeat=2, threads=2, **keywords).rows)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 8])
+@pytest.mark.parametrize("shape", BENCH_SHAPES)
+def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs: int) -> None:
+    case = Case(items_named("float32"), shape, runs, 3000)
+    told: list[Any] = []
+    report = bench([case], backend, repeat=2, seed=3, threads=2, version="1", told=lambda *seen: told.append(seen))
+    assert report.backend == backend.name
+    assert (report.repeat, report.seed, report.threads, report.version) == (2, 3, 2, "1")
+    assert report.environment["numpy"] == np.__version__
+    assert report.wrong == ()
+    names = [row.name for row in report.rows if row.role == "kernel"]
+    assert names == kernels_of(backend)
+    libraries = [row.name for row in report.rows if row.role == "library"]
+    if backend.name == "gpu":
+        assert libraries == ["cupy.sort", "cub tree" if runs > 2 else "cub"]
+    elif backend.name == "cpu":
+        assert "numpy stable sort" in libraries
+    assert [row.name for row in report.rows if row.role == "copy"] == ["copy"]
+    for row in report.rows:
+        assert row.case == ("float32", shape, runs, 3000)
+        assert row.problem == ""
+        assert len(row.seconds) == 2
+        assert row.nbytes == 2 * case.nbytes == 2 * 4 * row.count
+        assert 0 < row.ceiling < float("inf")
+        assert row.share_of_copy == row.ceiling / row.median
+        assert row.throughput == row.nbytes / row.median
+        assert row.judged_by == ("" if row.role == "copy" else "stable sort")
+    assert told == [(1, 1, case, list(report.rows))]
+
+
+def test_kernels_are_those_asked_for(backend: Backend) -> None:
+    rows = rows_of(backend, Case(items_named("int16"), "uniform", 2, 100), kernels=("tiled", "path"))
+    assert [row.name for row in rows if row.role == "kernel"] == [
+        name for name in kernels_of(backend) if name not in ("basic", "circular")
+    ]
+
+
+def test_many_keys_are_judged_by_sums(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpumerge_cli.compare.oracle.SORTED", 1000)
+    rows = rows_of(backend, Case(items_named("float16"), "few", 3, 50_000))
+    assert {row.judged_by for row in rows} == {"order and sums", ""}
+    assert all(row.right and row.seconds for row in rows)
+
+
+@pytest.mark.parametrize("nbytes", [1, 1000, 1 << 20])
+def test_the_ceiling_of_copies(backend: Backend, nbytes: int) -> None:
+    assert 0 < backend.copy_ceiling(nbytes, threads=2) < 10
+
+
+class Workspace(ReferenceWorkspace):
+    """Whose circular kernel is wrong, and whose library needs more memory than there is."""
+
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        super().merge(policy, unique)
+        if policy.kernel == "circular":
+            self._out = self._out[::-1].copy()
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        def huge() -> None:
+            raise MemoryError
+
+        return {"huge": huge}
+
+
+class Broken(ReferenceBackend):
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        raise DeviceMemoryError("none left")
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
+        if capacity > 1000:
+            raise DeviceMemoryError("out of memory")
+        return Workspace(order)
+
+
+def by_name(rows: Sequence[BenchRow]) -> dict[str, BenchRow]:
+    return {row.name: row for row in rows}
+
+
+def test_what_is_wrong_is_told_and_not_timed() -> None:
+    report = bench([Case(items_named("int32"), "uniform", 2, 100)], Broken(), repeat=2)
+    rows = by_name(report.rows)
+    assert [row.name for row in report.wrong] == ["circular"]
+    assert rows["circular"].seconds == rows["huge"].seconds == ()
+    assert rows["circular"].median == rows["huge"].share_of_copy == 0
+    assert rows["huge"].problem == "not enough memory"
+    # With no room for other places, the workspace's own is the best.
+    assert rows["copy"].share_of_copy == 1
+
+
+def test_a_case_without_room_is_told_and_the_next_one_runs() -> None:
+    large, small = (Case(items_named("int32"), "uniform", 2, size) for size in (1000, 100))
+    report = bench([large, small], Broken(), repeat=2)
+    first = [row for row in report.rows if row.size == 1000]
+    assert [row.name for row in first] == kernels_of(Broken())
+    assert {row.problem for row in first} == {"out of memory"}
+    assert all(row.right for row in first)
+    assert by_name(report.rows[len(first) :])["path"].seconds
+
+
+def test_a_case_beyond_the_machines_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benches, "available_memory", lambda: 1000)
+    (row, *_) = rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 200))
+    assert row.problem == "needs 1.20 kB of host memory, 1.00 kB are available"
+
+
+def test_a_signal_ends_it_with_the_cases_so_far() -> None:
+    cases = [Case(items_named("int8"), "uniform", runs, 20) for runs in (1, 2, 3)]
+
+    def stop(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:
+        if done == 2:
+            raise Interrupted(15)
+
+    report = bench(cases, ReferenceBackend(), repeat=1, told=stop)
+    assert report.stopped == 15
+    assert {row.runs for row in report.rows} == {1, 2}
+
+
+def test_a_signal_before_the_first_case_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(case: Case) -> None:
+        raise Interrupted(2)
+
+    monkeypatch.setattr(benches, "_check_room", stop)
+    with pytest.raises(Interrupted):
+        rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 20))
+
+
+def test_pairs_of_runs_become_one() -> None:
+    """CUB's tree, played through on a Python model of memory."""
+    baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
+    for count in range(1, 18):
+        lengths = [number * 5 % 7 + 1 for number in range(count)]
+        memory: dict[int, tuple[int, int]] = {}
+        runs = [(100 * number, length) for number, length in enumerate(lengths)]
+        for start, length in runs:
+            memory.update({start + at: (at // 2, start + at) for at in range(length)})
+        before = dict(memory)
+
+        def read(run: tuple[int, int], memory: dict[int, tuple[int, int]] = memory) -> list[tuple[int, int]]:
+            return [memory[run[0] + at] for at in range(run[1])]
+
+        def copy(run: tuple[int, int], to: int, memory: dict[int, tuple[int, int]] = memory) -> None:
+            assert not set(range(to, to + run[1])) & set(range(run[0], run[0] + run[1]))
+            memory.update({to + at: item for at, item in enumerate(read(run, memory))})
+
+        def merge(a: tuple[int, int], b: tuple[int, int], to: int, memory: dict[int, tuple[int, int]] = memory) -> None:
+            written = set(range(to, to + a[1] + b[1]))
+            assert all(not written & set(range(run[0], run[0] + run[1])) for run in (a, b))
+            items = sorted(read(a, memory) + read(b, memory), key=lambda item: item[0])
+            memory.update({to + at: item for at, item in enumerate(items)})
+
+        baselines.merge_pairs(runs, 1, (10_000, 20_000), merge=merge, copy=copy)
+        expected = sorted((item for run in runs for item in read(run)), key=lambda item: item[0])
+        assert read((10_000, sum(lengths))) == expected
+        assert {at: memory[at] for at in before} == before
+        assert all(a <= b for a, b in pairwise(item[0] for item in expected))

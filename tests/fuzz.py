@@ -1,0 +1,388 @@
+"""Random merges on one backend, each held against a plain stable sort.
+
+python3 -m tests.fuzz --cases 10000 --seed 1 --backend gpu --workers 8 -o fuzz.txt
+python3 -m tests.fuzz --seed 1 --backend gpu --only 1234
+
+A case follows from the seed and its number alone. Cases of one order run one after the other, so that its kernels stay
+compiled; path, which is compiled for each launch shape, gets few of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Unique
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import DTYPES, Order
+from tests.oracles import first_keys, first_records, merged_keys, merged_records, number_of
+from tests.strategies import as_text, special_values
+
+KEY_ORDERS = [Order.of(dtype, descending=down) for dtype in DTYPES for down in (False, True)]
+LINE_ORDERS = [Order.lines(descending=down) for down in (False, True)] + [
+    Order.lines(numeric=True, descending=down, stable=stable) for down in (False, True) for stable in (False, True)
+]
+RECORD_KEYS: list[tuple[int, int, np.dtype[Any] | int]] = [
+    (4, 0, np.dtype("i2")),
+    (8, 0, np.dtype("i4")),
+    (8, 3, np.dtype(">u4")),
+    (12, 0, np.dtype("i8")),
+    (16, 8, np.dtype("f8")),
+    (16, 1, 5),
+    (100, 0, 10),
+    (7, 2, np.dtype(">f4")),
+]
+"""Size, place of the key and the key: those of 4, 8, 12 and 16 bytes move whole on a GPU, the others as rows."""
+RECORD_ORDERS = [Order.records(*key, descending=down) for key in RECORD_KEYS for down in (False, True)]
+ORDERS = KEY_ORDERS + LINE_ORDERS + RECORD_ORDERS
+SHAPES = ("uniform", "few", "equal", "specials", "disjoint", "disjoint the other way", "blocky")
+UNIQUES: tuple[Unique, ...] = (None, None, "first", "ahead")
+
+_BLOCKS = (1, 2, 3, 16, 31, 32, 64, 96, 128, 256, 512, 1024)
+_PATHS: tuple[dict[str, Any], ...] = ({}, {}, {"block_size": 32, "items_per_thread": 4, "transfer": "vector"})
+_MOST_RUNS = 20
+_SMALL, _LARGE = 18_000, 150_000
+_LONG_LINE = 60
+_SHOWN = 10
+
+Runs = list[NDArray[Any]] | list[list[bytes]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One merge: what, how it is launched, and of how many runs of which lengths."""
+
+    number: int
+    order: Order
+    shape: str
+    policy: LaunchPolicy
+    unique: Unique
+    threads: int
+    lengths: tuple[int, ...]
+
+    def describe(self) -> str:
+        """All of it, in a line."""
+        return (
+            f"case {self.number}: {self.order.describe()}, {self.shape}, {self.policy.describe()}, "
+            f"unique {self.unique}, {self.threads} threads, lengths {list(self.lengths)}"
+        )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it counts for."""
+        return (
+            self.order.describe(),
+            self.shape,
+            f"{self.policy.kernel} {self.policy.tile_load}" if self.policy.kernel == "tiled" else self.policy.kernel,
+            f"unique {self.unique}",
+            f"{'1 run' if len(self.lengths) == 1 else '2 runs' if len(self.lengths) == 2 else 'more runs'}",
+        )
+
+
+def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
+    """Case `number` and its sorted runs."""
+    random = np.random.default_rng([seed, number])
+    order = ORDERS[number % len(ORDERS)]
+    count = int(random.choice([1, 2, 2, 2, 2, 3, int(random.integers(4, _MOST_RUNS + 1))]))
+    policy = _policy(random, order, backend, count)
+    shape = str(random.choice(SHAPES))
+    unique = UNIQUES[int(random.integers(len(UNIQUES)))]
+    lengths = _lengths(random, policy, count, order)
+    case = Case(number, order, shape, policy, unique, int(random.choice([1, 3])), lengths)
+    if order.record:
+        return case, _record_runs(random, case)
+    return case, _line_runs(random, case) if order.is_lines else _key_runs(random, case)
+
+
+def _policy(random: np.random.Generator, order: Order, backend: Backend, runs: int) -> LaunchPolicy:
+    """A kernel with random launch options, the first draw that the backend accepts."""
+    while True:
+        kernel = KERNELS[int(random.integers(len(KERNELS)))]
+        request = LaunchRequest(kernel)
+        if kernel == "path":
+            request = replace(request, **_PATHS[int(random.integers(len(_PATHS)))])
+        else:
+            wishes: dict[str, Any] = {"block_size": int(random.choice(_BLOCKS))}
+            wishes["items_per_thread"] = int(random.integers(1, 20))
+            if kernel != "basic":
+                wishes |= {"tile_size": int(random.integers(1, 3000)), "blocks": int(random.integers(1, 200))}
+            if kernel == "tiled":
+                wishes["tile_load"] = str(random.choice(["full", "exact"]))
+            # tile_load is kept, since both ways are to be met alike.
+            kept = {name: value for name, value in wishes.items() if name == "tile_load" or random.random() < 0.5}
+            request = replace(request, **kept)
+        try:
+            return backend.resolve(request, order, runs)
+        except UsageError:
+            continue
+
+
+def _lengths(random: np.random.Generator, policy: LaunchPolicy, count: int, order: Order) -> tuple[int, ...]:
+    """Lengths: none, one, a few, about a tile or a block's share, or anything, all more likely to be short."""
+    most = _LARGE if random.random() < 0.01 else _SMALL
+    most //= 10 if order.is_lines else 1
+    edges = [max(1, policy.tile_size), max(1, policy.block_size * policy.items_per_thread), 32, 256]
+    room = max(2, most // count)
+    found = []
+    for _ in range(count):
+        kind = int(random.integers(6))
+        if kind < 2:
+            length = kind
+        elif kind == 2:
+            length = int(random.integers(0, 13))
+        elif kind == 3:
+            length = int(random.choice(edges)) * int(random.integers(1, 4)) + int(random.integers(-1, 2))
+        else:
+            length = int(2 ** random.uniform(0, np.log2(room)))
+        found.append(min(length, room))
+    return tuple(found)
+
+
+def _key_runs(random: np.random.Generator, case: Case) -> list[NDArray[Any]]:
+    dtype = case.order.dtype
+
+    def bits(size: int) -> NDArray[Any]:
+        # A conversion of random values would never give a NaN with a payload, or a subnormal.
+        return random.integers(0, 256, (size, dtype.itemsize), np.uint8).view(dtype).reshape(-1)
+
+    total = sum(case.lengths)
+    if case.shape == "uniform":
+        keys = bits(total)
+    elif case.shape == "specials":
+        keys = random.choice(special_values(dtype), total)
+    elif case.shape == "few":
+        keys = random.choice(np.concatenate([bits(int(random.integers(1, 6))), special_values(dtype)[:2]]), total)
+    elif case.shape == "equal":
+        # All NaNs are equal, and both zeros: which of them is where shows stability.
+        kinds = [bits(1)]
+        if dtype.kind == "f":
+            kinds += [np.array([0.0, -0.0], dtype), special_values(dtype)[-4:]]
+        keys = random.choice(kinds[int(random.integers(len(kinds)))], total)
+    else:
+        keys = merged_keys([bits(total)], descending=case.order.descending)
+    pieces = _dealt(random, case)
+    return [merged_keys([keys[piece]], descending=case.order.descending) for piece in pieces]
+
+
+def _dealt(random: np.random.Generator, case: Case) -> list[NDArray[np.int64]]:
+    """Which of all items each run gets: of sorted items, one stretch, or many by turns."""
+    total = sum(case.lengths)
+    owners = np.repeat(np.arange(len(case.lengths)), case.lengths)
+    if case.shape == "disjoint the other way":
+        owners = owners[::-1]
+    elif case.shape == "blocky" and total:
+        # Every run's share is cut into stretches, and the stretches of all runs are shuffled.
+        edges = np.unique(
+            np.concatenate([[0], random.integers(0, total, max(1, total // 50)), np.cumsum(case.lengths)])
+        )
+        stretches = [owners[a:b] for a, b in pairwise(edges)]
+        owners = np.concatenate([stretches[at] for at in random.permutation(len(stretches))] or [owners])
+    return [np.flatnonzero(owners == run) for run in range(len(case.lengths))]
+
+
+def _record_runs(random: np.random.Generator, case: Case) -> list[list[bytes]]:
+    order, total = case.order, sum(case.lengths)
+    records = random.integers(0, 256, (total, order.record), np.uint8)
+    key = records[:, order.offset : order.offset + order.width]
+    pool = random.integers(0, 256, ({"equal": 1, "few": 4, "specials": 30}.get(case.shape, 400), order.width), np.uint8)
+    if case.shape == "specials":
+        pool &= 0x81  # so that many differ in few bits
+    if case.shape != "uniform":
+        key[:] = pool[random.integers(0, len(pool), total)]
+    items = _sorted_records([record.tobytes() for record in records], order)
+    if case.shape not in ("disjoint", "disjoint the other way", "blocky"):
+        items = [items[at] for at in random.permutation(total)]
+    return [_sorted_records([items[at] for at in piece], order) for piece in _dealt(random, case)]
+
+
+def _sorted_records(records: Sequence[bytes], order: Order) -> list[bytes]:
+    return merged_records(records, *_place(order), descending=order.descending) if records else []
+
+
+def _place(order: Order) -> tuple[int, np.dtype[Any] | int]:
+    """Where a record's key is and what, as the oracles take it."""
+    return next(key[1:] for key in RECORD_KEYS if Order.records(*key, descending=order.descending) == order)
+
+
+def _line_runs(random: np.random.Generator, case: Case) -> list[list[bytes]]:
+    make = _LINES[int(random.integers(len(_LINES)))]
+    distinct = {"equal": 1, "few": 4, "specials": 30}.get(case.shape, 400)
+    pool = [make(random).replace(b"\n", b"") for _ in range(distinct)]
+    pool = _sorted_lines(pool, case.order)
+    total = sum(case.lengths)
+    index = random.integers(0, len(pool), total)
+    if case.shape in ("disjoint", "disjoint the other way", "blocky"):
+        index.sort()
+    pieces = _dealt(random, case)
+    return [_sorted_lines([pool[at] for at in index[piece]], case.order) for piece in pieces]
+
+
+def _binary(random: np.random.Generator) -> bytes:
+    return random.bytes(int(random.integers(0, 20)))
+
+
+def _letters(random: np.random.Generator) -> bytes:
+    return bytes(random.choice(list(b"ab"), int(random.integers(0, _LONG_LINE))).astype(np.uint8))
+
+
+def _prefixed(random: np.random.Generator) -> bytes:
+    # Longer than the prefix that is compared first.
+    return b"common prefix " * int(random.integers(1, 4)) + b"%d" % random.integers(0, 50)
+
+
+def _numbers(random: np.random.Generator) -> bytes:
+    text = b" " * int(random.integers(0, 2)) + b"-" * int(random.integers(0, 2)) + b"0" * int(random.integers(0, 3))
+    text += b"%d" % random.integers(0, 10 ** int(random.integers(1, 18)))
+    if random.random() < 0.3:
+        text += b".%d" % random.integers(0, 1000)
+    return text + [b"", b"", b"a", b" x", b"-"][int(random.integers(5))]
+
+
+_LINES: tuple[Callable[[np.random.Generator], bytes], ...] = (_binary, _letters, _prefixed, _numbers, _numbers)
+
+
+def _sorted_lines(lines: Sequence[bytes], order: Order) -> list[bytes]:
+    """Python's stable sort by the plainest reading of the order; `reverse` leaves ties as they are."""
+    if order.kind == "bytes":
+        return sorted(lines, reverse=order.descending)
+    numbers = {line: number_of(line) for line in set(lines)}
+    if order.stable:
+        return sorted(lines, key=lambda line: numbers[line], reverse=order.descending)
+    return sorted(lines, key=lambda line: (numbers[line], line), reverse=order.descending)
+
+
+def expected(case: Case, runs: Runs) -> bytes:
+    """The bytes of the right output."""
+    if case.order.record:
+        records = _sorted_records([record for run in runs for record in run], case.order)
+        if case.unique and records:
+            records = first_records(records, *_place(case.order))[case.unique == "ahead" :]
+        return b"".join(records)
+    if not case.order.is_lines:
+        keys: NDArray[Any] = merged_keys(runs, descending=case.order.descending)  # type: ignore[arg-type]
+        if case.unique:
+            keys = first_keys(keys)[case.unique == "ahead" :]
+        return keys.tobytes()
+    lines = _sorted_lines([line for run in runs for line in run], case.order)
+    if case.unique:
+        same = number_of if case.order.stable else bytes
+        firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
+        lines = firsts[case.unique == "ahead" :]
+    return as_text(lines)
+
+
+def merged(case: Case, runs: Runs, backend: Backend) -> bytes:
+    """The backend's output, into memory that held something else. Raises AssertionError for a false disorder."""
+    join: Any = b"".join if case.order.record else as_text
+    data = [join(run) if isinstance(run, list) else run.tobytes() for run in runs]
+    total = sum(map(len, data))
+    workspace = backend.workspace(case.order, max(1, total), threads=case.threads)
+    try:
+        workspace.staging(total)[:] = np.frombuffer(b"".join(data), np.uint8)
+        workspace.upload(list(map(len, data)))
+        assert workspace.disorder() is None, "sorted runs are said to be out of order"
+        workspace.poison()
+        workspace.merge(case.policy, case.unique)
+        return workspace.download().tobytes()
+    finally:
+        workspace.close()
+
+
+def problem(case: Case, runs: Runs, backend: Backend) -> str:
+    """What is wrong with the backend's output; "" if nothing is."""
+    try:
+        found = merged(case, runs, backend)
+    except Exception as error:  # whatever it is, it is this case's
+        return f"{type(error).__name__}: {error}"
+    right = expected(case, runs)
+    if found == right:
+        return ""
+    at = next((at for at, (a, b) in enumerate(zip(found, right, strict=False)) if a != b), min(len(found), len(right)))
+    return f"wrong from byte {at} on: {len(found)} bytes, {len(right)} expected"
+
+
+def run(
+    backend: Backend, seed: int, numbers: Sequence[int], told: Callable[[str], None] = print
+) -> tuple[Counter[str], int]:
+    """Run these cases, and say what failed; how many there were of each kind, and how many failed."""
+    counts: Counter[str] = Counter()
+    failures = 0
+    for number in sorted(numbers, key=lambda number: (number % len(ORDERS), number)):
+        case, runs = drawn(seed, number, backend)
+        counts.update(case.kinds)
+        wrong = problem(case, runs, backend)
+        if wrong:
+            failures += 1
+            if failures <= _SHOWN:
+                told(f"{case.describe()}: {wrong}")
+                told(f"  again: python3 -m tests.fuzz --seed {seed} --backend {backend.name} --only {number}")
+    return counts, failures
+
+
+def _part(on: tuple[Any, int], seed: int, numbers: Sequence[int]) -> tuple[Counter[str], int, list[str]]:
+    """What `run` gives and says, in a process of its own."""
+    said: list[str] = []
+    counts, failures = run(select(*on, ORDERS[0], None).backend, seed, numbers, said.append)
+    return counts, failures, said
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 1 if a case failed."""
+    parser = argparse.ArgumentParser(prog="python3 -m tests.fuzz", description="Random merges, held against a sort.")
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=None, help="random if not said")
+    parser.add_argument("--backend", choices=("gpu", "cpu", "reference"), default="cpu")
+    parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1, help="processes, each with some of the orders")
+    parser.add_argument("--only", type=int, metavar="N", help="run case N alone, and show it")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write what is printed to a file too")
+    wish = parser.parse_args(arguments)
+    seed = int.from_bytes(np.random.default_rng().bytes(4)) if wish.seed is None else wish.seed
+    backend = select(wish.backend, wish.device, ORDERS[0], None).backend
+    lines: list[str] = []
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
+    numbers = range(wish.cases) if wish.only is None else [wish.only]
+    tell(f"seed {seed}, {len(numbers)} cases on {backend.name}: {backend.info().name}")
+    if wish.only is not None:
+        tell(drawn(seed, wish.only, backend)[0].describe())
+    begun = time.monotonic()
+    counts: Counter[str] = Counter()
+    failures = 0
+    workers = max(1, wish.workers if wish.only is None else 1)
+    if workers == 1:
+        counts, failures = run(backend, seed, numbers, tell)
+    else:
+        parts = [[number for number in numbers if number % len(ORDERS) % workers == part] for part in range(workers)]
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+            for some, failed, said in pool.map(_part, repeat((wish.backend, wish.device)), repeat(seed), parts):
+                counts += some
+                failures += failed
+                for line in said:
+                    tell(line)
+    for kind, count in sorted(counts.items()):
+        tell(f"  {count:6} {kind}")
+    tell(f"{len(numbers) - failures} of {len(numbers)} right, in {time.monotonic() - begun:.0f} s")
+    if wish.output:
+        with open(wish.output, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

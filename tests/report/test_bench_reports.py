@@ -1,0 +1,248 @@
+"""Reports of benches: tables, files read back, results put together, and figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from dataclasses import fields, replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gpumerge_cli.errors import GpumergeError, InputError, OutputError
+from gpumerge_cli.report import csv as report_csv
+from gpumerge_cli.report import json as report_json
+from gpumerge_cli.report import markdown, terminal
+from gpumerge_cli.report.combine import combined
+from gpumerge_cli.report.model import BenchReport, BenchRow
+from gpumerge_cli.report.notes import bench_notes
+from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, BY_TYPE, ladder, slices
+
+KERNELS = ("basic", "tiled full", "tiled exact", "circular", "path")
+
+
+def row(
+    name: str, milliseconds: float, items: str = "int32", shape: str = "uniform", runs: int = 2, size: int = 1 << 20
+) -> BenchRow:
+    role = "kernel" if name in KERNELS else "copy" if name == "copy" else "library"
+    seconds = tuple(milliseconds * factor / 1000 for factor in (1, 1.1, 1.2) if milliseconds)
+    middle = seconds[1] if seconds else 0.0
+    width = int(re.sub(r"\D", "", items)) // 8
+    return BenchRow(
+        items, shape, runs, size, size // runs * runs, 2 * width * (size // runs * runs), name, role,  # type: ignore[arg-type]
+        "path 256x35" if name == "path" else "", seconds=seconds, judged_by="stable sort",
+        median=middle, spread=0.2 / 1.1 if seconds else 0.0, ceiling=1e-3,
+        share_of_copy=1e-3 / middle if middle else 0.0,
+    )  # fmt: skip
+
+
+def report(*rows: BenchRow) -> BenchReport:
+    return BenchReport("gpu", "NVIDIA H200", 3, 0, 16, rows, {"CuPy": "14.2"}, "0.1.0")
+
+
+SMALL = report(
+    row("basic", 4),
+    replace(row("circular", 0), right=False, problem="not the merge"),
+    row("path", 1.25),
+    replace(row("cupy.sort", 0), problem="not enough memory"),
+    row("copy", 1),
+    row("path", 5, runs=3),
+)
+MANY = report(
+    *(
+        row(name, number + 1 + runs / 8, items, shape, runs, size)
+        for items, shape, runs, size in [
+            *product(("int32", "int64", "uint8"), ("uniform",), (2,), (1 << 20,)),
+            *product(("int32", "int64"), ("uniform",), (2,), (1 << 10, 1 << 16)),
+            *product(("int32",), ("equal", "blocky"), (2,), (1 << 20,)),
+            *product(("int32",), ("uniform",), (3, 4, 8), (1 << 20,)),
+        ]
+        for number, name in enumerate((*KERNELS[::-1], "cub tree" if runs > 2 else "cub", "copy"))
+    )
+)
+
+
+def test_json_is_read_back_as_it_was() -> None:
+    for one in (SMALL, MANY):
+        text = report_json.render(one)
+        assert json.loads(text).keys() == {field.name for field in fields(one)}
+        assert report_json.parse_bench(text, "r.json") == one
+
+
+def test_json_of_a_later_version_may_say_more() -> None:
+    told = json.loads(report_json.render(SMALL))
+    told["more"] = 1
+    told["rows"][0]["more"] = 2
+    assert report_json.parse_bench(json.dumps(told), "r.json") == SMALL
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "merge"}, "no results of a bench"),
+        ({"schema": 99}, "schema 99"),
+        ({"rows": [{"items": "int32"}]}, "no whole results"),
+        ({"rows": None}, "no whole results"),
+    ],
+)
+def test_other_json_is_refused(change: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words) as raised:
+        report_json.parse_bench(json.dumps(json.loads(report_json.render(SMALL)) | change), "r.json")
+    assert raised.value.where == "r.json"
+
+
+def test_csv_has_a_complete_row_for_each_row() -> None:
+    rows = list(csv.DictReader(io.StringIO(report_csv.render(SMALL))))
+    assert [one["name"] for one in rows] == [one.name for one in SMALL.rows]
+    assert rows[2]["median_s"] == repr(SMALL.rows[2].median)
+    assert float(rows[2]["gb_per_s"]) == pytest.approx(2 * 4 * 2**20 / 1.375e-3 / 1e9)
+    assert [one["right"] for one in rows] == ["true", "false", "true", "true", "true", "true"]
+    assert rows[1]["median_s"] == rows[3]["ceiling_s"] == ""
+    assert (rows[5]["runs"], rows[5]["size"], rows[5]["count"]) == ("3", "1048576", "1048575")
+    assert all(None not in one and None not in one.values() for one in rows)
+
+
+MARKDOWN = r"""# gpumerge bench
+
+2 cases on gpu: NVIDIA H200; median of 3; GB/s count bytes read and written; of copy: against the best copy of the same bytes
+
+| items | shape | runs | size | variant | median | spread | GB/s | of copy | result |
+| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | --- |
+| int32 | uniform | 2 | 2^20 | basic | 4.40 ms | 18% | 1.91 | 0.23 | right |
+|  |  |  |  | circular | - | - | - | - | wrong |
+|  |  |  |  | path | 1.38 ms | 18% | 6.1 | 0.73 | right |
+|  |  |  |  | cupy.sort | - | - | - | - | not run |
+|  |  |  |  | copy | 1.10 ms | 18% | 7.63 | 0.91 |  |
+| int32 | uniform | 3 | 2^20 | path | 5.50 ms | 18% | 1.53 | 0.18 | right |
+
+- circular, int32 uniform, 2 runs, 1,048,576 items: wrong: not the merge
+- cupy.sort, int32 uniform, 2 runs, 1,048,576 items: not run: not enough memory
+- CuPy: 14.2
+- seed: 0
+- host threads: 16
+- gpumerge: 0.1.0
+"""  # noqa: E501
+
+
+def test_markdown() -> None:
+    assert markdown.render(SMALL) == MARKDOWN
+
+
+def shown(one: BenchReport, width: int) -> str:
+    out = io.StringIO()
+    terminal.show(one, Console(file=out, width=width, markup=False, emoji=False, highlight=False))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits_the_terminal(width: int) -> None:
+    text = shown(report(*SMALL.rows, row("polars merge_sorted", 2, "float64", "one-sided", 16, 10**8)), width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert "int32, uniform, 2 runs, 2^20 items" in lines
+    assert "float64, one-sided, 16 runs, 100,000,000 items" in " ".join(text.split())
+    (path, _) = (line for line in lines if line.startswith("  path"))
+    assert path.split() == ["path", "1.38", "ms", "18%", "6.1", "0.73", "right"]
+    assert "\x1b" not in text
+    assert "…" not in text
+
+
+def test_notes_say_that_it_was_stopped() -> None:
+    assert bench_notes(replace(report(row("path", 1)), stopped=2)) == ("stopped early: not all cases were run",)
+
+
+def test_notes_say_what_is_shaky() -> None:
+    assert bench_notes(report(row("path", 1))) == ()
+    (note,) = bench_notes(report(replace(row("path", 1), spread=0.3), row("basic", 1)))
+    assert note == "1 of 2 rows: spread above 20%, may be unstable; raise --repeat"
+
+
+class TestCombined:
+    def test_the_last_measure_of_a_row_counts(self) -> None:
+        first = report(row("basic", 4), row("path", 2), row("path", 3, runs=4))
+        second = replace(report(row("path", 1), row("path", 9, runs=8)), version="0.2.0")
+        (one,) = combined([first, second])
+        assert one.rows == (row("basic", 4), row("path", 1), row("path", 3, runs=4), row("path", 9, runs=8))
+        assert one.version == "0.1.0, 0.2.0"
+
+    def test_cases_stay_together(self) -> None:
+        (one,) = combined([report(row("path", 1), row("path", 2, runs=3)), report(row("basic", 1))])
+        assert [(each.runs, each.name) for each in one.rows] == [(2, "path"), (2, "basic"), (3, "path")]
+
+    def test_devices_stay_apart(self) -> None:
+        cpu = replace(SMALL, backend="cpu", device="EPYC")
+        assert combined([SMALL, cpu, SMALL]) == [SMALL, cpu]
+
+
+class TestSlices:
+    def test_each_axis(self) -> None:
+        for axis, title, places in (
+            (BY_SIZE, "int32, uniform, 2 runs", [1 << 10, 1 << 16, 1 << 20]),
+            (BY_TYPE, "uniform, 2 runs, 2^20 items", ["int32", "int64", "uint8"]),
+            (BY_SHAPE, "int32, 2 runs, 2^20 items", ["uniform", "equal", "blocky"]),
+            (BY_RUNS, "int32, uniform, 2^20 items", [2, 3, 4, 8]),
+        ):
+            best = slices(MANY.rows, axis)[0]
+            assert (best.title, best.places) == (title, places)
+            assert best.names == [*KERNELS, "cub"]
+            assert [axis.of(one) for one in best.of("cub")] == places
+
+    def test_untimed_rows_and_copies_are_no_part(self) -> None:
+        assert slices([row("path", 1), replace(row("path", 0, runs=3), problem="none"), row("copy", 1)], BY_RUNS) == []
+
+    def test_the_ladder_is_that_of_the_largest_case(self) -> None:
+        rungs = ladder(MANY.rows)
+        assert [(one[0].items, one[0].size) for one in rungs] == [
+            (name, 1 << 20) for name in ("int32", "int64", "uint8")
+        ]
+        assert [one.name for one in rungs[0]] == [*KERNELS, "cub"]
+        assert ladder([row("path", 1), row("cub", 1)]) == []
+
+
+class TestFigures:
+    @pytest.fixture(autouse=True)
+    def needs_matplotlib(self) -> None:
+        pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+
+    def draw(self, folder: Path, *reports: BenchReport) -> list[str]:
+        from gpumerge_cli.report.figure import draw
+
+        folder.mkdir(exist_ok=True)
+        return draw(reports, str(folder))
+
+    def test_every_figure_is_drawn_the_same_each_time(self, tmp_path: Path) -> None:
+        for folder in ("a", "b"):
+            assert len(self.draw(tmp_path / folder, MANY)) == 5
+        names = sorted(os.listdir(tmp_path / "a"))
+        stems = ("dtypes", "ladder", "runs", "shapes", "throughput")
+        assert names == [f"{stem}-gpu.{suffix}" for stem in stems for suffix in ("png", "svg")]
+        for name in names:
+            content = (tmp_path / "a" / name).read_bytes()
+            assert content == (tmp_path / "b" / name).read_bytes()
+            assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
+            assert b"<dc:date>" not in content
+
+    def test_what_the_results_do_not_hold_is_said(self, tmp_path: Path) -> None:
+        told = self.draw(tmp_path, report(row("path", 1), row("cub", 2)))
+        assert told[0] == "throughput-gpu: not drawn: the results hold one size only"
+        assert all("not drawn" in line for line in told)
+        assert os.listdir(tmp_path) == []
+
+    def test_two_devices_of_a_backend_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(GpumergeError, match="several devices"):
+            self.draw(tmp_path, MANY, replace(MANY, device="another"))
+
+    def test_two_backends_go_to_one_folder(self, tmp_path: Path) -> None:
+        self.draw(tmp_path, MANY, replace(MANY, backend="cpu"))
+        assert {"ladder-gpu.svg", "ladder-cpu.svg"} <= set(os.listdir(tmp_path))
+
+    def test_a_place_that_cannot_be_written_is_one_line(self, tmp_path: Path) -> None:
+        (tmp_path / "throughput-gpu.png").mkdir()
+        with pytest.raises(OutputError, match="throughput-gpu"):
+            self.draw(tmp_path, MANY)
+        assert os.listdir(tmp_path) == ["throughput-gpu.png"]

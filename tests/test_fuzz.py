@@ -1,0 +1,93 @@
+"""The fuzzer: a quick run of it on every backend, and that it finds what is wrong."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.cpu.backend import CpuBackend
+from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
+from gpumerge_cli.order import Order
+from tests import fuzz
+
+
+def test_random_cases_are_right(backend: Backend, rng: np.random.Generator) -> None:
+    seed = int(rng.integers(2**32))
+    lines: list[str] = []
+    counts, failures = fuzz.run(backend, seed, range(6 * len(fuzz.ORDERS)), lines.append)
+    assert failures == 0, "\n".join(lines)
+    assert all(counts[order.describe()] == 6 for order in fuzz.ORDERS)
+
+
+def test_cases_are_of_every_kind() -> None:
+    backend = CpuBackend()
+    cases = [fuzz.drawn(3, number, backend)[0] for number in range(600)]
+    assert {case.shape for case in cases} == set(fuzz.SHAPES)
+    assert {case.policy.kernel for case in cases} == {"basic", "tiled", "circular", "path"}
+    assert {case.unique for case in cases} == {None, "first", "ahead"}
+    assert {len(case.lengths) for case in cases} >= set(range(1, 13))
+    lengths = {length for case in cases for length in case.lengths}
+    assert {0, 1, 2} <= lengths
+    assert max(lengths) > 5000
+
+
+def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
+    for number in range(4 * len(fuzz.ORDERS)):
+        case, runs = fuzz.drawn(5, number, ReferenceBackend())
+        assert [len(run) for run in runs] == list(case.lengths)
+        for run in runs:
+            if case.order.record:
+                items = np.frombuffer(b"".join(run), np.uint8)
+                images = case.order.image(case.order.keys(items)) if run else np.empty(0)
+                assert (images[1:] >= images[:-1]).all()
+            elif case.order.is_lines:
+                keys = [case.order.key(line) for line in run]
+                assert all(not later < earlier for earlier, later in pairwise(keys))
+            else:
+                images = case.order.image(np.asarray(run))
+                assert (images[1:] >= images[:-1]).all()
+
+
+class _UnstableWorkspace(ReferenceWorkspace):
+    """Merges its runs last to first: only ties tell."""
+
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        self._runs.reverse()
+        super().merge(policy, unique)
+        self._runs.reverse()
+
+
+class _Unstable(ReferenceBackend):
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
+        return _UnstableWorkspace(order)
+
+
+def test_what_is_wrong_is_found_and_can_be_run_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gpumerge_cli.backends.select.ReferenceBackend", _Unstable)
+    summary = tmp_path / "summary.txt"
+    wish = ["--seed", "11", "--backend", "reference"]
+    assert fuzz.main([*wish, "--cases", "400", "-o", str(summary)]) == 1
+    printed = capsys.readouterr().out
+    assert printed == summary.read_text()
+    assert printed.startswith("seed 11, 400 cases on reference")
+    found = [line for line in printed.splitlines() if line.startswith("case ")]
+    # Nothing but ties is wrong, and only floats and numbers of lines have ties that differ.
+    assert found
+    assert all("float" in line or "ties left" in line for line in found)
+    number = found[0].split()[1].rstrip(":")
+    assert f"  again: python3 -m tests.fuzz {' '.join(wish)} --only {number}" in printed
+    assert fuzz.main([*wish, "--only", number]) == 1
+    assert found[0] in capsys.readouterr().out
+
+
+def test_a_right_run_exits_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz.main(["--backend", "reference", "--cases", "60"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("seed ")
+    assert "60 of 60 right" in printed
