@@ -135,31 +135,22 @@ __device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, in
     }
 }
 
-#ifndef GUESS
-#define GUESS 0
-#endif
-__device__ __forceinline__ int near_rank(int k, const Item* a, int m, const Item* b, int n, Lines lines)
+// co_rank within a tile: first looks on both sides of where evenly spread keys would put the cut, which mostly leaves few
+// items between.
+__device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const Item* b, int n, Lines lines)
 {
+    constexpr int REACH = 16;
     int low = k > n ? k - n : 0;
     int high = smaller(k, m);
-    const int guess = static_cast<int>(static_cast<float>(k) * static_cast<float>(m) / static_cast<float>(m + n + 1));
-    int step = 32;
-    int at = guess - step / 2;
-    // The window around the guess, if the cut lies in it; else what lies on its side of it.
-    if (at > low && at < high) {
-        if (before(b[k - 1 - at], a[at], lines)) high = at;
-        else low = at + 1;
-    }
-    at = guess + step / 2;
-    if (at > low && at < high) {
-        if (before(b[k - 1 - at], a[at], lines)) high = at;
-        else low = at + 1;
-    }
-    while (low < high) {
-        const int middle = (low + high) >> 1;
+    const auto narrow = [&](int middle) {
         if (before(b[k - 1 - middle], a[middle], lines)) high = middle;
         else low = middle + 1;
-    }
+    };
+    const float share = static_cast<float>(m) / static_cast<float>(m + n + 1);
+    const int guess = static_cast<int>(static_cast<float>(k) * share);
+    if (guess - REACH > low && guess - REACH < high) narrow(guess - REACH);
+    if (guess + REACH > low && guess + REACH < high) narrow(guess + REACH);
+    while (low < high) narrow((low + high) >> 1);
     return low;
 }
 
@@ -188,11 +179,7 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
     const int count = smaller(ITEMS_PER_THREAD, total - diagonal);
     const Item* const a_items = reinterpret_cast<const Item*>(shared_bytes + a_begin);
     const Item* const b_items = reinterpret_cast<const Item*>(shared_bytes + b_begin);
-#if GUESS
-    const int i = near_rank(diagonal, a_items, a_count, b_items, b_count, lines);
-#else
-    const int i = co_rank<int>(diagonal, a_items, a_count, b_items, b_count, lines);
-#endif
+    const int i = co_rank_near(diagonal, a_items, a_count, b_items, b_count, lines);
     const int j = diagonal - i;
     const int a = a_begin + i * SIZE, b = b_begin + j * SIZE;
     Merged merged;

@@ -8,7 +8,7 @@
 #define PARTITION_SIZE (RUNS == 2 ? 128 : 256)
 #endif
 #ifndef EDGES
-#define EDGES (RUNS == 2 ? 128 : RUNS == 4 ? 64 : 32)
+#define EDGES (RUNS == 2 ? 128 : RUNS == 16 ? 32 : 64)
 #endif
 #ifndef STRIDE
 #define STRIDE 8

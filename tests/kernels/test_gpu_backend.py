@@ -193,11 +193,11 @@ def test_out_of_memory_is_one_clear_line(gpu: GpuBackend) -> None:
 
 
 def test_shapes_with_much_shared_memory_follow_each_other(gpu: GpuBackend) -> None:
-    """A large tile, a smaller one above the usual limit, and the large one again."""
+    """A tile at the usual limit, a large one, a smaller one above that limit, and the large one again."""
     order = Order("int", 8)
     runs = [np.arange(20_000, dtype=np.int64)] * 2
     workspace = gpu.workspace(order, 0)
-    for tile in (7000, 4000, 7000):
+    for tile in (3072, 7000, 4000, 7000):
         fill(workspace, [run.tobytes() for run in runs])
         workspace.merge(gpu.resolve(LaunchRequest("tiled", tile_size=tile), order))
         assert workspace.download().tobytes() == stable(order, runs).tobytes()

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy
 from gpumerge_cli.backends.gpu.policy import (
+    STATIC_SHARED,
     DeviceLimits,
     grid_size,
     item_bytes,
@@ -202,7 +203,7 @@ class Kernels:
         macros: Macros = (),
         shared: int = 0,
     ) -> None:
-        largest = self._limits.shared_memory if shared > _USUAL_SHARED_MEMORY else 0
+        largest = self._limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
         file = file or f"{name}.cu"
         of_order = self._macros.get(file, self._comparing)
         function = _function(self._device, file, name, (*of_order, *macros), largest)

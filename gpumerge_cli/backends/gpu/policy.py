@@ -19,7 +19,8 @@ MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""
 
 _VECTOR = 16
-_STATIC_SHARED = 2048  # the kernels' own shared variables, rounded up
+STATIC_SHARED = 2048
+"""Bytes of the kernels' own shared variables, rounded up."""
 _BULK_CAPABILITY = 90
 
 
@@ -121,7 +122,7 @@ def partition_size(fan_in: int) -> int:
 
 def partition_edges(fan_in: int) -> int:
     """Edges that a block of partition.cu cuts."""
-    return {2: 128, 4: 64}.get(fan_in, 32)
+    return {2: 128, 16: 32}.get(fan_in, 64)
 
 
 def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
@@ -250,7 +251,7 @@ def _fitting(policy: LaunchPolicy, order: Order, limits: DeviceLimits) -> Launch
 
 
 def _dynamic_limit(limits: DeviceLimits) -> int:
-    return limits.shared_memory - _STATIC_SHARED
+    return limits.shared_memory - STATIC_SHARED
 
 
 def _check_positive(request: LaunchRequest) -> None:
