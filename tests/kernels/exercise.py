@@ -24,6 +24,8 @@ def main() -> None:
     right = 0
     requests = [LaunchRequest(kernel, **shape) for kernel in KERNELS for shape in ({}, _TINY)]  # type: ignore[arg-type]
     requests += [LaunchRequest("tiled", tile_load="exact"), LaunchRequest("tiled", tile_load="exact", block_size=2)]
+    requests += [LaunchRequest(transfer="vector"), LaunchRequest(fan_in=4), LaunchRequest(fan_in=4, transfer="vector")]
+    requests.append(LaunchRequest(fan_in=4, block_size=4, items_per_thread=1))  # so many tiles that they are cut ahead
     for dtype in DTYPES:
         runs = [merged_keys([rng.choice(special_values(np.dtype(dtype)), size)]) for size in (4099, 1, 2500)]
         order = Order.of(dtype)
