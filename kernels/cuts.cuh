@@ -5,7 +5,7 @@
 // 1991; Siebert and Traeff, Efficient MPI Implementation of a Parallel, Stable Merge Algorithm, 2012.
 //
 // Probes of device memory are what this costs, in time and in traffic. So searches start from where evenly spread keys
-// would put the cut, and where there are more threads than windows, several of a warp share one.
+// would put the cut and go on where the keys met say it is; where there are threads to spare, many look at once.
 //
 // Macro: RUNS 2, 4, 8 or 16; runs may be empty.
 #pragma once
@@ -38,8 +38,8 @@ struct Cut {
 constexpr int WARP = 32;
 constexpr int WINDOWS = RUNS == 2 ? 1 : RUNS;  // that are searched for one cut
 
-// How the threads of a block share the search for some cuts. A cut's threads are neighbours in one warp: `lanes`, a power
-// of two, for each of its windows, window by window. A block needs WINDOWS threads or more.
+// How the threads of a block share the search for some cuts. A cut's threads are neighbours in one warp: one for each of
+// its windows, or for the one window of two runs `lanes`, a power of two. A block needs WINDOWS threads or more.
 struct Team {
     int at_once;       // cuts that the block searches for at the same time
     int cut;           // which of them this thread helps with; at_once or more: none
@@ -50,7 +50,7 @@ struct Team {
     __device__ __forceinline__ Team(int threads, int cuts)
     {
         bits = 0;
-        while ((WINDOWS << (bits + 1)) <= smaller(WARP, threads / cuts)) ++bits;
+        while (WINDOWS == 1 && (2 << bits) <= smaller(WARP, threads / cuts)) ++bits;
         at_once = smaller(threads / (WINDOWS << bits), cuts);
         const int thread = static_cast<int>(threadIdx.x);
         cut = thread / (WINDOWS << bits);
@@ -59,6 +59,9 @@ struct Team {
         const int missing = thread / WARP * WARP + WARP - threads;
         warp = missing > 0 ? ~0u >> missing : ~0u;
     }
+
+    // Whether this is the one thread of its cut that speaks for all.
+    __device__ __forceinline__ bool leads() const { return window == 0 && lane == 0; }
 
     __device__ __forceinline__ bool any(bool said) const { return __any_sync(warp, said); }
 
@@ -70,16 +73,16 @@ struct Team {
         return mine == 0 ? 1 << bits : __ffs(mine) - 1;
     }
 
-    // A value of the thread with the same lane in another window of the same cut.
+    // The value of the thread of another window of the same cut.
     __device__ __forceinline__ long long of_window(long long value, int other) const
     {
-        return __shfl_sync(warp, value, (other << bits) + lane, WINDOWS << bits);
+        return __shfl_sync(warp, value, other, WINDOWS);
     }
 
     __device__ __forceinline__ long long sum(long long value) const
     {
 #pragma unroll
-        for (int step = 1; step < WINDOWS; step *= 2) value += __shfl_xor_sync(warp, value, step << bits);
+        for (int step = 1; step < WINDOWS; step *= 2) value += __shfl_xor_sync(warp, value, step);
         return value;
     }
 
@@ -87,19 +90,32 @@ struct Team {
     {
 #pragma unroll
         for (int step = 1; step < WINDOWS; step *= 2) {
-            const long long other = __shfl_xor_sync(warp, value, step << bits);
+            const long long other = __shfl_xor_sync(warp, value, step);
             value = value > other ? value : other;
         }
         return value;
     }
 };
 
-// The first position of the window [low, high] from which on `behind(position)` holds; high if none. The search begins at
-// `guess` and first looks about as far as `reach` to its sides. Every thread of the warp must call this, the lanes of a
-// window with the same values.
-template <typename Behind>
+// What a probe of a window finds: whether its position lies behind the cut, and by how much, as keys go. Only `behind`
+// decides; `gap` says where to look next.
+struct Probe {
+    bool behind;
+    float gap;
+};
+
+__device__ __forceinline__ float gap_between(Image from, Image to)
+{
+    const Bits up = static_cast<Bits>(to) - static_cast<Bits>(from), down = static_cast<Bits>(from) - static_cast<Bits>(to);
+    return to < from ? -static_cast<float>(down) : static_cast<float>(up);
+}
+
+// The first position of the window [low, high] whose probe lies behind the cut; high if none does. Probes behind the cut
+// stay behind it further on. The search begins at `guess`, off by about `reach`. Every thread of the warp must call this,
+// the lanes of a window with the same values.
+template <typename Look>
 __device__ __forceinline__ long long search(
-    const Team& team, long long low, long long high, long long guess, long long reach, Behind behind)
+    const Team& team, long long low, long long high, long long guess, long long reach, Look look)
 {
     if (team.bits > 0) {
         for (int round = 0; team.any(low < high); ++round) {
@@ -107,37 +123,51 @@ __device__ __forceinline__ long long search(
             const bool guessing = round == 0 && team.bits > 1;
             const long long step = ((guessing ? 2 * reach : high - low) >> team.bits) + 1;
             const long long start = guessing ? guess - (step << team.bits >> 1) : low - 1;
-            const auto probe = [&](int lane) {
+            const auto position = [&](int lane) {
                 const long long at = start + step * (lane + 1);
                 return at < low ? low : at < high ? at : high - 1;
             };
-            const int lane = team.first(low < high && behind(probe(team.lane)));
+            const int lane = team.first(low < high && look(position(team.lane)).behind);
             if (low < high) {
-                const long long above = lane >> team.bits == 0 ? probe(lane) : high;
-                if (lane > 0) low = probe(lane - 1) + 1;
+                const long long above = lane >> team.bits == 0 ? position(lane) : high;
+                if (lane > 0) low = position(lane - 1) + 1;
                 high = above;
             }
         }
         return low;
     }
-    // One thread looks to the side where the position must lie, further and further, and then halves what is left.
     if (low >= high) return low;
-    const long long at = guess < low ? low : guess < high ? guess : high - 1;
-    const bool back = behind(at);
-    if (back) high = at;
-    else low = at + 1;
-    for (long long step = reach; low < high; step *= 8) {
+    const auto within = [&](long long at) { return at < low ? low : at < high ? at : high - 1; };
+    const auto narrow = [&](long long at, bool behind) {
+        if (behind) high = smaller(high, at);
+        else low = at < low ? low : at + 1;
+    };
+
+    // Two probes at once, and a third where the line through them says that the gap is none.
+    const long long near = within(guess), far = within(guess < high - reach ? guess + reach : guess - reach);
+    const Probe at_near = look(near), at_far = look(far);
+    narrow(near, at_near.behind);
+    narrow(far, at_far.behind);
+    if (low >= high) return low;
+    const float rise = (at_far.gap - at_near.gap) / static_cast<float>(far - near);
+    const float run = rise > 0 ? -at_near.gap / rise : 0;
+    const bool close = run > -1e15f && run < 1e15f;  // else the keys say nothing, nor does a NaN
+    const long long at = within(near + (close ? static_cast<long long>(run) : 0));
+
+    // From there to the side where the position must lie, further and further; then what is left is halved.
+    const bool back = look(at).behind;
+    narrow(at, back);
+    long long step = static_cast<long long>(sqrtf(fabsf(close ? run : 0))) + 1;
+    for (; low < high; step *= 8) {
         const long long next = back ? high - step : low + step;
         if (next <= low || next >= high) break;
-        const bool passed = behind(next);
-        if (passed) high = next;
-        else low = next + 1;
-        if (passed != back) break;
+        const bool behind = look(next).behind;
+        narrow(next, behind);
+        if (behind != back) break;
     }
     while (low < high) {
         const long long middle = (low + high) >> 1;
-        if (behind(middle)) high = middle;
-        else low = middle + 1;
+        narrow(middle, look(middle).behind);
     }
     return low;
 }
@@ -155,10 +185,10 @@ __device__ __forceinline__ long long part_of(long long whole, long long part, lo
 
 #if RUNS == 2
 
-// Sets *cut to that at output position `rank`, which lies between two known cuts. Every thread of the warp must call
-// this; `active` says whether its team.cut is one. Cuts lie in shared memory.
+// Finds the cut at output position `rank`, which lies between two known cuts: at[run] becomes its position in each run.
+// Every thread of the warp must call this; `active` says whether its team.cut is one.
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
-    const Cut* below, const Cut* above, Cut* cut, Lines lines)
+    const Cut* below, const Cut* above, long long* at, Lines lines)
 {
     const Item* const a = runs.items[0];
     const Item* const b = runs.items[1];
@@ -173,12 +203,13 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
             reach = likely_reach(below->rank, rank, above->rank);
         }
     }
-    const long long i = search(team, low, high, guess, reach,
-        [&](long long middle) { return before(b[rank - 1 - middle], a[middle], lines); });
+    const long long i = search(team, low, high, guess, reach, [&](long long middle) -> Probe {
+        const Item x = a[middle], y = b[rank - 1 - middle];
+        return {before(y, x, lines), gap_between(image(y), image(x))};
+    });
     if (active && team.lane == 0) {
-        cut->at[0] = i;
-        cut->at[1] = rank - i;
-        cut->rank = rank;
+        at[0] = i;
+        at[1] = rank - i;
     }
 }
 
@@ -186,7 +217,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
 
 // As for two runs; here a thread's window is that of run team.window.
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
-    const Cut* below, const Cut* above, Cut* cut, Lines lines)
+    const Cut* below, const Cut* above, long long* at, Lines lines)
 {
     constexpr int RUN_BITS = RUNS == 4 ? 2 : RUNS == 8 ? 3 : 4;
     const int run = team.window;
@@ -206,15 +237,17 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
         else if (!open) low = high;
 
         // The pivot. Now and then the window's middle, so that no keys can make this slow.
-        const long long offset = !open ? 0 : turn % 4 == 3 ? width / 2 : smaller(part_of(width, rest, size), width - 1);
+        const long long offset = !open ? 0 : turn % 8 == 7 ? width / 2 : smaller(part_of(width, rest, size), width - 1);
         const long long pivot = from + offset;
         Item item{};
         if (open) item = runs.items[chosen][pivot];
         const bool mine = open && run == chosen;
         const long long guess = open && !mine ? low + part_of(high - low, offset, width) : low;
         const long long count = search(team, mine ? pivot : low, mine || !open ? (mine ? pivot : low) : high, guess,
-            likely_reach(low, guess, high), [&](long long middle) {
-                return run < chosen ? before(item, items[middle], lines) : !before(items[middle], item, lines);
+            likely_reach(low, guess, high), [&](long long middle) -> Probe {
+                const Item found = items[middle];
+                const bool behind = run < chosen ? before(item, found, lines) : !before(found, item, lines);
+                return {behind, gap_between(image(item), image(found))};
             });
         const bool ahead = team.sum(count - low) < rest;  // the pivot is one of the items ahead of the cuts
         if (open) {
@@ -222,10 +255,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
             else high = count;
         }
     }
-    if (active && team.lane == 0) {
-        cut->at[run] = low;
-        if (run == 0) cut->rank = rank;
-    }
+    if (active) at[run] = low;
 }
 
 #endif
@@ -253,8 +283,9 @@ __device__ __forceinline__ void cut_ends(
     for (int done = 0; done < 2; done += team.at_once) {
         const bool active = team.cut < team.at_once && done + team.cut < 2;
         const int which = active ? done + team.cut : 0;
-        cut_between(
-            runs, team, active, which == 0 ? first : last, &ends->bounds[0], &ends->bounds[1], &ends->cuts[which], lines);
+        const long long rank = which == 0 ? first : last;
+        cut_between(runs, team, active, rank, &ends->bounds[0], &ends->bounds[1], ends->cuts[which].at, lines);
+        if (active && team.leads()) ends->cuts[which].rank = rank;
     }
     __syncthreads();  // both cuts are there
 }

@@ -61,7 +61,7 @@ _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];
 class Variant:
     """The kernels for one order.
 
-    partition: threads a block, edges a block and the stride of its marks. change: takes and gives the flattened text of
+    partition: threads a block, edges a block and the stride of marks. change: takes and gives the flattened text of
     every file, by its short name.
     """
 
@@ -76,7 +76,7 @@ class Variant:
     def source(self, number: int) -> str:
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
         values |= {"RUNS": self.runs, "BULK": self.bulk}
-        values |= dict(zip(("PARTITION_SIZE", "EDGES", "STRIDE"), self.partition, strict=True))
+        values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
         lines = [f"#undef {name}" for name in _DERIVED]
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         lines.append(f"namespace variant_{number} {{")
@@ -179,6 +179,13 @@ def without_barrier(name: str, which: int) -> Callable[[str, str], str]:
 def barriers(name: str) -> int:
     """How many barriers file `name` has, those of its headers counted too."""
     return flatten(FILES[name]).count("__syncthreads();")
+
+
+def function_around(name: str, which: int) -> str:
+    """The name of the function in which barrier number `which` of file `name` stands."""
+    text = flatten(FILES[name])
+    place = list(re.finditer(r"__syncthreads\(\);", text))[which].start()
+    return re.findall(r"(\w+)\([^;{}]*\)\s*\n\{", text[:place])[-1]
 
 
 def merged(order: Order, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

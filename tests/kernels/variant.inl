@@ -23,8 +23,8 @@ static std::vector<long long> partition_of(
     for (const Run& run : runs) total += run.count;
     const long long edges = ceil_div(total, tile) + 1;
     std::vector<long long> cuts(edges * RUNS, -1);
-    shim::launch(ceil_div(edges, EDGES), PARTITION_SIZE, 0, [&] {
-        parts::partition(table_of<parts::Runs>(runs), cuts.data(), edges, tile, text, starts);
+    shim::launch(ceil_div(edges, STRETCH), PARTITION_SIZE, 0, [&] {
+        parts::partition(table_of<parts::Runs>(runs), cuts.data(), edges, STRETCH, tile, text, starts);
     });
     return cuts;
 }

@@ -16,8 +16,8 @@ from gpumerge_cli.backends.gpu.policy import (
     DeviceLimits,
     grid_size,
     item_bytes,
-    partition_edges,
     partition_size,
+    partition_stretch,
     shared_bytes,
 )
 from gpumerge_cli.backends.gpu.source import (
@@ -106,12 +106,12 @@ class Kernels:
 
     def _partition(self, policy: LaunchPolicy, edges: int, table: Any, text: Address, starts: Address) -> Any:
         cuts = cupy.empty(edges * policy.fan_in, cupy.int64)
-        blocks = _ceil_div(edges, partition_edges(policy.fan_in))
+        stretch = partition_stretch(edges, policy.fan_in, self._limits)
         self._launch(
             "partition",
-            blocks,
+            _ceil_div(edges, stretch),
             partition_size(policy.fan_in),
-            (table, cuts.data.ptr, edges, policy.tile_size, text, starts),
+            (table, cuts.data.ptr, edges, stretch, policy.tile_size, text, starts),
             macros=partition_macros(policy.fan_in),
         )
         return cuts

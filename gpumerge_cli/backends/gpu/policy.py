@@ -18,6 +18,8 @@ MAX_ITEMS_PER_THREAD = 64
 MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""
 
+_MOST_EDGES = 128  # partition.cu
+_PARTITIONS = 5  # blocks of it that a multiprocessor holds
 _VECTOR = 16
 STATIC_SHARED = 2048
 """Bytes of the kernels' own shared variables, rounded up."""
@@ -120,9 +122,12 @@ def partition_size(fan_in: int) -> int:
     return 128 if fan_in == 2 else 256
 
 
-def partition_edges(fan_in: int) -> int:
-    """Edges that a block of partition.cu cuts."""
-    return {2: 128, 16: 32}.get(fan_in, 64)
+def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
+    """Edges that a block of partition.cu cuts: many, to share its ends, but so few that all blocks run at once."""
+    if fan_in == 2:
+        return _MOST_EDGES
+    fair = _ceil_div(edges, _PARTITIONS * limits.multiprocessors)
+    return min(_MOST_EDGES, max(16, _ceil_div(fair, 8) * 8))
 
 
 def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
