@@ -265,7 +265,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     # Of narrow keys path has barriers of its own, which make others superfluous.
     orders = [Order("uint", 1) if function_around(*mutant) == "fill_tile" else Order("int", 4) for mutant in mutants]
     program = Program(
-        [Variant(orders[number], 4, 4, change=without_barrier(*mutant)) for number, mutant in enumerate(mutants)],
+        [Variant(orders[number], 4, 3, change=without_barrier(*mutant)) for number, mutant in enumerate(mutants)],
         "thread",
         tmp_path_factory.mktemp("mutants"),
     )
