@@ -104,6 +104,11 @@ def test_bulk_copies_on_every_device_that_has_them(architecture: int) -> None:
     compile_for(architecture, "merge_path.cu", ("-DKEY_BITS=32", "-DBULK=1"))
 
 
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_hold(architecture: int) -> None:
+    compile_for(architecture, "hold.cu", ())
+
+
 def test_cub_baseline() -> None:
     baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
     options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("float", 4))))

@@ -145,6 +145,11 @@ class Kernels:
         view[: len(kept)] = kept
         return len(kept)
 
+    def hold(self, nanoseconds: int) -> None:
+        """Keep the current stream busy for so long."""
+        function = _function(self._device, "hold.cu", "hold", (), 0)
+        function((1,), (1,), (nanoseconds,))
+
     def line_starts(self, text: Address, nbytes: int) -> Any:
         """Offsets of all lines of a text that ends in a newline, and of its end: int64. Waits for the device."""
         blocks = self._text_blocks(nbytes)

@@ -28,6 +28,7 @@ _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 _TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost
 _ON_DEVICE = cupy.cuda.runtime.memcpyDeviceToDevice
 _POISON = 0xA5
+_HEAD_START = 500_000  # nanoseconds, several times what the host needs to queue a merge
 
 
 class GpuWorkspace:
@@ -156,17 +157,21 @@ class GpuWorkspace:
         """See Workspace. CUB merges two runs, so more are merged by a tree of pairs."""
         if self._total == 0:
             return {}
-        if self._order.is_rows:
-            pairs = cub_pairs(self._device.id, self._order, self._runs(), self._input.view, self._output.view)
+        if self._text is not None:
+            return {}
+        if self._order.record:
+            with self._entered():  # its arrays are made on the stream behind the upload
+                pairs = cub_pairs(self._device.id, self._order, self._runs(), self._input.view, self._output.view)
             return {} if pairs is None else {"cub pairs": partial(self._by_cub_pairs, pairs)}
         runs = [run for run in self._runs() if run[1]]
         cub = partial(self._cub, CubTree(self._device.id, self._order, runs, self._output.address))
         return {"cupy.sort": self._sort, "cub tree" if len(runs) > 2 else "cub": cub}
 
     def time(self, work: Callable[[], None]) -> float:
-        """See Workspace: by events on the workspace's stream."""
+        """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
         with self._entered():
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
+            self._kernels.hold(_HEAD_START)
             start.record(self._stream)
             work()
             end.record(self._stream)
