@@ -57,9 +57,7 @@ def main() -> None:
         right = truth.exact(workspace.download())
         seconds = median(workspace.time(partial(workspace.merge, policy)) for _ in range(wish.repeat))
         verdict = "" if right else ", WRONG"
-        print(
-            f"{policy.describe()}, {policy.resident} at once: {seconds * 1e6:.0f} us, {copy / seconds:.3f} of copy{verdict}"
-        )
+        print(f"{policy.describe()}: {seconds * 1e6:.0f} us, {copy / seconds:.3f} of copy{verdict}")
     workspace.close()
 
 

@@ -102,6 +102,8 @@ def _is_cupy(array: Any) -> bool:
 
 
 def _common_order(arrays: Any, descending: bool, key: str | None) -> tuple[Order, np.dtype[Any]]:
+    if key is not None and not isinstance(key, str):
+        raise UsageError(f"key={key!r} is no field's name", way_out="name a field of the arrays' dtype")
     """The order of the arrays, and the dtype they are merged in: native but for records, which stay as they are."""
     for array in arrays:
         if not hasattr(array, "dtype") or not hasattr(array, "ndim"):

@@ -174,3 +174,9 @@ def test_long_arrays_on_the_device(kernel: str, power: int) -> None:
     assert not int(out[:-5].max())
     assert out[-5:].get().tolist() == [1, 1, 1, 2, 2]
     assert gpumerge_cli.is_sorted(out)
+
+
+def test_a_key_is_a_name() -> None:
+    array = np.zeros(3, [("a", "i4")])
+    with pytest.raises(UsageError, match="key=3 is no field's name"):
+        gpumerge_cli.merge(array, array, key=3)  # type: ignore[arg-type]

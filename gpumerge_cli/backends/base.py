@@ -113,6 +113,8 @@ class LaunchPolicy:
             shape += f", {self.fan_in} runs a pass"
         if self.transfer:
             shape += f", {self.transfer}"
+        if self.resident > 1:
+            shape += f", {self.resident} at once"
         return f"{shape}, {self.blocks} blocks" if self.blocks else shape
 
 

@@ -86,7 +86,10 @@ def merge(
     fan_in: Annotated[
         int | None,
         typer.Option(
-            "--fan-in", metavar="N", show_default=False, help="Files that one pass of the path kernel merges: 2 to 16."
+            "--fan-in",
+            metavar="N",
+            show_default=False,
+            help="Files that one pass of the path kernel merges at most: 2, 4, 8 or 16.",
         ),
     ] = None,
     transfer: Annotated[

@@ -78,6 +78,12 @@ def open_npy(file: InputFile) -> FixedSource:
     head = io.BytesIO(file.read(0, 1 << 16))
     try:
         version = npy.read_magic(head)
+        if version == (3, 0):
+            raise InputError(
+                "its fields have names that are not Latin-1 (version 3.0 of the format), which is not read",
+                where=file.name,
+                way_out="rename the fields and save it again",
+            )
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
         if read_header is None:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")

@@ -24,3 +24,9 @@ def test_a_block_size_without_effect_is_not_shown_as_a_shape(kernel: str) -> Non
     policy = resolve(LaunchRequest(kernel, block_size=64), INT32)  # type: ignore[arg-type]
     assert policy.block_size == 1
     assert "run in turn" in policy.why
+
+
+def test_what_only_a_gpu_has_is_said_to_be_without_effect() -> None:
+    assert "--fan-in changes nothing" in resolve(LaunchRequest("path", fan_in=4), INT32).why
+    assert "--transfer changes nothing" in resolve(LaunchRequest("path", transfer="bulk"), INT32).why
+    assert "changes nothing" not in resolve(LaunchRequest("path"), INT32).why

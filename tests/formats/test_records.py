@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
+from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed import npy_header
 from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.registry import open_source, resolve_format
@@ -157,3 +158,11 @@ def test_headers_of_npy_say_the_fields() -> None:
     with pytest.raises(OutputError, match="write raw records, or give fields other names"):
         npy_header(np.dtype([("\u03b1", "u4")]), 3)
     assert b"'descr': [('a', '<u4'), ('b', '|S3')]" in npy_header(np.dtype([("a", "<u4"), ("b", "S3")]), 3)
+
+
+def test_names_beyond_latin_1_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    with pytest.warns(UserWarning, match="format 3.0"):
+        np.save(path, np.zeros(3, [("\u043a\u043b\u044e\u0447", "i4")]))
+    with pytest.raises(InputError, match="names that are not Latin-1"):
+        open_source(str(path), resolve_format(str(path), None, None))

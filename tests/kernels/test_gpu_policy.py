@@ -62,6 +62,14 @@ def test_a_pass_merges_all_runs_if_it_can(runs: int, fan_in: int) -> None:
     assert resolve(LaunchRequest("tiled"), Order("int", 4), HOPPER, runs).fan_in == 2
 
 
+def test_a_shape_says_all_of_a_launch() -> None:
+    """Asked for or chosen, the same shape is compiled in the same way."""
+    chosen = resolve(LaunchRequest(), Order("int", 4), HOPPER)
+    wish = LaunchRequest(block_size=chosen.block_size, items_per_thread=chosen.items_per_thread)
+    assert resolve(wish, Order("int", 4), HOPPER) == chosen
+    assert f"{chosen.resident} at once" in chosen.describe()
+
+
 def test_small_blocks_merge_fewer_runs() -> None:
     assert resolve(LaunchRequest(block_size=5, items_per_thread=2), Order("int", 4), HOPPER, 16).fan_in == 4
     with pytest.raises(UsageError, match="--fan-in 8 needs as many threads a block, not --block-size 5"):
@@ -103,6 +111,12 @@ def test_path_refuses_more_items_than_registers_hold() -> None:
 
 
 def test_path_refuses_a_tile_that_is_not_the_product() -> None:
+    with pytest.raises(UsageError, match="--tile-size 3 is less than the --items-per-thread 5 of one thread"):
+        resolve(LaunchRequest("path", tile_size=3, items_per_thread=5), Order("int", 4), LARGE)
+    with pytest.raises(UsageError, match="--tile-size 8960 is not the 254 of --block-size 256 that merge times"):
+        resolve(LaunchRequest("path", tile_size=8960, block_size=256, fan_in=4), Order("int", 4), LARGE)
+    chosen = resolve(LaunchRequest("path", tile_size=8890, block_size=256, fan_in=4), Order("int", 4), LARGE)
+    assert (chosen.items_per_thread, chosen.tile_size) == (35, 8890)
     with pytest.raises(UsageError, match="--tile-size 1000 is not --block-size 256 times"):
         resolve(LaunchRequest("path", tile_size=1000, block_size=256), Order("int", 4), LARGE)
     assert resolve(LaunchRequest("path", tile_size=1024, block_size=128), Order("int", 4), LARGE).items_per_thread == 8

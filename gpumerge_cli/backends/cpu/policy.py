@@ -57,9 +57,14 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
 
 
 def _unstaged(request: LaunchRequest) -> str:
-    if request.block_size in (None, 1):
-        return ""
-    return "; a block's threads run in turn and share nothing staged, so their number is left at 1"
+    said = ""
+    if request.block_size not in (None, 1):
+        said += "; a block's threads run in turn and share nothing staged, so their number is left at 1"
+    if request.fan_in not in (None, 2):
+        said += "; runs are merged in pairs, so --fan-in changes nothing"
+    if request.transfer is not None:
+        said += "; nothing is moved to a device, so --transfer changes nothing"
+    return said
 
 
 def _within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:

@@ -113,6 +113,8 @@ def _check_array(array: Any, order: Order) -> None:
         raise UsageError(f"{type(array).__name__} is not an array on the GPU", way_out="pass CuPy arrays")
     if order.is_rows or array.dtype != order.dtype:
         raise UsageError(f"an array of {array.dtype} is not one of {order.describe()}", way_out="convert one of them")
+    if array.size and array.data.ptr % array.itemsize:
+        raise UsageError("an array does not start at a multiple of its items' size", way_out="merge a copy of it")
     if array.ndim != 1 or not array.flags.c_contiguous:
         raise UsageError("an array is not 1-D and contiguous", way_out="pass it through cupy.ravel")
 

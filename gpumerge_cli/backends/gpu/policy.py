@@ -130,9 +130,14 @@ def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
     return min(_MOST_EDGES, max(16, _ceil_div(fair, 8) * 8))
 
 
+def spare_threads(fan_in: int) -> int:
+    """Threads of a block that a tile is not counted for: every pair of more than two runs may need one more."""
+    return 0 if fan_in == 2 else fan_in // 2
+
+
 def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
-    """Items that a block of the path kernel merges: every pair of more than two runs may need a thread more."""
-    return (block_size - (0 if fan_in == 2 else fan_in // 2)) * items_per_thread
+    """Items that a block of the path kernel merges."""
+    return (block_size - spare_threads(fan_in)) * items_per_thread
 
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:
@@ -178,26 +183,33 @@ def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int,
     fan_in = request.fan_in or next((size for size in FAN_INS if size >= runs), FAN_INS[-1])
     default = _Shape(*_PATH[transfer][fan_in][_ITEM_BYTES.index(item_bytes(order))])
     block, items, tile = request.block_size, request.items_per_thread, request.tile_size
-    as_tuned = block is None and items is None and tile is None
+    spare = spare_threads(fan_in)
     if tile and items and not block:
-        block = tile // items
+        if tile < items:
+            raise UsageError(
+                f"--tile-size {tile} is less than the --items-per-thread {items} of one thread",
+                way_out="raise --tile-size or lower --items-per-thread",
+            )
+        block = tile // items + spare
     block = min(block or default.block_size, limits.max_threads)
     if fan_in > 2 and block < fan_in and not request.fan_in:
         fan_in = next((size for size in reversed(FAN_INS) if size <= block), 2)
+        spare = spare_threads(fan_in)
     if fan_in > 2 and block < fan_in:
         raise UsageError(
             f"--fan-in {fan_in} needs as many threads a block, not --block-size {block}",
             way_out="raise --block-size or lower --fan-in",
         )
     if tile and not items:
-        items = _ceil_div(tile, block)
+        items = _ceil_div(tile, block - spare)
     if items is None:
         fitting = (_dynamic_limit(limits) - (2 * fan_in + 4) * _VECTOR) // ((block + 1) * item_bytes(order)) - 1
         items = max(1, min(default.items_per_thread, fitting))
-    if tile and tile != block * items:
+    if tile and tile != path_tile(block, items, fan_in):
+        threads = f"--block-size {block}" if not spare else f"the {block - spare} of --block-size {block} that merge"
         raise UsageError(
-            f"--tile-size {tile} is not --block-size {block} times a whole number of items a thread",
-            way_out=f"leave --tile-size out: for the path kernel it is the product, here {block * items}",
+            f"--tile-size {tile} is not {threads} times a whole number of items a thread",
+            way_out=f"leave --tile-size out: for the path kernel it follows, here {path_tile(block, items, fan_in)}",
         )
     if items > MAX_ITEMS_PER_THREAD:
         raise UsageError(
@@ -214,7 +226,8 @@ def _path(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int,
         why=f"{why}, {_WHY_TRANSFER[transfer]}",
     )
     room = _dynamic_limit(limits) // max(1, shared_bytes(chosen, order))
-    wanted = default.blocks_per_multiprocessor if as_tuned and items == default.items_per_thread else 1
+    as_tuned = (block, items) == (default.block_size, default.items_per_thread)
+    wanted = default.blocks_per_multiprocessor if as_tuned else 1
     return _fitting(replace(chosen, resident=max(1, min(wanted, room))), order, limits)
 
 
