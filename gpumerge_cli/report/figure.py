@@ -25,7 +25,7 @@ from gpumerge_cli.report.series import (
     ladder,
     slices,
 )
-from gpumerge_cli.report.tables import format_size
+from gpumerge_cli.report.tables import format_rate, format_size
 
 _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150
@@ -108,8 +108,15 @@ def _caption(report: BenchReport) -> str:
 
 
 def _figure(panels: int) -> tuple[Figure, list[Any]]:
+    """Panels side by side, with one y axis for all: what is set of one panel's is set of every one's."""
     figure = Figure(figsize=(_WIDE, _HIGH), layout="constrained")
     return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
+
+
+def _stacked(rows: Sequence[int]) -> tuple[Figure, list[Any]]:
+    """Panels one above the other, each with axes of its own, as high as so many `rows` of each need."""
+    figure = Figure(figsize=(_WIDE, 0.26 * sum(rows) + 0.8 * len(rows) + 0.3), layout="constrained")
+    return figure, list(figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)[:, 0])
 
 
 def _throughput(report: BenchReport) -> Figure | None:
@@ -127,7 +134,7 @@ def _throughput(report: BenchReport) -> Figure | None:
         panel.set_xlabel("items of output")
         panel.set_title(_raised(part.title), fontsize=10.5)
     panels[0].set_ylabel("GB/s, read and written")
-    _legend(figure, panels[0])
+    _legend(figure, panels)
     return figure
 
 
@@ -142,11 +149,12 @@ def _over_runs(report: BenchReport) -> Figure | None:
         panel.set_xscale("log", base=2)
         panel.set_xticks(part.places, [str(place) for place in part.places])
         panel.minorticks_off()
-        panel.set_ylim(bottom=0)
         panel.set_xlabel("runs merged (k)")
         panel.set_title(_raised(part.title), fontsize=10.5)
+    # Last, since a limit that is set is no longer fitted to the panels that follow.
+    panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("throughput, as a share of a copy")
-    _legend(figure, panels[0])
+    _legend(figure, panels)
     return figure
 
 
@@ -178,24 +186,26 @@ def _bars_over(axis: Axis, what: str) -> Callable[[BenchReport], Figure | None]:
             places = [part.places.index(axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
             shares = [row.share_of_copy for row in part.of(name)]
             bars = panel.bar(places, shares, width * 0.92, color=_COLOURS.get(name, _OTHER), label=name)
-            panel.bar_label(bars, fmt="%.2f", fontsize=7.5, padding=1)
+            # Upright, a number is no wider than its bar.
+            panel.bar_label(bars, fmt="%.2f", fontsize=7, padding=2, rotation=90)
+        panel.margins(y=0.12)
         panel.set_xticks(range(len(part.places)), [str(place) for place in part.places])
         panel.grid(axis="x", visible=False)
         panel.set_xlabel(what)
         panel.set_ylabel("throughput, as a share of a copy")
         panel.set_title(_raised(part.title), fontsize=10.5)
-        _legend(figure, panel)
+        _legend(figure, [panel])
         return figure
 
     return make
 
 
 def _ladder(report: BenchReport) -> Figure | None:
-    """Bars from the first rung to the last, with the libraries and the copy for scale."""
+    """Bars from the first rung to the last, then the libraries; each with its share of the copy."""
     found = ladder(report.rows)[:_PANELS]
     if not found:
         return None
-    figure, panels = _figure(len(found))
+    figure, panels = _stacked([len(rows) for rows in found])
     for panel, rows in zip(panels, found, strict=True):
         names = [row.name for row in rows]
         bars = panel.barh(
@@ -204,21 +214,25 @@ def _ladder(report: BenchReport) -> Figure | None:
             0.72,
             color=[_COLOURS.get(name, _OTHER) for name in names],
         )
-        labels = [f" {row.throughput / 1e9:.3g} ({row.share_of_copy:.2f})" for row in rows]
+        labels = [f" {format_rate(row.throughput)} ({row.share_of_copy:.2f})" for row in rows]
         panel.bar_label(bars, labels, fontsize=8.5)
         panel.set_yticks(range(len(rows)), names)
         panel.grid(axis="y", visible=False)
         panel.set_xlim(right=max(row.throughput for row in rows) / 1e9 * 1.28)
-        panel.set_xlabel("GB/s, read and written (share of a copy)")
+        panel.invert_yaxis()
         first = rows[0]
         panel.set_title(_raised(f"{first.items}, {first.shape}, {format_size(first.size)} items"), fontsize=10.5)
-    panels[0].invert_yaxis()
+    panels[-1].set_xlabel("GB/s, read and written (share of a copy)")
     return figure
 
 
-def _legend(figure: Figure, panel: Any) -> None:
-    handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper")
+def _legend(figure: Figure, panels: Sequence[Any]) -> None:
+    """An entry for each series that any of the panels shows."""
+    series: dict[str, Any] = {}
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            series.setdefault(label, handle)
+    figure.legend(list(series.values()), list(series), loc="outside right upper")
 
 
 def _raised(title: str) -> str:

@@ -167,8 +167,12 @@ def _gigabytes(nbytes: int, seconds: float) -> str:
     """GB/s as a number of about three digits."""
     if seconds <= 0:
         return "-"
-    rate = nbytes / seconds / 1e9
-    return f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"
+    return format_rate(nbytes / seconds)
+
+
+def format_rate(rate: float) -> str:
+    """Bytes a second as GB/s with about three digits: "4712", "0.25"."""
+    return f"{rate / 1e9:.0f}" if rate >= 100e9 else f"{rate / 1e9:.3g}"
 
 
 def _share(report: MergeReport) -> str:

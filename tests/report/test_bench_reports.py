@@ -227,6 +227,73 @@ class TestFigures:
             assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
             assert b"<dc:date>" not in content
 
+    def test_each_panel_of_the_ladder_names_its_own_bars(self) -> None:
+        from gpumerge_cli.report import figure
+
+        rows = [row("basic", 4), row("path", 1), row("cub", 2)]
+        rows += [row(name, 2, "int64") for name in ("basic", "circular", "path")]
+        made = figure._ladder(report(*rows))
+        assert made is not None
+        found = [[label.get_text() for label in panel.get_yticklabels()] for panel in made.axes]
+        assert found == [["basic", "path", "cub"], ["basic", "circular", "path"]]
+        assert all(panel.yaxis_inverted() for panel in made.axes)
+
+    def test_the_shared_axis_holds_every_panel(self) -> None:
+        from gpumerge_cli.report import figure
+
+        slow = [row("path", 10, runs=runs) for runs in (2, 4)]
+        fast = [row("path", 1, "int64", runs=runs) for runs in (2, 4)]
+        made = figure._over_runs(report(*slow, *fast))
+        assert made is not None
+        assert len(made.axes) == 2
+        for panel in made.axes:
+            bottom, top = panel.get_ylim()
+            assert bottom == 0
+            assert top > max(one.share_of_copy for one in fast)
+
+    def test_the_legend_names_the_series_of_all_panels(self) -> None:
+        from gpumerge_cli.report import figure
+
+        series = (("path", "int32"), ("cub", "int64"))
+        for make, rows in (
+            (figure._over_runs, [row(name, 1, items, runs=runs) for name, items in series for runs in (2, 4)]),
+            (figure._throughput, [row(name, 1, items, size=size) for name, items in series for size in (1024, 4096)]),
+        ):
+            made = make(report(*rows))
+            assert made is not None
+            (legend,) = made.legends
+            assert {"path", "cub"} <= {text.get_text() for text in legend.get_texts()}
+
+    def test_numbers_touch_no_other_bar_and_stay_within_the_axes(self) -> None:
+        from gpumerge_cli.report import figure
+
+        shapes = ("uniform", "few", "equal", "disjoint", "blocky", "one-sided", "tiny")
+        names = ("path", "cub", "cupy.sort", "copy")
+        bars = figure._bars_over(BY_SHAPE, "shapes")(
+            report(*(row(name, number + 1, shape=shape) for shape in shapes for number, name in enumerate(names)))
+        )
+        rungs = figure._ladder(
+            report(
+                *(
+                    row(name, 0.002 + number * 1e-5, items)
+                    for items in ("int32", "int64")
+                    for number, name in enumerate((*KERNELS, "numpy stable sort"))
+                )
+            )
+        )
+        for made in (bars, rungs):
+            assert made is not None
+            made.draw_without_rendering()
+            for panel in made.axes:
+                boxes = [text.get_window_extent() for text in panel.texts]
+                assert len(boxes) >= 6
+                for number, box in enumerate(boxes):
+                    assert not box.count_overlaps([*boxes[:number], *boxes[number + 1 :]])
+                    assert panel.bbox.x0 <= box.x0
+                    assert box.x1 <= panel.bbox.x1
+                    assert box.y1 <= panel.bbox.y1
+                    assert box.count_overlaps([patch.get_window_extent() for patch in panel.patches]) == 0
+
     def test_what_the_results_do_not_hold_is_said(self, tmp_path: Path) -> None:
         told = self.draw(tmp_path, report(row("path", 1), row("cub", 2)))
         assert told[0] == "throughput-gpu: not drawn: the results hold one size only"
