@@ -259,12 +259,18 @@ def _deliver(
 ) -> None:
     if writers and len(reports) > 1:
         raise UsageError("-o: RESULTS of several devices make no single report", way_out="render one device at a time")
-    for write in writers:
-        write(reports[0])
-    if draw is not None:
-        for line in draw(reports):
+    written = 0
+    try:
+        for write in writers:
+            write(reports[0])
+            written += 1
+        for line in draw(reports) if draw is not None else ():
             if not quiet:
                 _say(line)
+    except Interrupted as error:
+        told = ["the results are written" if written == len(writers) else "not all results are written"][: len(writers)]
+        told += ["not all figures are drawn"] if draw is not None else []
+        raise Interrupted(error.signal_number, way_out=", ".join(told)) from error
     if not writers and draw is None:
         from gpumerge_cli.report.terminal import PlainConsole, show
 

@@ -17,6 +17,7 @@ from gpumerge_cli.backends.base import LaunchPolicy, Unique
 from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare import bench as benches
+from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.order import Order
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +147,25 @@ def test_a_signal_ends_it_with_the_results_so_far(tmp_path: Path) -> None:
     told = json.loads(path.read_text())
     assert told["stopped"] == 15
     assert {row["size"] for row in told["rows"]} == {1000}
+
+
+def test_a_signal_while_figures_are_drawn_says_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = pytest.importorskip(
+        "gpumerge_cli.report.figure", reason="figures need gpumerge[plot]", exc_type=ImportError
+    )
+
+    def stop(*_: object) -> None:
+        raise Interrupted(15)
+
+    monkeypatch.setattr(figure, "draw", stop)
+    path = tmp_path / "r.json"
+    assert run([*SMALL, "-q", "-o", str(path), "--figures", str(tmp_path / "figures")]) == 143
+    said = "the results are written, not all figures are drawn"
+    assert capsys.readouterr().err == f"gpumerge: interrupted; {said}\n"
+    assert run(["bench", "--render", str(path), "--figures", str(tmp_path / "figures")]) == 143
+    assert capsys.readouterr().err == "gpumerge: interrupted; not all figures are drawn\n"
 
 
 class WrongWorkspace(ReferenceWorkspace):
