@@ -30,8 +30,12 @@ TINY = "tiny"
 BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
 _TINY_SHARE = 1024
-_FOOTPRINT = 6
-"""Host memory that a case takes, in runs' bytes: its runs, their merge, a tree's two levels, a library's sort."""
+_KEY_COPIES, _RECORD_COPIES = 9, 5
+"""Copies of all runs that a case holds in host memory: of keys, also their images, and what a sort of them takes."""
+_FLOAT_COPIES, _TREE_COPIES = 2, 2
+"""More of them: where images are no view of the keys, and where more than two runs are merged, a level at a time."""
+_RANKS = 32
+"""Bytes for each record besides: images and 8-byte indices, and what their sort takes."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,14 @@ class Case:
     def nbytes(self) -> int:
         """Bytes of all runs."""
         return sum(self.lengths) * self.items.nbytes
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of host memory that the case takes, as measured on the CPU backend and a little more."""
+        order = self.items.order
+        copies = _RECORD_COPIES if order.record else _KEY_COPIES + _FLOAT_COPIES * (order.kind == "float")
+        copies += _TREE_COPIES * (self.runs > 2)
+        return copies * self.nbytes + _RANKS * sum(self.lengths) * (order.record > 0)
 
     def describe(self) -> str:
         """For progress: "int32, uniform, 2 runs, 1,048,576 items"."""
@@ -229,7 +241,7 @@ def bench(
 
 def _check_room(case: Case) -> None:
     """Raise MemoryError for a case that would not fit: the system would end the process instead."""
-    needed, available = _FOOTPRINT * case.nbytes, available_memory()
+    needed, available = case.footprint, available_memory()
     if needed > available:
         raise MemoryError(f"needs {format_bytes(needed)} of host memory, {format_bytes(available)} are available")
 

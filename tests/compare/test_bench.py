@@ -203,7 +203,30 @@ def test_a_case_without_room_is_told_and_the_next_one_runs() -> None:
 def test_a_case_beyond_the_machines_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benches, "available_memory", lambda: 1000)
     (row, *_) = rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 200))
-    assert row.problem == "needs 1.20 kB of host memory, 1.00 kB are available"
+    assert row.problem == "needs 1.80 kB of host memory, 1.00 kB are available"
+
+
+@pytest.mark.parametrize(
+    ("items", "runs", "measured"),
+    [
+        ("uint8", 2, 8.7),
+        ("int32", 2, 7.1),
+        ("int32", 8, 9.8),
+        ("float16", 2, 10.2),
+        ("float64", 2, 10.1),
+        ("int8+1", 2, 19.2),
+        ("int32+4", 2, 7.9),
+        ("int32+4", 8, 9.8),
+        ("int64+8", 2, 6.3),
+        ("int64+92", 2, 4.8),
+    ],
+)
+def test_the_memory_that_is_asked_for_is_what_was_measured_and_a_little_more(
+    items: str, runs: int, measured: float
+) -> None:
+    """measured: growth of the resident set, in bytes of all runs, on the CPU backend."""
+    case = Case(items_named(items), "uniform", runs, 8_000_000)
+    assert measured < case.footprint / case.nbytes < 1.6 * measured
 
 
 def test_a_signal_ends_it_with_the_cases_so_far() -> None:
