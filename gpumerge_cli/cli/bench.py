@@ -258,7 +258,10 @@ def _deliver(
     quiet: bool,
 ) -> None:
     if writers and len(reports) > 1:
-        raise UsageError("-o: RESULTS of several devices make no single report", way_out="render one device at a time")
+        raise UsageError(
+            "-o: RESULTS of several devices or numbers of threads make no single report",
+            way_out="render one at a time",
+        )
     written = 0
     try:
         for write in writers:

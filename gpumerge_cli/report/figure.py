@@ -61,14 +61,17 @@ _PANELS = 2
 def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
     """Draw every figure of every report into `folder`, which is there; returns what to tell, a line a figure.
 
-    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for reports of two
-    devices of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
+    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for two
+    reports of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
     """
     backends = [report.backend for report in reports]
     twice = next((name for name in backends if backends.count(name) > 1), None)
     if twice is not None:
-        devices = ", ".join(report.device for report in reports if report.backend == twice)
-        raise UsageError(f"figures: results of several devices ({devices})", way_out="draw each in a folder of its own")
+        places = "; ".join(report.place for report in reports if report.backend == twice)
+        raise UsageError(
+            f"figures: results of several devices or numbers of threads ({places})",
+            way_out="draw each in a folder of its own",
+        )
     told: list[str] = []
     with matplotlib.rc_context(_STYLE):
         for report in reports:
@@ -102,7 +105,7 @@ def _save(figure: Figure, folder: str, stem: str) -> list[str]:
 
 def _caption(report: BenchReport) -> str:
     return (
-        f"{report.device} ({report.backend}), gpumerge {report.version}; medians of {report.repeat}; "
+        f"{report.place} ({report.backend}), gpumerge {report.version}; medians of {report.repeats}; "
         "copy: the best of the same bytes on the device"
     )
 

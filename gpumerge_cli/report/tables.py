@@ -119,7 +119,7 @@ def bench_title(report: BenchReport) -> str:
     """What was run where, in a line."""
     cases = len({row.case for row in report.rows})
     return (
-        f"{format_counted(cases, 'case')} on {report.backend}: {report.device}; median of {report.repeat}; "
+        f"{format_counted(cases, 'case')} on {report.backend}: {report.place}; median of {report.repeats}; "
         f"GB/s count bytes read and written; of copy: against the best copy of the same bytes"
     )
 

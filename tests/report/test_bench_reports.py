@@ -178,6 +178,19 @@ class TestCombined:
         cpu = replace(SMALL, backend="cpu", device="EPYC")
         assert combined([SMALL, cpu, SMALL]) == [SMALL, cpu]
 
+    def test_numbers_of_threads_that_merge_stay_apart(self) -> None:
+        few, many = (replace(SMALL, backend="cpu", threads=threads) for threads in (1, 64))
+        assert combined([few, many, few]) == [few, many]
+        assert "NVIDIA H200, 64 threads; median" in markdown.render(many)
+        assert combined([SMALL, replace(SMALL, threads=1)]) == [replace(SMALL, threads=1)]
+
+    def test_other_differences_are_said(self) -> None:
+        again = replace(report(replace(row("path", 1, runs=8), seconds=(1.0,) * 7)), seed=5, repeat=7)
+        (one,) = combined([SMALL, again])
+        assert one.merged == "repeats 3, 7; seeds 0, 5"
+        assert "results of several runs, with repeats 3, 7; seeds 0, 5" in bench_notes(one)
+        assert "median of 3 to 7;" in markdown.render(one)
+
 
 class TestSlices:
     def test_each_axis(self) -> None:
