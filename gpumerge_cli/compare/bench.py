@@ -30,12 +30,12 @@ TINY = "tiny"
 BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
 _TINY_SHARE = 1024
-_KEY_COPIES, _RECORD_COPIES = 9, 5
-"""Copies of all runs that a case holds in host memory: of keys, also their images, and what a sort of them takes."""
-_FLOAT_COPIES, _TREE_COPIES = 2, 2
-"""More of them: where images are no view of the keys, and where more than two runs are merged, a level at a time."""
-_RANKS = 32
-"""Bytes for each record besides: images and 8-byte indices, and what their sort takes."""
+_FOOTPRINTS = {(False, False): (9, 0), (False, True): (13, 2), (True, False): (5, 32), (True, True): (5, 52)}
+"""Host memory that a case takes, by whether items are records and whether more than two runs are merged, a level at a
+time: copies of all runs, with images and what a sort of them takes, and bytes for each item besides, such as indices.
+"""
+_FLOAT_COPIES = 2
+"""More copies of keys that are floats."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,10 @@ class Case:
     def footprint(self) -> int:
         """Bytes of host memory that the case takes, as measured on the CPU backend and a little more."""
         order = self.items.order
-        copies = _RECORD_COPIES if order.record else _KEY_COPIES + _FLOAT_COPIES * (order.kind == "float")
-        copies += _TREE_COPIES * (self.runs > 2)
-        return copies * self.nbytes + _RANKS * sum(self.lengths) * (order.record > 0)
+        copies, each = _FOOTPRINTS[order.record > 0, self.runs > 2]
+        if order.kind == "float" and not order.record:
+            copies += _FLOAT_COPIES
+        return copies * self.nbytes + each * sum(self.lengths)
 
     def describe(self) -> str:
         """For progress: "int32, uniform, 2 runs, 1,048,576 items"."""
