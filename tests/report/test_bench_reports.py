@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -21,7 +23,7 @@ from gpumerge_cli.report import markdown, terminal
 from gpumerge_cli.report.combine import combined
 from gpumerge_cli.report.model import BenchReport, BenchRow
 from gpumerge_cli.report.notes import bench_notes
-from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, BY_TYPE, ladder, slices
+from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, ladder, slices, types
 
 KERNELS = ("basic", "tiled full", "tiled exact", "circular", "path")
 
@@ -196,7 +198,6 @@ class TestSlices:
     def test_each_axis(self) -> None:
         for axis, title, places in (
             (BY_SIZE, "int32, uniform, 2 runs", [1 << 10, 1 << 16, 1 << 20]),
-            (BY_TYPE, "uniform, 2 runs, 2^20 items", ["int32", "int64", "uint8"]),
             (BY_SHAPE, "int32, 2 runs, 2^20 items", ["uniform", "equal", "blocky"]),
             (BY_RUNS, "int32, uniform, 2^20 items", [2, 3, 4, 8]),
         ):
@@ -204,6 +205,25 @@ class TestSlices:
             assert (best.title, best.places) == (title, places)
             assert best.names == [*KERNELS, "cub"]
             assert [axis.of(one) for one in best.of("cub")] == places
+
+    def test_types_are_shown_with_the_largest_size_of_all(self) -> None:
+        (best,) = types(MANY.rows)
+        assert (best.title, best.places) == ("uniform, 2 runs, 2^20 items", ["int32", "int64", "uint8"])
+        rows = [row("path", 1, items, size=size) for size in (1 << 10, 1 << 20) for items in ("int32", "int64")]
+        (best,) = types(rows)
+        assert (best.title, best.places) == ("uniform, 2 runs, 2^20 items", ["int32", "int64"])
+        (best,) = types([*rows, row("path", 1, "uint8", size=1 << 10)])
+        assert (best.title, {one.size for one in best.rows}) == ("uniform, 2 runs, 2^10 items", {1 << 10})
+        (best,) = types([*rows, row("path", 1, "uint8", size=1 << 12)])
+        assert best.title == "uniform, 2 runs, the most items of each type"
+        assert best.places == ["int32\n2^20", "int64\n2^20", "uint8\n2^12"]
+
+    def test_of_as_many_places_the_largest_size_comes_first(self) -> None:
+        rows = [row("path", 1, runs=runs, size=size) for size in (1 << 10, 1 << 20) for runs in (2, 4)]
+        assert [part.title for part in slices(rows, BY_RUNS)] == [
+            "int32, uniform, 2^20 items",
+            "int32, uniform, 2^10 items",
+        ]
 
     def test_untimed_rows_and_copies_are_no_part(self) -> None:
         assert slices([row("path", 1), replace(row("path", 0, runs=3), problem="none"), row("copy", 1)], BY_RUNS) == []
@@ -215,6 +235,12 @@ class TestSlices:
         ]
         assert [one.name for one in rungs[0]] == [*KERNELS, "cub"]
         assert ladder([row("path", 1), row("cub", 1)]) == []
+
+
+def figure_of(make: Callable[[BenchReport], Any], of: BenchReport) -> Any:
+    drawn = make(of)
+    assert drawn is not None
+    return drawn[0]
 
 
 class TestFigures:
@@ -245,8 +271,7 @@ class TestFigures:
 
         rows = [row("basic", 4), row("path", 1), row("cub", 2)]
         rows += [row(name, 2, "int64") for name in ("basic", "circular", "path")]
-        made = figure._ladder(report(*rows))
-        assert made is not None
+        made = figure_of(figure._ladder, report(*rows))
         found = [[label.get_text() for label in panel.get_yticklabels()] for panel in made.axes]
         assert found == [["basic", "path", "cub"], ["basic", "circular", "path"]]
         assert all(panel.yaxis_inverted() for panel in made.axes)
@@ -256,8 +281,7 @@ class TestFigures:
 
         slow = [row("path", 10, runs=runs) for runs in (2, 4)]
         fast = [row("path", 1, "int64", runs=runs) for runs in (2, 4)]
-        made = figure._over_runs(report(*slow, *fast))
-        assert made is not None
+        made = figure_of(figure._over_runs, report(*slow, *fast))
         assert len(made.axes) == 2
         for panel in made.axes:
             bottom, top = panel.get_ylim()
@@ -272,30 +296,45 @@ class TestFigures:
             (figure._over_runs, [row(name, 1, items, runs=runs) for name, items in series for runs in (2, 4)]),
             (figure._throughput, [row(name, 1, items, size=size) for name, items in series for size in (1024, 4096)]),
         ):
-            made = make(report(*rows))
-            assert made is not None
+            made = figure_of(make, report(*rows))
             (legend,) = made.legends
             assert {"path", "cub"} <= {text.get_text() for text in legend.get_texts()}
+
+    def test_panels_that_are_left_out_are_said(self, tmp_path: Path) -> None:
+        told = dict(line.split(": ", 1) for line in self.draw(tmp_path, MANY))
+        assert told["ladder-gpu"].endswith("ladder-gpu.svg; shows 2 of 3 parts, 1 left out")
+        assert told["throughput-gpu"].endswith("throughput-gpu.svg")
+
+    def test_panels_of_the_throughput_name_type_and_runs(self) -> None:
+        from gpumerge_cli.report import figure
+
+        titles = [panel.get_title() for panel in figure_of(figure._throughput, MANY).axes]
+        assert titles == ["int32, uniform, 2 runs", "int64, uniform, 2 runs"]
+
+    def test_dollar_signs_in_names_are_drawn_as_they_are(self, tmp_path: Path) -> None:
+        odd = replace(MANY, device=r"a$\b$", rows=tuple(replace(one, shape=r"$\x$", name="$^$") for one in MANY.rows))
+        assert len(self.draw(tmp_path, odd)) == 5
 
     def test_numbers_touch_no_other_bar_and_stay_within_the_axes(self) -> None:
         from gpumerge_cli.report import figure
 
         shapes = ("uniform", "few", "equal", "disjoint", "blocky", "one-sided", "tiny")
         names = ("path", "cub", "cupy.sort", "copy")
-        bars = figure._bars_over(BY_SHAPE, "shapes")(
-            report(*(row(name, number + 1, shape=shape) for shape in shapes for number, name in enumerate(names)))
+        bars = figure_of(
+            figure._FIGURES["shapes"],
+            report(*(row(name, number + 1, shape=shape) for shape in shapes for number, name in enumerate(names))),
         )
-        rungs = figure._ladder(
+        rungs = figure_of(
+            figure._ladder,
             report(
                 *(
                     row(name, 0.002 + number * 1e-5, items)
                     for items in ("int32", "int64")
                     for number, name in enumerate((*KERNELS, "numpy stable sort"))
                 )
-            )
+            ),
         )
         for made in (bars, rungs):
-            assert made is not None
             made.draw_without_rendering()
             for panel in made.axes:
                 boxes = [text.get_window_extent() for text in panel.texts]
