@@ -95,6 +95,23 @@ def test_render_needs_no_device_and_no_array_library(tmp_path: Path) -> None:
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.parametrize(
+    "option", [("--seed", "0"), ("--backend", "auto"), ("--device", "0"), ("--sizes", "10"), ("--quick",)]
+)
+def test_render_refuses_options_of_measuring(option: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "--render", "r.json", *option]) == 2
+    assert f"{option[0]} is for measuring; leave {option[0]} or --render out\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "problem"), [("int33", "int33"), ("int32+0", "no payload"), ("+4", "no key")])
+def test_items_that_are_none_are_refused_by_option(name: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SMALL, "--dtypes", f"int32,{name}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gpumerge: --dtypes: ")
+    assert problem in error
+    assert error.count("\n") == 1
+
+
 def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
     folder = tmp_path / "new" / "figures"
