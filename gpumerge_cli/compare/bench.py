@@ -17,7 +17,7 @@ from gpumerge_cli.backends.base import KERNELS, Backend, Bytes, KernelName, Laun
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.contest import contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
-from gpumerge_cli.compare.oracle import oracle
+from gpumerge_cli.compare.oracle import SORTED, oracle
 from gpumerge_cli.compare.records import records
 from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
@@ -57,6 +57,8 @@ def items_named(name: str) -> Items:
     Raises UsageError for anything else.
     """
     key, plus, payload = name.partition("+")
+    if not key:
+        raise UsageError(f"{name!r} names no key", way_out="say its dtype, for example int32+4")
     order = Order.of(key)
     if not plus:
         return Items(order.dtype.name, order)
@@ -161,15 +163,21 @@ class Preset:
     def cases(self) -> list[Case]:
         """Without repetition."""
         sweeps = [
-            replace(self.middle, items=self.swept.items),
+            *(self._of(name) for name in self.swept.items),
             replace(self.middle, items=self.swept.items[:2], sizes=self.swept.sizes),
             replace(self.middle, shapes=self.swept.shapes),
             replace(self.middle, runs=self.swept.runs),
         ]
         return list(dict.fromkeys(case for axes in sweeps for case in axes.cases()))
 
+    def _of(self, name: str) -> Axes:
+        """The middle case with other items; of records no more than are sorted quickly, which judges a merge of any."""
+        most = SORTED if items_named(name).order.record else inf
+        sizes = tuple(dict.fromkeys(size if size <= most else SORTED for size in self.middle.sizes))
+        return replace(self.middle, items=(name,), sizes=sizes)
 
-_DTYPES = ("int32", "int64", "int16", "uint8", "float32", "float64")
+
+_DTYPES = ("int32", "int64", "int16", "uint8", "float32", "float64", "int32+4", "int64+8")
 _RUNS = (2, 4, 8, 16)
 
 

@@ -69,6 +69,8 @@ def test_a_key_with_a_payload_is_a_small_record() -> None:
     found = items_named("int32+8")
     assert (found.name, found.nbytes) == ("int32+8", 12)
     assert found.order == Order.records(12, 0, np.dtype("int32"))
+    with pytest.raises(UsageError, match="'\\+4' names no key"):
+        items_named("+4")
     for name in ("int32+", "int32+0", "int32+x"):
         with pytest.raises(UsageError, match="names no payload"):
             items_named(name)
@@ -95,6 +97,14 @@ def test_presets_vary_every_axis_once(backend: str, quick: bool) -> None:
         assert {getattr(case, axis) for case in cases} == values
     assert {case.items.name for case in cases} == set(swept.items)
     assert len(cases) < 30
+
+
+def test_presets_merge_records_of_no_more_than_can_be_sorted_to_judge_them() -> None:
+    for name, size in (("gpu", 1 << 24), ("cpu", 1 << 24)):
+        cases = preset(name, quick=False).cases()
+        records = {(case.items.name, case.size) for case in cases if case.items.order.record}
+        assert records == {("int32+4", size), ("int64+8", size)}
+        assert not any(case.items.order.record for case in preset(name, quick=True).cases())
 
 
 def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
