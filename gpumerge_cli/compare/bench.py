@@ -30,12 +30,15 @@ TINY = "tiny"
 BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
 _TINY_SHARE = 1024
-_FOOTPRINTS = {(False, False): (9, 0), (False, True): (13, 2), (True, False): (5, 32), (True, True): (5, 52)}
-"""Host memory that a case takes, by whether items are records and whether more than two runs are merged, a level at a
-time: copies of all runs, with images and what a sort of them takes, and bytes for each item besides, such as indices.
+_FOOTPRINTS = {
+    "records": ((5, 32), (5, 52)),
+    "floats": ((11, 0), (15, 2)),
+    "keys": ((9, 0), (13, 2)),
+    "many keys": ((5, 2), (8, 2)),
+}
+"""Host memory that a case takes, of two runs and of more, merged a level at a time: copies of all runs, with images and
+what a sort of them takes, and bytes for each item besides, such as indices. Many keys are not sorted to judge a merge.
 """
-_FLOAT_COPIES = 2
-"""More copies of keys that are floats."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +107,10 @@ class Case:
     @property
     def footprint(self) -> int:
         """Bytes of host memory that the case takes, as measured on the CPU backend and a little more."""
-        order = self.items.order
-        copies, each = _FOOTPRINTS[order.record > 0, self.runs > 2]
-        if order.kind == "float" and not order.record:
-            copies += _FLOAT_COPIES
-        return copies * self.nbytes + each * sum(self.lengths)
+        order, count = self.items.order, sum(self.lengths)
+        keys = "many keys" if count > SORTED else "floats" if order.kind == "float" else "keys"
+        copies, each = _FOOTPRINTS["records" if order.record else keys][self.runs > 2]
+        return copies * self.nbytes + each * count
 
     def describe(self) -> str:
         """For progress: "int32, uniform, 2 runs, 1,048,576 items"."""
