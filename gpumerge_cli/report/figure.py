@@ -135,7 +135,14 @@ def _throughput(report: BenchReport) -> _Drawn | None:
     for panel, part in zip(panels, found, strict=False):
         _lines(panel, part, lambda row: row.throughput / 1e9)
         best = sorted({(row.count, row.nbytes / row.ceiling / 1e9) for row in part.rows if row.ceiling > 0})
-        panel.plot(*zip(*best, strict=True), "--", color=_COLOURS["copy"], label="best copy", linewidth=1.2)
+        panel.plot(
+            [size for size, _ in best],
+            [rate for _, rate in best],
+            "--",
+            color=_COLOURS["copy"],
+            label="best copy",
+            linewidth=1.2,
+        )
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
         panel.set_xlabel("items of output")

@@ -86,16 +86,44 @@ def test_json_of_a_later_version_may_say_more() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "merge"}, "no results of a bench"),
+        ({"kind": "merge"}, "its kind is not bench"),
         ({"schema": 99}, "schema 99"),
-        ({"rows": [{"items": "int32"}]}, "no whole results"),
-        ({"rows": None}, "no whole results"),
+        ({"rows": [{"items": "int32"}]}, r"rows\[0\] has no shape"),
+        ({"rows": None}, "it has no rows"),
+        ({"rows": []}, "it has no rows"),
+        ({"rows": [1]}, r"rows\[0\] is no object"),
+        ({"device": 7}, "device is no text"),
+        ({"threads": True}, "threads is no count"),
+        ({"environment": {"a": 1}}, "environment does not hold text"),
     ],
 )
 def test_other_json_is_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words) as raised:
         report_json.parse_bench(json.dumps(json.loads(report_json.render(SMALL)) | change), "r.json")
     assert raised.value.where == "r.json"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "7", "{", "[" * 100_000, '{"kind": "bench"', "9" * 5000])
+def test_what_is_no_json_of_a_bench_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"^r.json: not the results of gpumerge bench \("):
+        report_json.parse_bench(text, "r.json")
+
+
+@pytest.mark.parametrize("value", [None, [], {}, "x", -1, True, float("nan"), 1e300, [None]])
+@pytest.mark.parametrize("name", [one.name for one in fields(BenchRow)])
+def test_a_damaged_row_is_refused_or_of_the_right_types(name: str, value: object) -> None:
+    told = json.loads(report_json.render(SMALL))
+    told["rows"][2][name] = value
+    try:
+        one = report_json.parse_bench(json.dumps(told), "r.json")
+    except InputError as error:
+        said = str(error)
+    else:
+        said = f"rows[2]: {name} is read"
+        assert type(getattr(one.rows[2], name)) is type(getattr(SMALL.rows[2], name))
+        markdown.render(one)
+        report_csv.render(one)
+    assert f"rows[2]: {name}" in said
 
 
 def test_csv_has_a_complete_row_for_each_row() -> None:
