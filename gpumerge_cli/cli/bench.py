@@ -24,7 +24,14 @@ What is not named is varied one at a time about a middle case: dtypes, sizes,
 shapes, runs. Where any is named, all combinations are run."""
 
 
+_MEASURING = (
+    "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
+)  # fmt: skip
+"""Options that --render has no use for."""
+
+
 def bench(
+    context: typer.Context,
     results: Annotated[
         list[str] | None,
         typer.Argument(metavar="RESULTS", show_default=False, help="With --render: .json files of earlier runs."),
@@ -40,7 +47,12 @@ def bench(
     ] = None,
     dtypes: Annotated[
         str | None,
-        typer.Option("--dtypes", metavar="LIST", show_default=False, help="Such as int32,int64,float16."),
+        typer.Option(
+            "--dtypes",
+            metavar="LIST",
+            show_default=False,
+            help="Such as int32,int64,float16; int32+4 is a key with a payload of 4 bytes.",
+        ),
     ] = None,
     sizes: Annotated[
         str | None,
@@ -105,21 +117,14 @@ def bench(
     anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in the same run.
     Ctrl-C and SIGTERM end the run with the results so far.
     """
-    measuring: dict[str, object] = {
-        "--kernels": kernels,
-        "--dtypes": dtypes,
-        "--sizes": sizes,
-        "--shapes": shapes,
-        "--runs": runs,
-    }
-    measuring |= {"--repeat": repeat, "--quick": quick or None, "--threads": threads}
     if not render and results:
         raise UsageError(f"{results[0]}: bench makes its own data", way_out="leave it out, or add --render")
     if render and not results:
         raise UsageError("--render: no results were named", way_out="name the .json files of earlier runs")
-    for option, value in measuring.items():
-        if render and value is not None:
-            raise UsageError(f"{option} is for measuring", way_out=f"leave {option} or --render out")
+    for name in _MEASURING:
+        source = context.get_parameter_source(name)
+        if render and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--{name} is for measuring", way_out=f"leave --{name} or --render out")
 
     from gpumerge_cli.report.write import BENCH_SUFFIXES, report_file
 
@@ -186,12 +191,19 @@ def _cases(axes: dict[str, str | None], found: Preset) -> list[Case]:
     """The preset's cases, or all combinations of what was named. Raises UsageError for what names no case."""
     from dataclasses import replace
 
+    from gpumerge_cli.compare.bench import items_named
+
     named: dict[str, Any] = {}
     for axis, text in axes.items():
         option = "--dtypes" if axis == "items" else f"--{axis}"
         if text is not None:
             parse = options.parse_counts if axis in ("sizes", "runs") else options.parse_words
             named[axis] = parse(text, option)
+    for name in named.get("items", ()):
+        try:
+            items_named(name)
+        except UsageError as error:
+            raise UsageError(f"--dtypes: {error.what}", way_out=error.way_out) from None
     return replace(found.middle, **named).cases() if named else found.cases()
 
 
@@ -258,13 +270,22 @@ def _deliver(
     quiet: bool,
 ) -> None:
     if writers and len(reports) > 1:
-        raise UsageError("-o: RESULTS of several devices make no single report", way_out="render one device at a time")
-    for write in writers:
-        write(reports[0])
-    if draw is not None:
-        for line in draw(reports):
+        raise UsageError(
+            "-o: RESULTS of several devices or numbers of threads make no single report",
+            way_out="render one at a time",
+        )
+    written = 0
+    try:
+        for write in writers:
+            write(reports[0])
+            written += 1
+        for line in draw(reports) if draw is not None else ():
             if not quiet:
                 _say(line)
+    except Interrupted as error:
+        told = ["the results are written" if written == len(writers) else "not all results are written"][: len(writers)]
+        told += ["not all figures are drawn"] if draw is not None else []
+        raise Interrupted(error.signal_number, way_out=", ".join(told)) from error
     if not writers and draw is None:
         from gpumerge_cli.report.terminal import PlainConsole, show
 

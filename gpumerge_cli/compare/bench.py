@@ -17,7 +17,7 @@ from gpumerge_cli.backends.base import KERNELS, Backend, Bytes, KernelName, Laun
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.contest import contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
-from gpumerge_cli.compare.oracle import oracle
+from gpumerge_cli.compare.oracle import SORTED, oracle
 from gpumerge_cli.compare.records import records
 from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
@@ -30,8 +30,15 @@ TINY = "tiny"
 BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
 _TINY_SHARE = 1024
-_FOOTPRINT = 6
-"""Host memory that a case takes, in runs' bytes: its runs, their merge, a tree's two levels, a library's sort."""
+_FOOTPRINTS = {
+    "records": ((5, 32), (5, 52)),
+    "floats": ((11, 0), (15, 2)),
+    "keys": ((9, 0), (13, 2)),
+    "many keys": ((5, 2), (8, 2)),
+}
+"""Host memory that a case takes, of two runs and of more, merged a level at a time: copies of all runs, with images and
+what a sort of them takes, and bytes for each item besides, such as indices. Many keys are not sorted to judge a merge.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ def items_named(name: str) -> Items:
     Raises UsageError for anything else.
     """
     key, plus, payload = name.partition("+")
+    if not key:
+        raise UsageError(f"{name!r} names no key", way_out="say its dtype, for example int32+4")
     order = Order.of(key)
     if not plus:
         return Items(order.dtype.name, order)
@@ -94,6 +103,14 @@ class Case:
     def nbytes(self) -> int:
         """Bytes of all runs."""
         return sum(self.lengths) * self.items.nbytes
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of host memory that the case takes, as measured on the CPU backend and a little more."""
+        order, count = self.items.order, sum(self.lengths)
+        keys = "many keys" if count > SORTED else "floats" if order.kind == "float" else "keys"
+        copies, each = _FOOTPRINTS["records" if order.record else keys][self.runs > 2]
+        return copies * self.nbytes + each * count
 
     def describe(self) -> str:
         """For progress: "int32, uniform, 2 runs, 1,048,576 items"."""
@@ -148,15 +165,21 @@ class Preset:
     def cases(self) -> list[Case]:
         """Without repetition."""
         sweeps = [
-            replace(self.middle, items=self.swept.items),
+            *(self._of(name) for name in self.swept.items),
             replace(self.middle, items=self.swept.items[:2], sizes=self.swept.sizes),
             replace(self.middle, shapes=self.swept.shapes),
             replace(self.middle, runs=self.swept.runs),
         ]
         return list(dict.fromkeys(case for axes in sweeps for case in axes.cases()))
 
+    def _of(self, name: str) -> Axes:
+        """The middle case with other items; of records no more than are sorted quickly, which judges a merge of any."""
+        most = SORTED if items_named(name).order.record else inf
+        sizes = tuple(dict.fromkeys(size if size <= most else SORTED for size in self.middle.sizes))
+        return replace(self.middle, items=(name,), sizes=sizes)
 
-_DTYPES = ("int32", "int64", "int16", "uint8", "float32", "float64")
+
+_DTYPES = ("int32", "int64", "int16", "uint8", "float32", "float64", "int32+4", "int64+8")
 _RUNS = (2, 4, 8, 16)
 
 
@@ -229,7 +252,7 @@ def bench(
 
 def _check_room(case: Case) -> None:
     """Raise MemoryError for a case that would not fit: the system would end the process instead."""
-    needed, available = _FOOTPRINT * case.nbytes, available_memory()
+    needed, available = case.footprint, available_memory()
     if needed > available:
         raise MemoryError(f"needs {format_bytes(needed)} of host memory, {format_bytes(available)} are available")
 

@@ -1,4 +1,4 @@
-"""Results of several runs as one: a report for each device."""
+"""Results of several runs as one: a report for each device, and each number of threads that merged."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from gpumerge_cli.report.model import BenchReport, BenchRow
 
 
 def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
-    """The reports of each backend and device as one, in the order in which they come first.
+    """The reports of each backend and place (`BenchReport.place`) as one, in the order in which they come first.
 
-    Where a row was measured more than once, the last counts. What the reports differ in otherwise (version, repeats)
-    is that of the last, versions are named all.
+    Where a row was measured more than once, the last counts. Repeats and seed are those of the last; where they are not
+    the same in all, `merged` says so. Versions are named all.
     """
-    devices: dict[tuple[str, str], list[BenchReport]] = {}
+    places: dict[tuple[str, str], list[BenchReport]] = {}
     for report in reports:
-        devices.setdefault((report.backend, report.device), []).append(report)
-    return [_one(group) for group in devices.values()]
+        places.setdefault((report.backend, report.place), []).append(report)
+    return [_one(group) for group in places.values()]
 
 
 def _one(reports: Sequence[BenchReport]) -> BenchReport:
@@ -27,4 +27,18 @@ def _one(reports: Sequence[BenchReport]) -> BenchReport:
     cases = dict.fromkeys(case for case, _ in rows)
     in_order = [row for case in cases for (of, _), row in rows.items() if of == case]
     versions = dict.fromkeys(report.version for report in reports)
-    return replace(reports[-1], rows=tuple(in_order), version=", ".join(versions))
+    return replace(
+        reports[-1], rows=tuple(in_order), version=", ".join(versions), merged="; ".join(_differences(reports))
+    )
+
+
+def _differences(reports: Sequence[BenchReport]) -> list[str]:
+    """What the reports say they are put together of, then what they differ in themselves."""
+    told = list(dict.fromkeys(report.merged for report in reports if report.merged))
+    for name, values in (
+        ("repeats", [report.repeat for report in reports]),
+        ("seeds", [report.seed for report in reports]),
+    ):
+        if len(set(values)) > 1:
+            told.append(f"{name} {', '.join(map(str, dict.fromkeys(values)))}")
+    return told

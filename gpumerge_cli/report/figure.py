@@ -19,13 +19,12 @@ from gpumerge_cli.report.series import (
     BY_RUNS,
     BY_SHAPE,
     BY_SIZE,
-    BY_TYPE,
-    Axis,
     Slice,
     ladder,
     slices,
+    types,
 )
-from gpumerge_cli.report.tables import format_size
+from gpumerge_cli.report.tables import format_rate, format_size
 
 _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150
@@ -54,6 +53,8 @@ _COLOURS = {
 }
 _MARKS = {"path": "o", "circular": "v", "tiled full": "s", "tiled exact": "D", "basic": "^"}
 _OTHER = "#a05195"
+_Drawn = tuple[Figure, int]
+"""A figure, and how many panels the results hold: at least as many as it has."""
 _PANELS = 2
 """Panels in a figure: more would not be read at the width of a page."""
 
@@ -61,25 +62,31 @@ _PANELS = 2
 def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
     """Draw every figure of every report into `folder`, which is there; returns what to tell, a line a figure.
 
-    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for reports of two
-    devices of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
+    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for two
+    reports of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
     """
     backends = [report.backend for report in reports]
     twice = next((name for name in backends if backends.count(name) > 1), None)
     if twice is not None:
-        devices = ", ".join(report.device for report in reports if report.backend == twice)
-        raise UsageError(f"figures: results of several devices ({devices})", way_out="draw each in a folder of its own")
+        places = "; ".join(report.place for report in reports if report.backend == twice)
+        raise UsageError(
+            f"figures: results of several devices or numbers of threads ({places})",
+            way_out="draw each in a folder of its own",
+        )
     told: list[str] = []
     with matplotlib.rc_context(_STYLE):
         for report in reports:
             for name, make in _FIGURES.items():
-                figure = make(report)
+                drawn = make(report)
                 stem = f"{name}-{report.backend}"
-                if figure is None:
+                if drawn is None:
                     told.append(f"{stem}: not drawn: the results hold {_NEEDS[name]}")
                     continue
-                figure.supxlabel(_caption(report), fontsize=8, color="#555555", x=0.01, ha="left")
-                told.append(f"{stem}: {', '.join(_save(figure, folder, stem))}")
+                figure, of = drawn
+                shown = len(figure.axes)
+                figure.supxlabel(_caption(report), fontsize=8, color="#555555", x=0.01, ha="left", parse_math=False)
+                left_out = f"; shows {shown} of {of} parts, {of - shown} left out" if of > shown else ""
+                told.append(f"{stem}: {', '.join(_save(figure, folder, stem))}{left_out}")
     return told
 
 
@@ -102,52 +109,67 @@ def _save(figure: Figure, folder: str, stem: str) -> list[str]:
 
 def _caption(report: BenchReport) -> str:
     return (
-        f"{report.device} ({report.backend}), gpumerge {report.version}; medians of {report.repeat}; "
+        f"{report.place} ({report.backend}), gpumerge {report.version}; medians of {report.repeats}; "
         "copy: the best of the same bytes on the device"
     )
 
 
 def _figure(panels: int) -> tuple[Figure, list[Any]]:
+    """Panels side by side, with one y axis for all: what is set of one panel's is set of every one's."""
     figure = Figure(figsize=(_WIDE, _HIGH), layout="constrained")
     return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
 
 
-def _throughput(report: BenchReport) -> Figure | None:
+def _stacked(rows: Sequence[int]) -> tuple[Figure, list[Any]]:
+    """Panels one above the other, each with axes of its own, as high as so many `rows` of each need."""
+    figure = Figure(figsize=(_WIDE, 0.26 * sum(rows) + 0.8 * len(rows) + 0.3), layout="constrained")
+    return figure, list(figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)[:, 0])
+
+
+def _throughput(report: BenchReport) -> _Drawn | None:
     """Lines of GB/s over the size, a panel for each type of items."""
-    found = slices(report.rows, BY_SIZE)[:_PANELS]
+    found = slices(report.rows, BY_SIZE)
     if not found:
         return None
-    figure, panels = _figure(len(found))
-    for panel, part in zip(panels, found, strict=True):
+    figure, panels = _figure(min(len(found), _PANELS))
+    for panel, part in zip(panels, found, strict=False):
         _lines(panel, part, lambda row: row.throughput / 1e9)
         best = sorted({(row.count, row.nbytes / row.ceiling / 1e9) for row in part.rows if row.ceiling > 0})
-        panel.plot(*zip(*best, strict=True), "--", color=_COLOURS["copy"], label="best copy", linewidth=1.2)
+        panel.plot(
+            [size for size, _ in best],
+            [rate for _, rate in best],
+            "--",
+            color=_COLOURS["copy"],
+            label="best copy",
+            linewidth=1.2,
+        )
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
         panel.set_xlabel("items of output")
         panel.set_title(_raised(part.title), fontsize=10.5)
     panels[0].set_ylabel("GB/s, read and written")
-    _legend(figure, panels[0])
-    return figure
+    _legend(figure, panels)
+    return figure, len(found)
 
 
-def _over_runs(report: BenchReport) -> Figure | None:
+def _over_runs(report: BenchReport) -> _Drawn | None:
     """Lines of the share of the copy over how many runs are merged."""
-    found = slices(report.rows, BY_RUNS)[:_PANELS]
+    found = slices(report.rows, BY_RUNS)
     if not found:
         return None
-    figure, panels = _figure(len(found))
-    for panel, part in zip(panels, found, strict=True):
+    figure, panels = _figure(min(len(found), _PANELS))
+    for panel, part in zip(panels, found, strict=False):
         _lines(panel, part, lambda row: row.share_of_copy)
         panel.set_xscale("log", base=2)
         panel.set_xticks(part.places, [str(place) for place in part.places])
         panel.minorticks_off()
-        panel.set_ylim(bottom=0)
         panel.set_xlabel("runs merged (k)")
         panel.set_title(_raised(part.title), fontsize=10.5)
+    # Last, since a limit that is set is no longer fitted to the panels that follow.
+    panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("throughput, as a share of a copy")
-    _legend(figure, panels[0])
-    return figure
+    _legend(figure, panels)
+    return figure, len(found)
 
 
 def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float]) -> None:
@@ -159,44 +181,46 @@ def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float]) -> None:
             marker=_MARKS.get(name, "x"),
             markersize=4.5,
             linewidth=2.4 if name == "path" else 1.4,
-            label=name,
+            label=_plain(name),
         )
 
 
-def _bars_over(axis: Axis, what: str) -> Callable[[BenchReport], Figure | None]:
+def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> Callable[[BenchReport], _Drawn | None]:
     """Groups of bars, a group for each place on the axis: the share of the copy of path and of the libraries."""
 
-    def make(report: BenchReport) -> Figure | None:
+    def make(report: BenchReport) -> _Drawn | None:
         rows = [row for row in report.rows if row.role == "library" or row.name == "path"]
-        found = slices(rows, axis)[:1]
+        found = find(rows)
         if not found:
             return None
-        (part,) = found
+        part = found[0]
         figure, (panel,) = _figure(1)
         width = 0.8 / len(part.names)
         for number, name in enumerate(part.names):
-            places = [part.places.index(axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
+            places = [part.places.index(part.axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
             shares = [row.share_of_copy for row in part.of(name)]
-            bars = panel.bar(places, shares, width * 0.92, color=_COLOURS.get(name, _OTHER), label=name)
-            panel.bar_label(bars, fmt="%.2f", fontsize=7.5, padding=1)
-        panel.set_xticks(range(len(part.places)), [str(place) for place in part.places])
+            bars = panel.bar(places, shares, width * 0.92, color=_COLOURS.get(name, _OTHER), label=_plain(name))
+            # Upright, a number is no wider than its bar.
+            panel.bar_label(bars, fmt="%.2f", fontsize=7, padding=2, rotation=90)
+        panel.margins(y=0.12)
+        panel.set_xticks(range(len(part.places)), [_raised(place) for place in part.places])
         panel.grid(axis="x", visible=False)
         panel.set_xlabel(what)
         panel.set_ylabel("throughput, as a share of a copy")
         panel.set_title(_raised(part.title), fontsize=10.5)
-        _legend(figure, panel)
-        return figure
+        _legend(figure, [panel])
+        return figure, len(found)
 
     return make
 
 
-def _ladder(report: BenchReport) -> Figure | None:
-    """Bars from the first rung to the last, with the libraries and the copy for scale."""
-    found = ladder(report.rows)[:_PANELS]
+def _ladder(report: BenchReport) -> _Drawn | None:
+    """Bars from the first rung to the last, then the libraries; each with its share of the copy."""
+    found = ladder(report.rows)
     if not found:
         return None
-    figure, panels = _figure(len(found))
-    for panel, rows in zip(panels, found, strict=True):
+    figure, panels = _stacked([len(rows) for rows in found[:_PANELS]])
+    for panel, rows in zip(panels, found, strict=False):
         names = [row.name for row in rows]
         bars = panel.barh(
             range(len(rows)),
@@ -204,32 +228,41 @@ def _ladder(report: BenchReport) -> Figure | None:
             0.72,
             color=[_COLOURS.get(name, _OTHER) for name in names],
         )
-        labels = [f" {row.throughput / 1e9:.3g} ({row.share_of_copy:.2f})" for row in rows]
+        labels = [f" {format_rate(row.throughput)} ({row.share_of_copy:.2f})" for row in rows]
         panel.bar_label(bars, labels, fontsize=8.5)
-        panel.set_yticks(range(len(rows)), names)
+        panel.set_yticks(range(len(rows)), map(_plain, names))
         panel.grid(axis="y", visible=False)
         panel.set_xlim(right=max(row.throughput for row in rows) / 1e9 * 1.28)
-        panel.set_xlabel("GB/s, read and written (share of a copy)")
+        panel.invert_yaxis()
         first = rows[0]
         panel.set_title(_raised(f"{first.items}, {first.shape}, {format_size(first.size)} items"), fontsize=10.5)
-    panels[0].invert_yaxis()
-    return figure
+    panels[-1].set_xlabel("GB/s, read and written (share of a copy)")
+    return figure, len(found)
 
 
-def _legend(figure: Figure, panel: Any) -> None:
-    handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper")
+def _legend(figure: Figure, panels: Sequence[Any]) -> None:
+    """An entry for each series that any of the panels shows."""
+    series: dict[str, Any] = {}
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            series.setdefault(label, handle)
+    figure.legend(list(series.values()), list(series), loc="outside right upper")
 
 
 def _raised(title: str) -> str:
     """`title` with the exponents of powers of two set high."""
-    return re.sub(r"2\^(\d+)", r"$2^{\1}$", title)
+    return re.sub(r"2\^(\d+)", r"$2^{\1}$", _plain(title))
 
 
-_FIGURES: dict[str, Callable[[BenchReport], Figure | None]] = {
+def _plain(name: str) -> str:
+    """`name` as it is, where Matplotlib would read mathematics between two dollar signs."""
+    return name.replace("$", r"\$")
+
+
+_FIGURES: dict[str, Callable[[BenchReport], _Drawn | None]] = {
     "throughput": _throughput,
-    "dtypes": _bars_over(BY_TYPE, "items"),
-    "shapes": _bars_over(BY_SHAPE, "how the keys of the runs interleave"),
+    "dtypes": _bars_over(types, "items"),
+    "shapes": _bars_over(lambda rows: slices(rows, BY_SHAPE), "how the keys of the runs interleave"),
     "ladder": _ladder,
     "runs": _over_runs,
 }

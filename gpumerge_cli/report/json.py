@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import MISSING, asdict, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.report.model import SCHEMA, BenchReport, BenchRow, Report
+
+_MOST = 1 << 64
+_NAMES = {str: "text", bool: "true or false", BenchRow: "row"}
 
 
 def render(report: Report) -> str:
@@ -17,23 +20,66 @@ def render(report: Report) -> str:
 
 def parse_bench(text: str, where: str) -> BenchReport:
     """The report that `render` wrote. Raises InputError, naming the file `where`, if it is no bench's, or newer."""
-    way_out = "name a .json file that gpumerge bench -o wrote"
     try:
         told = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"is not JSON ({error})", where=where, way_out=way_out) from None
-    if not isinstance(told, dict) or told.get("kind") != "bench":
-        raise InputError("holds no results of a bench", where=where, way_out=way_out)
-    if told.get("schema") != SCHEMA:
-        raise InputError(f"has schema {told.get('schema')}, not {SCHEMA}", where=where, way_out="run the bench again")
-    try:
-        rows = tuple(BenchRow(**_known(BenchRow, row) | {"seconds": tuple(row["seconds"])}) for row in told["rows"])
-        return BenchReport(**_known(BenchReport, told) | {"rows": rows})
-    except (TypeError, KeyError) as error:
-        raise InputError(f"holds no whole results ({error})", where=where, way_out=way_out) from None
+        if not isinstance(told, dict) or told.get("kind") != "bench":
+            raise _DamageError("its kind is not bench")
+        if told.get("schema") != SCHEMA:
+            raise InputError(
+                f"has schema {told.get('schema')}, not {SCHEMA}", where=where, way_out="run the bench again"
+            )
+        rows = told.get("rows")
+        if not isinstance(rows, list) or not rows:
+            raise _DamageError("it has no rows")
+        found = tuple(BenchRow(**_fields(BenchRow, row, f"rows[{number}]")) for number, row in enumerate(rows))
+        return BenchReport(**_fields(BenchReport, told | {"rows": found}, "the report"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"not the results of gpumerge bench ({error})",
+            where=where,
+            way_out="name a .json file that gpumerge bench -o wrote",
+        ) from None
 
 
-def _known(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Of `values` those that `kind` has a field for: a later version of the same schema may write more."""
-    names = {field.name for field in fields(kind)}
-    return {name: value for name, value in values.items() if name in names}
+class _DamageError(ValueError):
+    """What is wrong with a value that was read, without a full stop."""
+
+
+def _fields(kind: type[Any], values: Any, where: str) -> dict[str, Any]:
+    """Of `values` those that `kind` has a field for: a later version of the same schema may write more.
+
+    Raises _DamageError for a value of another type, and for a field without a default that is missing.
+    """
+    if not isinstance(values, dict):
+        raise _DamageError(f"{where} is no object")
+    types = get_type_hints(kind)
+    found: dict[str, Any] = {}
+    for one in fields(kind):
+        if one.name in values:
+            found[one.name] = _value(types[one.name], values[one.name], f"{where}: {one.name}")
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise _DamageError(f"{where} has no {one.name}")
+    return found
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    """`value`, of the type `kind` that a field has: lists become tuples."""
+    of = get_args(kind)
+    if get_origin(kind) is Literal:
+        if value not in of:
+            raise _DamageError(f"{where} is none of {', '.join(of)}")
+    elif get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise _DamageError(f"{where} is no list")
+        return tuple(_value(of[0], each, where) for each in value)
+    elif get_origin(kind) is dict:
+        if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+            raise _DamageError(f"{where} does not hold text by name")
+    elif kind in (int, float):
+        # JSON knows one kind of numbers, Python's reader also NaN and infinity. All that is measured or counted fits.
+        number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < _MOST:
+            raise _DamageError(f"{where} is no {'count' if kind is int else 'number'} from 0 to 2^64")
+    elif not isinstance(value, kind):
+        raise _DamageError(f"{where} is no {_NAMES.get(kind, kind.__name__)}")
+    return value

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpumerge_cli.units import format_counted
+
 SCHEMA = 1
 
 
@@ -177,7 +179,8 @@ class BenchReport:
     """Cases of synthetic runs, each merged by every variant and library baseline, one after another on one device.
 
     seed: of the runs. threads: host threads that the CPU backend merged with. stopped: number of the signal that ended
-    the run before its last case, 0 if none did.
+    the run before its last case, 0 if none did. merged: what results of several runs, put together here, differ in,
+    "" if it is one run's or they differ in nothing.
     """
 
     backend: str
@@ -189,8 +192,20 @@ class BenchReport:
     environment: dict[str, str] = field(default_factory=dict)
     version: str = ""
     stopped: int = 0
+    merged: str = ""
     schema: int = SCHEMA
     kind: str = "bench"
+
+    @property
+    def place(self) -> str:
+        """What merged: the device, and where host threads merge, how many: "EPYC 9654, 16 threads"."""
+        return f"{self.device}, {format_counted(self.threads, 'thread')}" if self.backend == "cpu" else self.device
+
+    @property
+    def repeats(self) -> str:
+        """Timings of each row: "7", or "3 to 7" where rows have more or fewer of them."""
+        counts = sorted({len(row.seconds) for row in self.rows if row.seconds} or {self.repeat})
+        return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
     @property
     def wrong(self) -> tuple[BenchRow, ...]:

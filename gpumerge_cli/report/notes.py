@@ -25,6 +25,7 @@ def notes(report: CompareReport) -> tuple[str, ...]:
 def bench_notes(report: BenchReport) -> tuple[str, ...]:
     """Sentences without a full stop: what is missing, wrong, not run and why, and what is shaky."""
     told = ["stopped early: not all cases were run"] if report.stopped else []
+    told += [f"results of several runs, with {report.merged}"] if report.merged else []
     told += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
     told += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
     shaky = sum(row.spread > UNSTABLE for row in report.rows)

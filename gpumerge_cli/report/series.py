@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpumerge_cli.report.model import BenchRow
@@ -41,6 +41,7 @@ def _size(row: BenchRow) -> str:
 
 BY_SIZE = Axis(lambda row: row.size, lambda row: (row.items, row.shape, _runs(row)), True)
 BY_TYPE = Axis(_items, lambda row: (row.shape, _runs(row), _size(row)), False)
+_BY_TYPE_AND_SIZE = replace(BY_TYPE, of=lambda row: f"{row.items}\n{format_size(row.size)}")
 BY_SHAPE = Axis(lambda row: row.shape, lambda row: (row.items, _runs(row), _size(row)), False)
 BY_RUNS = Axis(lambda row: row.runs, lambda row: (row.items, row.shape, _size(row)), True)
 
@@ -71,17 +72,45 @@ class Slice:
 
 
 def slices(rows: Sequence[BenchRow], axis: Axis) -> list[Slice]:
-    """The slices along `axis` with more than one place, those with the most places first; rows as they come.
+    """The slices along `axis` with more than one place, those with the most first, of as many the largest sizes first.
 
     Copies and rows without times are left out.
     """
     parts: dict[tuple[str, ...], list[BenchRow]] = {}
-    for row in rows:
-        if row.median > 0 and row.role != "copy":
-            parts.setdefault(axis.fixed(row), []).append(row)
+    for row in _timed(rows):
+        parts.setdefault(axis.fixed(row), []).append(row)
     found = [Slice(axis, ", ".join(fixed), tuple(part)) for fixed, part in parts.items()]
-    found = [part for part in found if len(part.places) > 1]
-    return sorted(found, key=lambda part: -len(part.places))
+    return _most_first(found)
+
+
+def types(rows: Sequence[BenchRow]) -> list[Slice]:
+    """As `slices` along the types of items, each shape and number of runs once: with the largest size of all types.
+
+    Where no size is common to all, each type has the largest of its own, and places name it: "int64\\n2^24".
+    """
+    parts: dict[tuple[str, int], list[BenchRow]] = {}
+    for row in _timed(rows):
+        parts.setdefault((row.shape, row.runs), []).append(row)
+    found = []
+    for part in parts.values():
+        sizes: dict[str, set[int]] = {}
+        for row in part:
+            sizes.setdefault(row.items, set()).add(row.size)
+        common = set.intersection(*sizes.values())
+        largest = {items: max(common or own) for items, own in sizes.items()}
+        shown = tuple(row for row in part if row.size == largest[row.items])
+        of = (shown[0].shape, _runs(shown[0]), _size(shown[0]) if common else "the most items of each type")
+        found.append(Slice(BY_TYPE if common else _BY_TYPE_AND_SIZE, ", ".join(of), shown))
+    return _most_first(found)
+
+
+def _timed(rows: Sequence[BenchRow]) -> list[BenchRow]:
+    return [row for row in rows if row.median > 0 and row.role != "copy"]
+
+
+def _most_first(found: Sequence[Slice]) -> list[Slice]:
+    several = [part for part in found if len(part.places) > 1]
+    return sorted(several, key=lambda part: (-len(part.places), -max(row.size for row in part.rows)))
 
 
 def ladder(rows: Sequence[BenchRow]) -> list[list[BenchRow]]:

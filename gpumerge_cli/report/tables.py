@@ -119,7 +119,7 @@ def bench_title(report: BenchReport) -> str:
     """What was run where, in a line."""
     cases = len({row.case for row in report.rows})
     return (
-        f"{format_counted(cases, 'case')} on {report.backend}: {report.device}; median of {report.repeat}; "
+        f"{format_counted(cases, 'case')} on {report.backend}: {report.place}; median of {report.repeats}; "
         f"GB/s count bytes read and written; of copy: against the best copy of the same bytes"
     )
 
@@ -167,8 +167,12 @@ def _gigabytes(nbytes: int, seconds: float) -> str:
     """GB/s as a number of about three digits."""
     if seconds <= 0:
         return "-"
-    rate = nbytes / seconds / 1e9
-    return f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"
+    return format_rate(nbytes / seconds)
+
+
+def format_rate(rate: float) -> str:
+    """Bytes a second as GB/s with about three digits: "4712", "0.25"."""
+    return f"{rate / 1e9:.0f}" if rate >= 100e9 else f"{rate / 1e9:.3g}"
 
 
 def _share(report: MergeReport) -> str:

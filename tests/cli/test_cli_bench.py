@@ -17,6 +17,7 @@ from gpumerge_cli.backends.base import LaunchPolicy, Unique
 from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare import bench as benches
+from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.order import Order
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +95,23 @@ def test_render_needs_no_device_and_no_array_library(tmp_path: Path) -> None:
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.parametrize(
+    "option", [("--seed", "0"), ("--backend", "auto"), ("--device", "0"), ("--sizes", "10"), ("--quick",)]
+)
+def test_render_refuses_options_of_measuring(option: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "--render", "r.json", *option]) == 2
+    assert f"{option[0]} is for measuring; leave {option[0]} or --render out\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "problem"), [("int33", "int33"), ("int32+0", "no payload"), ("+4", "no key")])
+def test_items_that_are_none_are_refused_by_option(name: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SMALL, "--dtypes", f"int32,{name}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gpumerge: --dtypes: ")
+    assert problem in error
+    assert error.count("\n") == 1
+
+
 def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
     folder = tmp_path / "new" / "figures"
@@ -146,6 +164,25 @@ def test_a_signal_ends_it_with_the_results_so_far(tmp_path: Path) -> None:
     told = json.loads(path.read_text())
     assert told["stopped"] == 15
     assert {row["size"] for row in told["rows"]} == {1000}
+
+
+def test_a_signal_while_figures_are_drawn_says_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = pytest.importorskip(
+        "gpumerge_cli.report.figure", reason="figures need gpumerge[plot]", exc_type=ImportError
+    )
+
+    def stop(*_: object) -> None:
+        raise Interrupted(15)
+
+    monkeypatch.setattr(figure, "draw", stop)
+    path = tmp_path / "r.json"
+    assert run([*SMALL, "-q", "-o", str(path), "--figures", str(tmp_path / "figures")]) == 143
+    said = "the results are written, not all figures are drawn"
+    assert capsys.readouterr().err == f"gpumerge: interrupted; {said}\n"
+    assert run(["bench", "--render", str(path), "--figures", str(tmp_path / "figures")]) == 143
+    assert capsys.readouterr().err == "gpumerge: interrupted; not all figures are drawn\n"
 
 
 class WrongWorkspace(ReferenceWorkspace):

@@ -69,6 +69,8 @@ def test_a_key_with_a_payload_is_a_small_record() -> None:
     found = items_named("int32+8")
     assert (found.name, found.nbytes) == ("int32+8", 12)
     assert found.order == Order.records(12, 0, np.dtype("int32"))
+    with pytest.raises(UsageError, match="'\\+4' names no key"):
+        items_named("+4")
     for name in ("int32+", "int32+0", "int32+x"):
         with pytest.raises(UsageError, match="names no payload"):
             items_named(name)
@@ -95,6 +97,14 @@ def test_presets_vary_every_axis_once(backend: str, quick: bool) -> None:
         assert {getattr(case, axis) for case in cases} == values
     assert {case.items.name for case in cases} == set(swept.items)
     assert len(cases) < 30
+
+
+def test_presets_merge_records_of_no_more_than_can_be_sorted_to_judge_them() -> None:
+    for name, size in (("gpu", 1 << 24), ("cpu", 1 << 24)):
+        cases = preset(name, quick=False).cases()
+        records = {(case.items.name, case.size) for case in cases if case.items.order.record}
+        assert records == {("int32+4", size), ("int64+8", size)}
+        assert not any(case.items.order.record for case in preset(name, quick=True).cases())
 
 
 def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
@@ -203,7 +213,41 @@ def test_a_case_without_room_is_told_and_the_next_one_runs() -> None:
 def test_a_case_beyond_the_machines_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benches, "available_memory", lambda: 1000)
     (row, *_) = rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 200))
-    assert row.problem == "needs 1.20 kB of host memory, 1.00 kB are available"
+    assert row.problem == "needs 1.80 kB of host memory, 1.00 kB are available"
+
+
+@pytest.mark.parametrize(
+    ("items", "runs", "size", "measured"),
+    [
+        ("uint8", 2, 8_000_000, 8.7),
+        ("int32", 2, 8_000_000, 7.1),
+        ("int32", 8, 8_000_000, 9.8),
+        ("uint8", 8, 8_000_000, 14.4),
+        ("int64", 2, 8_000_000, 6.7),
+        ("float64", 8, 8_000_000, 13.9),
+        ("int8+1", 8, 8_000_000, 27.9),
+        ("int64+8", 8, 8_000_000, 7.2),
+        ("int64+92", 8, 8_000_000, 4.6),
+        ("uint8", 2, 34_000_000, 6.6),
+        ("int32", 2, 34_000_000, 4.6),
+        ("int32", 8, 34_000_000, 7.8),
+        ("float64", 2, 20_000_000, 4.6),
+        ("float64", 8, 20_000_000, 7.8),
+        ("float16", 2, 8_000_000, 10.2),
+        ("float64", 2, 8_000_000, 10.1),
+        ("int8+1", 2, 8_000_000, 19.2),
+        ("int32+4", 2, 8_000_000, 7.9),
+        ("int32+4", 8, 8_000_000, 9.8),
+        ("int64+8", 2, 8_000_000, 6.3),
+        ("int64+92", 2, 8_000_000, 4.8),
+    ],
+)
+def test_the_memory_that_is_asked_for_is_what_was_measured_and_a_little_more(
+    items: str, runs: int, size: int, measured: float
+) -> None:
+    """measured: growth of the resident set, in bytes of all runs, on the CPU backend."""
+    case = Case(items_named(items), "uniform", runs, size)
+    assert measured < case.footprint / case.nbytes < 1.6 * measured
 
 
 def test_a_signal_ends_it_with_the_cases_so_far() -> None:

@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -21,7 +23,7 @@ from gpumerge_cli.report import markdown, terminal
 from gpumerge_cli.report.combine import combined
 from gpumerge_cli.report.model import BenchReport, BenchRow
 from gpumerge_cli.report.notes import bench_notes
-from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, BY_TYPE, ladder, slices
+from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, ladder, slices, types
 
 KERNELS = ("basic", "tiled full", "tiled exact", "circular", "path")
 
@@ -84,16 +86,44 @@ def test_json_of_a_later_version_may_say_more() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "merge"}, "no results of a bench"),
+        ({"kind": "merge"}, "its kind is not bench"),
         ({"schema": 99}, "schema 99"),
-        ({"rows": [{"items": "int32"}]}, "no whole results"),
-        ({"rows": None}, "no whole results"),
+        ({"rows": [{"items": "int32"}]}, r"rows\[0\] has no shape"),
+        ({"rows": None}, "it has no rows"),
+        ({"rows": []}, "it has no rows"),
+        ({"rows": [1]}, r"rows\[0\] is no object"),
+        ({"device": 7}, "device is no text"),
+        ({"threads": True}, "threads is no count"),
+        ({"environment": {"a": 1}}, "environment does not hold text"),
     ],
 )
 def test_other_json_is_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words) as raised:
         report_json.parse_bench(json.dumps(json.loads(report_json.render(SMALL)) | change), "r.json")
     assert raised.value.where == "r.json"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "7", "{", "[" * 100_000, '{"kind": "bench"', "9" * 5000])
+def test_what_is_no_json_of_a_bench_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"^r.json: not the results of gpumerge bench \("):
+        report_json.parse_bench(text, "r.json")
+
+
+@pytest.mark.parametrize("value", [None, [], {}, "x", -1, True, float("nan"), 1e300, [None]])
+@pytest.mark.parametrize("name", [one.name for one in fields(BenchRow)])
+def test_a_damaged_row_is_refused_or_of_the_right_types(name: str, value: object) -> None:
+    told = json.loads(report_json.render(SMALL))
+    told["rows"][2][name] = value
+    try:
+        one = report_json.parse_bench(json.dumps(told), "r.json")
+    except InputError as error:
+        said = str(error)
+    else:
+        said = f"rows[2]: {name} is read"
+        assert type(getattr(one.rows[2], name)) is type(getattr(SMALL.rows[2], name))
+        markdown.render(one)
+        report_csv.render(one)
+    assert f"rows[2]: {name}" in said
 
 
 def test_csv_has_a_complete_row_for_each_row() -> None:
@@ -178,12 +208,24 @@ class TestCombined:
         cpu = replace(SMALL, backend="cpu", device="EPYC")
         assert combined([SMALL, cpu, SMALL]) == [SMALL, cpu]
 
+    def test_numbers_of_threads_that_merge_stay_apart(self) -> None:
+        few, many = (replace(SMALL, backend="cpu", threads=threads) for threads in (1, 64))
+        assert combined([few, many, few]) == [few, many]
+        assert "NVIDIA H200, 64 threads; median" in markdown.render(many)
+        assert combined([SMALL, replace(SMALL, threads=1)]) == [replace(SMALL, threads=1)]
+
+    def test_other_differences_are_said(self) -> None:
+        again = replace(report(replace(row("path", 1, runs=8), seconds=(1.0,) * 7)), seed=5, repeat=7)
+        (one,) = combined([SMALL, again])
+        assert one.merged == "repeats 3, 7; seeds 0, 5"
+        assert "results of several runs, with repeats 3, 7; seeds 0, 5" in bench_notes(one)
+        assert "median of 3 to 7;" in markdown.render(one)
+
 
 class TestSlices:
     def test_each_axis(self) -> None:
         for axis, title, places in (
             (BY_SIZE, "int32, uniform, 2 runs", [1 << 10, 1 << 16, 1 << 20]),
-            (BY_TYPE, "uniform, 2 runs, 2^20 items", ["int32", "int64", "uint8"]),
             (BY_SHAPE, "int32, 2 runs, 2^20 items", ["uniform", "equal", "blocky"]),
             (BY_RUNS, "int32, uniform, 2^20 items", [2, 3, 4, 8]),
         ):
@@ -191,6 +233,25 @@ class TestSlices:
             assert (best.title, best.places) == (title, places)
             assert best.names == [*KERNELS, "cub"]
             assert [axis.of(one) for one in best.of("cub")] == places
+
+    def test_types_are_shown_with_the_largest_size_of_all(self) -> None:
+        (best,) = types(MANY.rows)
+        assert (best.title, best.places) == ("uniform, 2 runs, 2^20 items", ["int32", "int64", "uint8"])
+        rows = [row("path", 1, items, size=size) for size in (1 << 10, 1 << 20) for items in ("int32", "int64")]
+        (best,) = types(rows)
+        assert (best.title, best.places) == ("uniform, 2 runs, 2^20 items", ["int32", "int64"])
+        (best,) = types([*rows, row("path", 1, "uint8", size=1 << 10)])
+        assert (best.title, {one.size for one in best.rows}) == ("uniform, 2 runs, 2^10 items", {1 << 10})
+        (best,) = types([*rows, row("path", 1, "uint8", size=1 << 12)])
+        assert best.title == "uniform, 2 runs, the most items of each type"
+        assert best.places == ["int32\n2^20", "int64\n2^20", "uint8\n2^12"]
+
+    def test_of_as_many_places_the_largest_size_comes_first(self) -> None:
+        rows = [row("path", 1, runs=runs, size=size) for size in (1 << 10, 1 << 20) for runs in (2, 4)]
+        assert [part.title for part in slices(rows, BY_RUNS)] == [
+            "int32, uniform, 2^20 items",
+            "int32, uniform, 2^10 items",
+        ]
 
     def test_untimed_rows_and_copies_are_no_part(self) -> None:
         assert slices([row("path", 1), replace(row("path", 0, runs=3), problem="none"), row("copy", 1)], BY_RUNS) == []
@@ -202,6 +263,12 @@ class TestSlices:
         ]
         assert [one.name for one in rungs[0]] == [*KERNELS, "cub"]
         assert ladder([row("path", 1), row("cub", 1)]) == []
+
+
+def figure_of(make: Callable[[BenchReport], Any], of: BenchReport) -> Any:
+    drawn = make(of)
+    assert drawn is not None
+    return drawn[0]
 
 
 class TestFigures:
@@ -226,6 +293,86 @@ class TestFigures:
             assert content == (tmp_path / "b" / name).read_bytes()
             assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
             assert b"<dc:date>" not in content
+
+    def test_each_panel_of_the_ladder_names_its_own_bars(self) -> None:
+        from gpumerge_cli.report import figure
+
+        rows = [row("basic", 4), row("path", 1), row("cub", 2)]
+        rows += [row(name, 2, "int64") for name in ("basic", "circular", "path")]
+        made = figure_of(figure._ladder, report(*rows))
+        found = [[label.get_text() for label in panel.get_yticklabels()] for panel in made.axes]
+        assert found == [["basic", "path", "cub"], ["basic", "circular", "path"]]
+        assert all(panel.yaxis_inverted() for panel in made.axes)
+
+    def test_the_shared_axis_holds_every_panel(self) -> None:
+        from gpumerge_cli.report import figure
+
+        slow = [row("path", 10, runs=runs) for runs in (2, 4)]
+        fast = [row("path", 1, "int64", runs=runs) for runs in (2, 4)]
+        made = figure_of(figure._over_runs, report(*slow, *fast))
+        assert len(made.axes) == 2
+        for panel in made.axes:
+            bottom, top = panel.get_ylim()
+            assert bottom == 0
+            assert top > max(one.share_of_copy for one in fast)
+
+    def test_the_legend_names_the_series_of_all_panels(self) -> None:
+        from gpumerge_cli.report import figure
+
+        series = (("path", "int32"), ("cub", "int64"))
+        for make, rows in (
+            (figure._over_runs, [row(name, 1, items, runs=runs) for name, items in series for runs in (2, 4)]),
+            (figure._throughput, [row(name, 1, items, size=size) for name, items in series for size in (1024, 4096)]),
+        ):
+            made = figure_of(make, report(*rows))
+            (legend,) = made.legends
+            assert {"path", "cub"} <= {text.get_text() for text in legend.get_texts()}
+
+    def test_panels_that_are_left_out_are_said(self, tmp_path: Path) -> None:
+        told = dict(line.split(": ", 1) for line in self.draw(tmp_path, MANY))
+        assert told["ladder-gpu"].endswith("ladder-gpu.svg; shows 2 of 3 parts, 1 left out")
+        assert told["throughput-gpu"].endswith("throughput-gpu.svg")
+
+    def test_panels_of_the_throughput_name_type_and_runs(self) -> None:
+        from gpumerge_cli.report import figure
+
+        titles = [panel.get_title() for panel in figure_of(figure._throughput, MANY).axes]
+        assert titles == ["int32, uniform, 2 runs", "int64, uniform, 2 runs"]
+
+    def test_dollar_signs_in_names_are_drawn_as_they_are(self, tmp_path: Path) -> None:
+        odd = replace(MANY, device=r"a$\b$", rows=tuple(replace(one, shape=r"$\x$", name="$^$") for one in MANY.rows))
+        assert len(self.draw(tmp_path, odd)) == 5
+
+    def test_numbers_touch_no_other_bar_and_stay_within_the_axes(self) -> None:
+        from gpumerge_cli.report import figure
+
+        shapes = ("uniform", "few", "equal", "disjoint", "blocky", "one-sided", "tiny")
+        names = ("path", "cub", "cupy.sort", "copy")
+        bars = figure_of(
+            figure._FIGURES["shapes"],
+            report(*(row(name, number + 1, shape=shape) for shape in shapes for number, name in enumerate(names))),
+        )
+        rungs = figure_of(
+            figure._ladder,
+            report(
+                *(
+                    row(name, 0.002 + number * 1e-5, items)
+                    for items in ("int32", "int64")
+                    for number, name in enumerate((*KERNELS, "numpy stable sort"))
+                )
+            ),
+        )
+        for made in (bars, rungs):
+            made.draw_without_rendering()
+            for panel in made.axes:
+                boxes = [text.get_window_extent() for text in panel.texts]
+                assert len(boxes) >= 6
+                for number, box in enumerate(boxes):
+                    assert not box.count_overlaps([*boxes[:number], *boxes[number + 1 :]])
+                    assert panel.bbox.x0 <= box.x0
+                    assert box.x1 <= panel.bbox.x1
+                    assert box.y1 <= panel.bbox.y1
+                    assert box.count_overlaps([patch.get_window_extent() for patch in panel.patches]) == 0
 
     def test_what_the_results_do_not_hold_is_said(self, tmp_path: Path) -> None:
         told = self.draw(tmp_path, report(row("path", 1), row("cub", 2)))
