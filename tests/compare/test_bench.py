@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -269,34 +268,3 @@ def test_a_signal_before_the_first_case_ends_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(benches, "_check_room", stop)
     with pytest.raises(Interrupted):
         rows_of(ReferenceBackend(), Case(items_named("int8"), "uniform", 2, 20))
-
-
-def test_pairs_of_runs_become_one() -> None:
-    """CUB's tree, played through on a Python model of memory."""
-    baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
-    for count in range(1, 18):
-        lengths = [number * 5 % 7 + 1 for number in range(count)]
-        memory: dict[int, tuple[int, int]] = {}
-        runs = [(100 * number, length) for number, length in enumerate(lengths)]
-        for start, length in runs:
-            memory.update({start + at: (at // 2, start + at) for at in range(length)})
-        before = dict(memory)
-
-        def read(run: tuple[int, int], memory: dict[int, tuple[int, int]] = memory) -> list[tuple[int, int]]:
-            return [memory[run[0] + at] for at in range(run[1])]
-
-        def copy(run: tuple[int, int], to: int, memory: dict[int, tuple[int, int]] = memory) -> None:
-            assert not set(range(to, to + run[1])) & set(range(run[0], run[0] + run[1]))
-            memory.update({to + at: item for at, item in enumerate(read(run, memory))})
-
-        def merge(a: tuple[int, int], b: tuple[int, int], to: int, memory: dict[int, tuple[int, int]] = memory) -> None:
-            written = set(range(to, to + a[1] + b[1]))
-            assert all(not written & set(range(run[0], run[0] + run[1])) for run in (a, b))
-            items = sorted(read(a, memory) + read(b, memory), key=lambda item: item[0])
-            memory.update({to + at: item for at, item in enumerate(items)})
-
-        baselines.merge_pairs(runs, 1, (10_000, 20_000), merge=merge, copy=copy)
-        expected = sorted((item for run in runs for item in read(run)), key=lambda item: item[0])
-        assert read((10_000, sum(lengths))) == expected
-        assert {at: memory[at] for at in before} == before
-        assert all(a <= b for a, b in pairwise(item[0] for item in expected))

@@ -34,9 +34,13 @@ def test_is_stable_and_spares_the_inputs(count: int, fan_in: int) -> None:
         assert all(not set(written) & set(range(run[0], run[0] + run[1])) for run in group)
         write(to, sorted((item for run in group for item in read(run)), key=lambda item: item[0]))
 
+    def copy(run: Run, to: int) -> None:
+        assert not set(range(to, to + run[1])) & set(range(run[0], run[0] + run[1]))
+        write(to, read(run))
+
     if sum(length for _, length in runs) == 0:
         return
-    merge_runs(runs, 1, OUT, SCRATCH, fan_in=fan_in, merge=merge, copy=lambda run, to: write(to, read(run)))
+    merge_runs(runs, 1, OUT, SCRATCH, fan_in=fan_in, merge=merge, copy=copy)
     expected = sorted((item for run in runs for item in read(run)), key=lambda item: item[0])
     assert read((OUT, len(expected))) == expected
     assert {at: memory[at] for at in before} == before

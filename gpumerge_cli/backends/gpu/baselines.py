@@ -12,7 +12,7 @@ import numpy as np
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros
-from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
 
 CUB_BLOCK_SIZE = 512
@@ -63,48 +63,17 @@ class CubTree:
         """Queue the merge on `stream`, which is current."""
         width = self._order.width
         room = sum(count for _, count in self._runs) * width if len(self._runs) > 2 else 0
-        merge_pairs(
+        merge_runs(
             self._runs,
             width,
-            (self._out, self._scratch.reserve(room).address),
-            merge=lambda a, b, to: _merge_by_cub(self._device, self._order, a, b, to),
+            self._out,
+            self._scratch.reserve(room).address,
+            fan_in=2,
+            merge=lambda pair, to: _merge_by_cub(self._device, self._order, pair[0], pair[1], to),
             copy=lambda run, to: cupy.cuda.runtime.memcpyAsync(
                 to, run[0], run[1] * width, cupy.cuda.runtime.memcpyDeviceToDevice, stream.ptr
             ),
         )
-
-
-def merge_pairs(
-    runs: Sequence[Run],
-    width: int,
-    places: tuple[int, int],
-    *,
-    merge: Callable[[Run, Run, int], None],
-    copy: Callable[[Run, int], None],
-) -> None:
-    """Merge neighbours until one run is left, at the first of two `places`, each with room for all.
-
-    merge(a, b, to) and copy(run, to) are called in an order in which each may start when the one before is done. A run
-    without a neighbour waits where it lies, unless the next level writes there.
-    """
-    current = list(runs)
-    if len(current) == 1:
-        copy(current[0], places[0])
-    inputs = set(current)
-    for level in reversed(range((len(current) - 1).bit_length())):
-        to = places[level % 2]
-        merged: list[Run] = []
-        for a, b in zip(current[::2], current[1::2], strict=False):
-            merge(a, b, to)
-            merged.append((to, a[1] + b[1]))
-            to += merged[-1][1] * width
-        if len(current) % 2:
-            odd = current[-1]
-            if odd not in inputs:
-                copy(odd, to)
-                odd = (to, odd[1])
-            merged.append(odd)
-        current = merged
 
 
 class CubPairs:
