@@ -65,9 +65,9 @@ _PATH: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
         16: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
     },
 }
-"""By transfer and runs, for each of _ITEM_BYTES. For two runs, and for more of 4 and 8 bytes by bulk copies, among the
-fastest of sweeps on an H200; the others follow these unswept. Larger tiles need fewer searches of global memory; odd item
-counts spread a warp's accesses over the banks of shared memory."""
+"""By transfer and runs, for each of _ITEM_BYTES. By bulk copies those for two runs, and for more of 4 and 8 bytes, are
+among the fastest of sweeps on an H200, as are those by vectors for two runs of 2, 4 and 8; the others follow unswept.
+Larger tiles need fewer searches of global memory; odd item counts spread accesses over the banks of shared memory."""
 
 _BASIC = {
     1: _Shape(256, 12),
