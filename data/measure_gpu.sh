@@ -1,27 +1,18 @@
 #!/usr/bin/env bash
-# Compare the kernels on the GPU: right first, then timed. usage: data/measure_gpu.sh FOLDER [PYTHON]
-# Writes gpu-compare-*.json and the tables as .txt to FOLDER; needs 6 GB of room in TMPDIR and 10 GB on the device.
+# Everything that README.md and the figures show of the GPU, in about five minutes on an H200: bench-*.json in FOLDER.
+# usage: data/measure_gpu.sh FOLDER [PYTHON]; needs 60 GB of host memory and 20 GB on the device.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 python=${2:-python3}
 PYTHONPATH=$(cd "$(dirname "$0")/.." && pwd)
 export PYTHONPATH
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-gpumerge() { "$python" -m gpumerge_cli "$@"; }
-compare() { # name, files and options
-  gpumerge merge --backend gpu --compare --repeat 11 --report "$out/gpu-compare-$1.json" "${@:2}" 2> "$out/gpu-compare-$1.txt"
-  cat "$out/gpu-compare-$1.txt"
+bench() { # name of the result, options
+  "$python" -m gpumerge_cli bench --backend gpu -q -o "$out/bench-$1.json" "${@:2}"
 }
-for case in ${CASES:-i32:2^28 i64:2^27 f32:2^28 f64:2^27 i16:2^28 u8:2^29}; do
-  suffix=${case%:*}
-  gpumerge generate "a.$suffix" "b.$suffix" --count "${case#*:}" --seed 1
-  compare "$suffix" "a.$suffix" "b.$suffix"
-  case $suffix in
-    i32 | i64) compare "$suffix-uncoarsened" "a.$suffix" "b.$suffix" --kernel basic --items-per-thread 1 ;;
-  esac
-  rm ./*
-done
-gpumerge generate a.txt b.txt -n --count 2^24 --seed 1
-compare txt a.txt b.txt -n
+bench dtypes --kernels path --dtypes int32,int64,float32,float64,int16,uint8 --sizes 2^28 --repeat 9
+bench pairs --kernels path --dtypes int32+4,int64+8,int64+4 --sizes 2^27 --repeat 9
+bench shapes --kernels path --dtypes int32,int64 --sizes 2^28 --shapes few,equal,disjoint,blocky,one-sided,tiny --repeat 9
+bench runs --kernels path --dtypes int32,int64 --sizes 2^28 --runs 4,8,16 --repeat 9
+bench sizes --kernels path --dtypes int32,int64 --sizes 2^10:2^26:4 --repeat 15
+bench ladder --kernels basic,tiled,circular,path --dtypes int32,int64 --sizes 2^26 --repeat 7
+bench large --kernels path --dtypes int32 --sizes 2^30 --repeat 7
