@@ -1,0 +1,97 @@
+"""The order of text lines: GNU sort's keys, options and rules in the C locale, as plain data.
+
+A line is its bytes without the terminator. `LineOrder.table` is what compiled code on both backends reads; the layout
+is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutils' manual of sort and of version sort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
+COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+NEWLINE, NUL = 10, 0
+SALT_BYTES = 16
+TABLE_HEAD, KEY_WORDS = 8, 8
+"""Words of a table before the first key, and words of a key."""
+STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
+"""Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
+as it stands or reversed, so that compiled code may take a shorter way."""
+KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
+"""Flags of a key in a table."""
+
+
+@dataclass(frozen=True)
+class LineKey:
+    """One key: where it lies in a line, and how it compares. Fields and characters are counted from 0.
+
+    compare: how. end_field: the field in which the key ends; None for the end of the line. end_char: bytes of that
+    field that belong to the key; 0 for all. reverse: the other way round. fold: lower case counts as upper. dictionary:
+    only blanks, letters and digits count. printable: only printable characters count. skip_start, skip_end: blanks
+    ahead of the characters that `start_char` or `end_char` count are skipped.
+    """
+
+    compare: Comparison = "bytes"
+    start_field: int = 0
+    start_char: int = 0
+    end_field: int | None = None
+    end_char: int = 0
+    reverse: bool = False
+    fold: bool = False
+    dictionary: bool = False
+    printable: bool = False
+    skip_start: bool = False
+    skip_end: bool = False
+
+    def words(self) -> list[int]:
+        """See LineOrder.table."""
+        flags = (
+            KEY_REVERSE * self.reverse
+            | FOLD * self.fold
+            | DICTIONARY * self.dictionary
+            | PRINTABLE * self.printable
+            | SKIP_START * self.skip_start
+            | SKIP_END * self.skip_end
+        )
+        end = -1 if self.end_field is None else self.end_field
+        return [COMPARISONS.index(self.compare), self.start_field, self.start_char, end, self.end_char, flags, 0, 0]
+
+
+@dataclass(frozen=True)
+class LineOrder:
+    """How lines compare: by their keys, one after the other; then, unless `stable`, by all their bytes.
+
+    separator: the byte between fields; None: fields begin at the empty place between a non-blank and a blank, so that
+    leading blanks belong to them. Blanks are space, tab and newline. reverse: the last resort the other way round.
+    terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind.
+    """
+
+    keys: tuple[LineKey, ...] = ()
+    separator: int | None = None
+    reverse: bool = False
+    stable: bool = False
+    terminator: int = NEWLINE
+    salt: bytes = bytes(SALT_BYTES)
+
+    def table(self) -> NDArray[np.int64]:
+        """The order as int64 words, for compiled code.
+
+        0: flags. 1: number of keys. 2: separator or -1. 3: terminator. 4 and 5: the salt, little-endian. 6, 7: spare.
+        Then for each key KEY_WORDS words: its number in COMPARISONS, start field, start character, end field or -1, end
+        character, flags, and two to spare.
+        """
+        plain = not self.keys
+        numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
+        flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
+        salt = np.frombuffer(self.salt, np.int64).tolist()
+        separator = -1 if self.separator is None else self.separator
+        head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
+        return np.array([*head, *(word for key in self.keys for word in key.words())], np.int64)
+
+    def key(self, line: bytes) -> Any:
+        """A Python object that compares as the line does."""
+        raise NotImplementedError
