@@ -101,3 +101,34 @@ def byte_swap(typing_context: Any, word: Any) -> Any:
         return builder.bswap(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def stack_room(typing_context: Any, nbytes: Any) -> Any:
+    """The address of `nbytes` (a literal) bytes that live until the calling function returns."""
+    if not isinstance(nbytes, types.IntegerLiteral):
+        return None
+    size = nbytes.literal_value
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+        from numba.core import cgutils
+
+        room = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), -(-size // 8)))
+        return builder.ptrtoint(room, ir.IntType(64))
+
+    return types.int64(nbytes), generate
+
+
+@intrinsic
+def call(typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+    """What the compiled function at `address` (see native.py) returns for five arguments; all int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        word = ir.IntType(64)
+        kind = ir.FunctionType(word, [word] * 5).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
+
+    return types.int64(*[types.int64] * 6), generate

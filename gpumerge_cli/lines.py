@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+_LETTERS = {"bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R"}
 NEWLINE, NUL = 10, 0
 SALT_BYTES = 16
 TABLE_HEAD, KEY_WORDS = 8, 8
 """Words of a table before the first key, and words of a key."""
+COMPARE_WORD = 6
+"""The word of a table in which a backend may keep the address of what compares lines by their keys."""
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""
@@ -60,6 +63,22 @@ class LineKey:
         end = -1 if self.end_field is None else self.end_field
         return [COMPARISONS.index(self.compare), self.start_field, self.start_char, end, self.end_char, flags, 0, 0]
 
+    def describe(self) -> str:
+        """As sort's option -k has it: "2,2nr", "1.3b,4"; of a whole line its letters alone: "nr"."""
+        letters = _LETTERS[self.compare] + "".join(
+            letter
+            for letter, on in zip("dfir", (self.dictionary, self.fold, self.printable, self.reverse), strict=True)
+            if on
+        )
+        if (self.start_field, self.start_char, self.end_field) == (0, 0, None):
+            return "b" * self.skip_start + letters
+        start = f"{self.start_field + 1}" + (f".{self.start_char + 1}" if self.start_char else "")
+        start += "b" * self.skip_start + letters
+        if self.end_field is None:
+            return start
+        end = f",{self.end_field + 1}" + (f".{self.end_char}" if self.end_char else "")
+        return start + end + "b" * self.skip_end
+
 
 @dataclass(frozen=True)
 class LineOrder:
@@ -91,6 +110,34 @@ class LineOrder:
         separator = -1 if self.separator is None else self.separator
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
         return np.array([*head, *(word for key in self.keys for word in key.words())], np.int64)
+
+    @property
+    def simple(self) -> bool:
+        """Whether lines end in newlines and compare whole: bytewise, or by their leading numbers."""
+        keys = [replace(key, reverse=False) for key in self.keys]
+        return self.terminator == NEWLINE and keys in ([], [LineKey("numeric")]) and self._one_way
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the first key is a leading number of the whole line."""
+        return bool(self.keys) and replace(self.keys[0], reverse=False) == LineKey("numeric")
+
+    @property
+    def _one_way(self) -> bool:
+        return all(key.reverse == self.reverse for key in self.keys)
+
+    def describe(self) -> str:
+        """For reports: "bytewise", "numeric, descending, ties left", "by -k 2,2n -k 1,1 -t ,"."""
+        if self.simple:
+            name = "numeric" if self.numeric else "bytewise"
+            name += ", descending" if self.reverse else ""
+        else:
+            options = [f"-k {text}" if text[:1].isdigit() else f"-{text}" for key in self.keys if (text := key.describe())]
+            options += ["-r"] * (self.reverse and not self._one_way or self.reverse and not self.keys)
+            options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
+            options += ["-z"] * (self.terminator == NUL)
+            name = f"by {' '.join(options)}"
+        return f"{name}, ties left" if self.stable and self.keys else name
 
     def key(self, line: bytes) -> Any:
         """A Python object that compares as the line does."""

@@ -69,6 +69,10 @@ class Library:
                 self._functions[name] = self._load(name) or self._make(name)
             return self._functions[name]
 
+    def address(self, name: str) -> int:
+        """Where the code of `function(name)` lies, for other compiled code to call."""
+        return ctypes.cast(self.function(name), ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
     def _place(self, name: str) -> Path:
         """The file of a function: in a folder for this state of the sources, the compiler and the processor."""
         if self._folder is None:

@@ -5,33 +5,29 @@ all dtypes and keeps float32 subnormals apart on devices that flush them to zero
 NaNs equal), -0.0 equal to 0.0. Descending order is the complement of the image, so NaN comes first there. Ties always
 keep input order. Twin of kernels/keys.cuh.
 
-Lines compare as GNU sort has it in the C locale: bytewise, or by their leading number (`numeric`), ties then bytewise
-or, if the order is `stable`, left as they come. Records of a fixed size compare by the key that lies somewhere in them:
+Lines compare as lines.py says. Records of a fixed size compare by the key that lies somewhere in them:
 a number, or bytes as memcmp has it.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import total_ordering
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.linekeys import LONG, Reversed
+from gpumerge_cli.lines import LineKey, LineOrder
 
-Kind = Literal["int", "uint", "float", "bytes", "numeric"]
+Kind = Literal["int", "uint", "float", "bytes", "lines"]
 _KINDS: dict[str, Kind] = {"i": "int", "u": "uint", "f": "float"}
 _WIDTHS = {"int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)}
 _FOREIGN: Literal["little", "big"] = "big" if sys.byteorder == "little" else "little"
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
-LONG = 256
-"""Lines of more bytes than this need not be held whole in a key."""
-_NUMBER = re.compile(rb"[ \t]*(-?)0*([0-9]*)(?:\.([0-9]*))?")
 
 DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, widths in _WIDTHS.items() for width in widths)
 """NumPy's names of all key dtypes, int8 to float64."""
@@ -41,20 +37,19 @@ DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, widths in _WIDTHS
 class Order:
     """How items compare.
 
-    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for lines and for keys of records that are bytes,
-    "numeric" for lines. width: bytes of a key, 0 for lines. descending: the complement of the order. stable: numbers
-    that lines begin with are all that counts, so different lines may compare equal (keys and bytes: no difference).
-    record: bytes of the record that holds the key; 0 if the item is a line or the key itself. offset: where in the
+    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, "lines".
+    width: bytes of a key, 0 for lines. descending: the complement of the order; lines say that in `text`. record: bytes of the record that holds the key; 0 if the item is a line or the key itself. offset: where in the
     record the key starts. swapped: its bytes are in foreign byte order; those of records are never changed.
+    text: how lines compare; None for all but lines.
     """
 
     kind: Kind
     width: int = 0
     descending: bool = False
-    stable: bool = False
     record: int = 0
     offset: int = 0
     swapped: bool = False
+    text: LineOrder | None = None
 
     @classmethod
     def of(cls, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Order:
@@ -69,9 +64,19 @@ class Order:
         return cls(kind, resolved.itemsize, descending)
 
     @classmethod
-    def lines(cls, *, numeric: bool = False, descending: bool = False, stable: bool = False) -> Order:
-        """The order of text lines: bytewise, or by leading number, ties then bytewise or, if `stable`, not at all."""
-        return cls("numeric" if numeric else "bytes", 0, descending, stable and numeric)
+    def lines(
+        cls,
+        text: LineOrder | None = None,
+        *,
+        numeric: bool = False,
+        descending: bool = False,
+        stable: bool = False,
+    ) -> Order:
+        """The order of text lines, `text`; or bytewise, or by leading number, ties then bytewise or left if `stable`."""
+        if text is None:
+            keys = (LineKey("numeric", reverse=descending),) if numeric else ()
+            text = LineOrder(keys, reverse=descending, stable=stable)
+        return cls("lines", text=text)
 
     @classmethod
     def records(cls, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False) -> Order:
@@ -176,17 +181,16 @@ class Order:
         item: a key's native bytes, a record, or a line without newline. read: gives the item again; then the object
         holds no more of a long item than the beginning of its key.
         """
+        if self.text is not None:
+            return self.text.key(item, read)
         if self.record:
             item = self._key_bytes(item)
         if self.kind in _WIDTHS:
             return self._image_of(int.from_bytes(item, _FOREIGN if self.swapped else sys.byteorder))
-        line: Any = item
-        if read is not None and len(item) > LONG:
-            line = _LongLine(item[:LONG], (lambda: self._key_bytes(read())) if self.record else read)
-        key = line
-        if self.kind == "numeric":
-            key = _number(item) if self.stable else (_number(item), line)
-        return _Reversed(key) if self.descending else key
+        key: Any = item
+        if len(item) > LONG:
+            key = LineOrder().key(item, None if read is None else lambda: self._key_bytes(read()))
+        return Reversed(key) if self.descending else key
 
     def _key_bytes(self, record: bytes) -> bytes:
         return record[self.offset : self.offset + self.width]
@@ -204,70 +208,16 @@ class Order:
 
     def describe(self) -> str:
         """For reports and messages: "int32", "lines, numeric, descending", "records of 100 bytes, key bytes 0 to 9"."""
-        if self.is_lines:
-            name = f"lines, {'bytewise' if self.kind == 'bytes' else self.kind}"
-        elif self.kind == "bytes":
+        if self.text is not None:
+            return f"lines, {self.text.describe()}"
+        if self.kind == "bytes":
             name = f"records of {self.record} bytes, key bytes {self.offset} to {self.offset + self.width - 1}"
         elif self.record:
             order = f" {_FOREIGN}-endian" if self.swapped else ""
             name = f"records of {self.record} bytes, key{order} {self.dtype.name} at byte {self.offset}"
         else:
             name = self.dtype.name
-        name += ", descending" if self.descending else ""
-        return f"{name}, ties left" if self.stable else name
-
-
-def _number(line: bytes) -> tuple[Any, ...]:
-    """The leading number of a line, of any length, as a tuple that compares exactly; 0 if there is none."""
-    found = _NUMBER.match(line)
-    assert found is not None
-    minus, whole, fraction = found.groups(default=b"")
-    magnitude = (len(whole), whole, fraction.rstrip(b"0"))
-    if magnitude == (0, b"", b""):
-        return (0,)
-    return (-1, _Reversed(magnitude)) if minus else (1, magnitude)
-
-
-@total_ordering
-class _Reversed:
-    """A key that compares the other way round."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Reversed) -> bool:
-        return bool(other.key < self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Reversed) and bool(other.key == self.key)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-class _LongLine:
-    """A line of more than LONG bytes, of which only the beginning is held; the rest is read to settle ties."""
-
-    __slots__ = ("_begin", "_read")
-
-    def __init__(self, begin: bytes, read: Callable[[], bytes]) -> None:
-        self._begin = begin
-        self._read = read
-
-    def __lt__(self, other: _LongLine | bytes) -> bool:
-        begin = other[:LONG] if isinstance(other, bytes) else other._begin
-        if self._begin != begin:
-            return self._begin < begin
-        return self._read() < (other if isinstance(other, bytes) else other._read())
-
-    def __gt__(self, other: _LongLine | bytes) -> bool:
-        if isinstance(other, _LongLine):
-            return other < self
-        if self._begin != other[:LONG]:
-            return self._begin > other[:LONG]
-        return self._read() > other
+        return f"{name}, descending" if self.descending else name
 
 
 def _unknown_dtype(name: str) -> UsageError:

@@ -7,13 +7,14 @@ library.kind_of). All arguments and results are int64; `c0` to `c3` are the cont
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import Any
 
 import numpy as np
 from numba import carray, cfunc, types
 
-from gpumerge_cli.backends.cpu import kernels, records, text
+from gpumerge_cli.backends.cpu import kernels, linekeys, records, text
 from gpumerge_cli.jit import jit, pointer_to
 from gpumerge_cli.native import Compiled
 
@@ -95,8 +96,8 @@ def _drop_equals(item: Any, context: Any) -> Callable[..., int]:
 def _count_lines() -> Callable[..., int]:
     count = text.count_lines
 
-    def count_lines(room: int, stop: int) -> int:
-        return count(carray(pointer_to(room), (stop,), np.uint8), stop)
+    def count_lines(room: int, stop: int, terminator: int) -> int:
+        return count(carray(pointer_to(room), (stop,), np.uint8), stop, terminator)
 
     return count_lines
 
@@ -104,20 +105,27 @@ def _count_lines() -> Callable[..., int]:
 def _find_lines() -> Callable[..., int]:
     find = text.find_lines
 
-    def find_lines(room: int, stop: int, starts: int) -> int:
-        return find(room, stop, carray(pointer_to(starts), (stop + 1,), np.int64))
+    def find_lines(room: int, stop: int, terminator: int, starts: int) -> int:
+        return find(room, stop, terminator, carray(pointer_to(starts), (stop + 1,), np.int64))
 
     return find_lines
 
 
-def _make_prefixes() -> Callable[..., int]:
-    make = text.make_prefixes
-
-    def make_prefixes(room: int, starts: int, first: int, last: int, flags: int, prefixes: int) -> int:
-        make(room, starts, first, last, flags, carray(pointer_to(prefixes), (last,), np.uint64))
+def _make_prefixes(make: Any) -> Callable[..., int]:
+    def make_prefixes(room: int, starts: int, first: int, last: int, table: int, prefixes: int) -> int:
+        make(room, starts, first, last, table, carray(pointer_to(prefixes), (last,), np.uint64))
         return 0
 
     return make_prefixes
+
+
+def _compare_keyed() -> Callable[..., int]:
+    compare = linekeys.compare_keyed
+
+    def compare_keyed(room: int, starts: int, y: int, x: int, table: int) -> int:
+        return compare(room, starts, y, x, table)
+
+    return compare_keyed
 
 
 def _total_length() -> Callable[..., int]:
@@ -165,7 +173,9 @@ def _gather_records() -> Callable[..., int]:
 _ROWS: dict[str, Callable[[], Callable[..., int]]] = {
     "count_lines": _count_lines,
     "find_lines": _find_lines,
-    "make_prefixes": _make_prefixes,
+    "make_prefixes": partial(_make_prefixes, text.make_prefixes),
+    "make_key_prefixes": partial(_make_prefixes, linekeys.make_key_prefixes),
+    "compare_keyed": _compare_keyed,
     "total_length": _total_length,
     "gather": _gather,
     "make_record_prefixes": _make_record_prefixes,

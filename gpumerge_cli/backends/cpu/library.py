@@ -15,7 +15,7 @@ def _compile(name: str) -> Compiled:
 
 
 _HERE = Path(__file__).parent
-LIBRARY = Library("cpu", [*_HERE.glob("*.py"), _HERE.parents[1] / "jit.py"], _compile)
+LIBRARY = Library("cpu", [*_HERE.glob("*.py"), *(_HERE.parents[1] / name for name in ("jit.py", "lines.py"))], _compile)
 
 
 def kind_of(order: Order) -> str:

@@ -1,7 +1,7 @@
 """The rows of a chunk, of lines or of records: a prefix each, and their numbers in input order.
 
 To compare two rows whose prefixes are equal, kernels are given `data`, `places` and `flags`. Of lines these are the
-addresses of the text and of int64 line starts, and flags of their order. Of records, `data` is the address of the first
+addresses of the text, of int64 line starts and of the order's table, a multiple of 8. Of records, `data` is the address of the first
 record's key behind its prefix, `places` the bytes from one record to the next, and `flags`, shifted right by TAIL, the
 bytes that there are to compare.
 """
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.library import LIBRARY
 from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.lines import COMPARE_WORD, NUMERIC, PLAIN
 from gpumerge_cli.order import Order
 
 PADDING = 16
 """Bytes that may be read behind a chunk."""
-NUMERIC, DESCENDING, STABLE, RECORDS = 1, 2, 4, 8
-"""Flags of an order of rows."""
+RECORDS, DESCENDING = 1, 2
+"""Flags of records."""
 TAIL = 4
 
 Numbers = NDArray[np.int64]
@@ -87,23 +88,30 @@ class LineRows(_Table):
         super().__init__()
         self.starts = np.empty(1, np.int64)
         self._text = np.empty(0, np.uint8)
-        self._flags = NUMERIC * (order.kind == "numeric") | DESCENDING * order.descending | STABLE * order.stable
+        assert order.text is not None
+        self._terminator = order.text.terminator
+        self._table = order.text.table()
+        simple = self._table[0] & (PLAIN | NUMERIC)
+        self._make_prefixes = "make_prefixes" if simple else "make_key_prefixes"
+        if not self._table[0] & PLAIN:
+            self._table[COMPARE_WORD] = LIBRARY.address("compare_keyed")
 
     def index(self, room: Bytes, ends: list[int], team: Team) -> list[int]:
         """See Rows."""
         text, stop = room.ctypes.data, ends[-1]
         self._text = room
-        if self._grow(LIBRARY.function("count_lines")(text, stop)):
+        if self._grow(LIBRARY.function("count_lines")(text, stop, self._terminator)):
             self.starts = np.empty(len(self.numbers) + 1, np.int64)
         starts, prefixes = self.starts.ctypes.data, self.prefixes.ctypes.data
-        LIBRARY.function("find_lines")(text, stop, starts)
-        make_prefixes = LIBRARY.function("make_prefixes")
-        team.run(make_prefixes, [(text, starts, a, b, self._flags, prefixes) for a, b in team.pieces(self._count)])
+        LIBRARY.function("find_lines")(text, stop, self._terminator, starts)
+        table = self._table.ctypes.data
+        make_prefixes = LIBRARY.function(self._make_prefixes)
+        team.run(make_prefixes, [(text, starts, a, b, table, prefixes) for a, b in team.pieces(self._count)])
         return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
 
     def context(self) -> tuple[int, int, int, int]:
         """See Rows."""
-        return self.prefixes.ctypes.data, self._text.ctypes.data, self.starts.ctypes.data, self._flags
+        return self.prefixes.ctypes.data, self._text.ctypes.data, self.starts.ctypes.data, self._table.ctypes.data
 
     def start_of(self, row: int) -> int:
         """See Rows."""

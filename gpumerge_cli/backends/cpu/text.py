@@ -1,10 +1,12 @@
 """Lines as rows: where they start, their 64-bit order-preserving prefixes, and the comparison that settles ties.
 
-Text order is GNU sort's in the C locale. Twin of the line half of kernels/keys.cuh and of kernels/rows.cu; both follow
-the same prefix rule, and equal prefixes never decide.
+The order is that of lines.py. Twin of the line half of kernels/keys.cuh and of kernels/rows.cu; both follow the same
+prefix rule, and equal prefixes never decide. What takes keys to pieces is in linekeys.py and compiled by itself, so
+that merges hold no more of it than a call.
 
 `text` and `starts` are addresses: of a chunk's bytes, with at least rows.PADDING readable ones after the last line, and
-of int64 line starts, one more than there are lines. Line numbers are int64.
+of int64 line starts, one more than there are lines. Line numbers are int64. `table` is the address of the order's
+words, with the address of a compiled `compare_keyed` (linekeys.py) in its word COMPARE_WORD.
 """
 
 from __future__ import annotations
@@ -13,40 +15,37 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.cpu.rows import DESCENDING, NUMERIC, STABLE
-from gpumerge_cli.jit import byte_at, byte_swap, jit, put_byte, put_word, trailing_zeros, word_at
+from gpumerge_cli.backends.cpu.fields import table_word
+from gpumerge_cli.backends.cpu.numbers import number_image
+from gpumerge_cli.jit import byte_at, byte_swap, call, jit, put_byte, put_word, trailing_zeros, word_at
+from gpumerge_cli.lines import COMPARE_WORD, KEY_REVERSE, NUMERIC, PLAIN, REVERSE, TABLE_HEAD
 
-_LF = np.uint64(0x0A0A0A0A0A0A0A0A)
+_EACH = np.uint64(0x0101010101010101)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_TOP = np.uint64(1 << 63)
-_PREFIX_DIGITS = 14
-_DIGIT_BITS = 47
-_BIAS = 32768
-_MAX_EXPONENT = 65535
-_POWERS = tuple(10**power for power in range(_PREFIX_DIGITS + 1))
 
 
 @jit
-def count_lines(text: Any, stop: int) -> int:
-    """How many newlines the first `stop` bytes of an array hold."""
+def count_lines(text: Any, stop: int, terminator: int) -> int:
+    """How many terminators the first `stop` bytes of an array hold."""
     count = 0
     for byte in text[:stop]:
-        count += byte == 10
+        count += byte == terminator
     return count
 
 
 @jit
-def find_lines(text: int, stop: int, starts: Any) -> int:
+def find_lines(text: int, stop: int, terminator: int, starts: Any) -> int:
     """Write the start of every line of the first `stop` bytes, then `stop`, to the array `starts`; returns how many.
 
-    Precondition: stop is 0 or the last byte is a newline, and `starts` has room for one more than the lines.
+    Precondition: stop is 0 or the last byte is a terminator, and `starts` has room for one more than the lines.
     """
+    pattern = np.uint64(terminator) * _EACH
     starts[0] = 0
     found = 0
     position = 0
     while position < stop:
-        word = word_at(text + position) ^ _LF
+        word = word_at(text + position) ^ pattern
         # Exact in every byte, unlike the shorter (x - 0x01..) & ~x & 0x80.., whose borrow can mark a neighbour.
         marks = ~(((word & _LOW7) + _LOW7) | word | _LOW7)
         while marks != np.uint64(0):
@@ -78,131 +77,19 @@ def _prefix_bytes(start: int, stop: int) -> Any:
 
 
 @jit
-def _number_bounds(start: int, stop: int) -> Any:
-    """(negative, whole start, whole stop, fraction start, fraction stop) of a line's leading number, as addresses.
+def make_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> None:
+    """prefixes[line] for lines first to last: unsigned, in the order of the lines as far as they reach.
 
-    Leading zeros of the whole part and trailing zeros of the fraction are left out.
+    Precondition: the table says PLAIN or NUMERIC.
     """
-    at = start
-    while at < stop and (byte_at(at) == 32 or byte_at(at) == 9):
-        at += 1
-    negative = at < stop and byte_at(at) == 45
-    if negative:
-        at += 1
-    while at < stop and byte_at(at) == 48:
-        at += 1
-    whole = at
-    while at < stop and 48 <= byte_at(at) <= 57:
-        at += 1
-    whole_stop = at
-    fraction = at
-    fraction_stop = at
-    if at < stop and byte_at(at) == 46:
-        at += 1
-        fraction = at
-        fraction_stop = at
-        while at < stop and 48 <= byte_at(at) <= 57:
-            at += 1
-            if byte_at(at - 1) != 48:
-                fraction_stop = at
-    return negative, whole, whole_stop, fraction, fraction_stop
-
-
-@jit
-def _number_prefix(negative: bool, exponent: int, digits: int) -> Any:
-    """The prefix of the number 0.d1d2... x 10^exponent whose first 14 digits are the integer `digits`, d1 not 0."""
-    biased = exponent + _BIAS
-    if biased >= _MAX_EXPONENT:
-        magnitude = (_MAX_EXPONENT << _DIGIT_BITS) | ((1 << _DIGIT_BITS) - 1)
-    elif biased <= 1:
-        magnitude = 1 << _DIGIT_BITS
-    else:
-        magnitude = (biased << _DIGIT_BITS) | digits
-    return _TOP - np.uint64(magnitude) if negative else _TOP + np.uint64(magnitude)
-
-
-@jit
-def prefix_of_any_number(start: int, stop: int) -> Any:
-    """The prefix of the leading number between two addresses, 0 if there is none."""
-    negative, whole, whole_stop, fraction, fraction_stop = _number_bounds(start, stop)
-    if whole == whole_stop and fraction == fraction_stop:
-        return _TOP
-    digits = 0
-    taken = 0
-    exponent = whole_stop - whole
-    at = whole
-    while at < whole_stop and taken < _PREFIX_DIGITS:
-        digits = digits * 10 + byte_at(at) - 48
-        taken += 1
-        at += 1
-    at = fraction
-    if exponent == 0:
-        while byte_at(at) == 48:
-            exponent -= 1
-            at += 1
-    while at < fraction_stop and taken < _PREFIX_DIGITS:
-        digits = digits * 10 + byte_at(at) - 48
-        taken += 1
-        at += 1
-    return _number_prefix(negative, exponent, digits * _POWERS[_PREFIX_DIGITS - taken])
-
-
-@jit
-def _eight_digits(word: Any, count: int) -> int:
-    """The value of the first `count` (1 to 8) ASCII digits of a little-endian word, in three multiplications."""
-    word = (word << np.uint64(64 - 8 * count)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    word = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
-    word = (word * np.uint64(100) + (word >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
-    return np.int64((word * np.uint64(10000) + (word >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
-
-
-@jit
-def _leading_digits(word: Any) -> int:
-    """How many of a word's bytes, from the first on, are ASCII digits."""
-    high = (word ^ np.uint64(0x3030303030303030)) & np.uint64(0xF0F0F0F0F0F0F0F0)
-    # A byte of 0x3A to 0x3F passes the test above, but carries into its high half here.
-    carried = ((word & np.uint64(0x0F0F0F0F0F0F0F0F)) + np.uint64(0x0606060606060606)) & np.uint64(0xF0F0F0F0F0F0F0F0)
-    other = high | carried
-    if other == np.uint64(0):
-        return 8
-    return trailing_zeros(other) >> 3
-
-
-@jit
-def _prefix_number(start: int, stop: int) -> Any:
-    """prefix_of_any_number, sooner for whole numbers of up to 14 digits without leading blanks or zeros."""
-    negative = byte_at(start) == 45
-    at = start + negative
-    word = word_at(at)
-    count = _leading_digits(word)
-    if count == 0 or word & np.uint64(0xFF) == np.uint64(48):
-        return prefix_of_any_number(start, stop)
-    digits = _eight_digits(word, count)
-    if count == 8:
-        word = word_at(at + 8)
-        more = _leading_digits(word)
-        if more > _PREFIX_DIGITS - 8:
-            return prefix_of_any_number(start, stop)
-        if more > 0:
-            digits = digits * _POWERS[more] + _eight_digits(word, more)
-            count += more
-    # Every line ends in a newline, so digits cannot run on into the next one.
-    if byte_at(at + count) == 46:
-        return prefix_of_any_number(start, stop)
-    return _number_prefix(negative, count, digits * _POWERS[_PREFIX_DIGITS - count])
-
-
-@jit
-def make_prefixes(text: int, starts: int, first: int, last: int, flags: int, prefixes: Any) -> None:
-    """prefixes[line] for lines first to last: unsigned, in the order of the lines as far as they reach."""
-    complement = _ALL if flags & DESCENDING else np.uint64(0)
+    flags = table_word(table, 0)
+    numeric = flags & NUMERIC != 0
+    reverse = table_word(table, TABLE_HEAD + 5) & KEY_REVERSE if numeric else flags & REVERSE
+    complement = _ALL if reverse else np.uint64(0)
     for line in range(first, last):
         start = text + line_start(starts, line)
         stop = text + line_start(starts, line + 1) - 1
-        if flags & NUMERIC:
-            prefixes[line] = _prefix_number(start, stop) ^ complement
-        else:
-            prefixes[line] = _prefix_bytes(start, stop) ^ complement
+        prefixes[line] = (number_image(start, stop) if numeric else _prefix_bytes(start, stop)) ^ complement
 
 
 @jit
@@ -224,44 +111,22 @@ def compare_bytes(a: int, a_stop: int, b: int, b_stop: int) -> int:
 
 
 @jit
-def _compare_numbers(a: int, a_stop: int, b: int, b_stop: int) -> int:
-    a_negative, a_whole, a_whole_stop, a_fraction, a_fraction_stop = _number_bounds(a, a_stop)
-    b_negative, b_whole, b_whole_stop, b_fraction, b_fraction_stop = _number_bounds(b, b_stop)
-    a_zero = a_whole == a_whole_stop and a_fraction == a_fraction_stop
-    b_zero = b_whole == b_whole_stop and b_fraction == b_fraction_stop
-    a_sign = 0 if a_zero else (-1 if a_negative else 1)
-    b_sign = 0 if b_zero else (-1 if b_negative else 1)
-    if a_sign != b_sign:
-        return -1 if a_sign < b_sign else 1
-    if a_sign == 0:
-        return 0
-    length = (a_whole_stop - a_whole) - (b_whole_stop - b_whole)
-    if length != 0:
-        return a_sign if length > 0 else -a_sign
-    result = compare_bytes(a_whole, a_whole_stop, b_whole, b_whole_stop)
-    if result == 0:
-        result = compare_bytes(a_fraction, a_fraction_stop, b_fraction, b_fraction_stop)
-    return result * a_sign
-
-
-@jit
-def line_before(text: int, starts: int, y: int, x: int, flags: int) -> bool:
+def line_before(text: int, starts: int, y: int, x: int, table: int) -> bool:
     """Whether line y sorts strictly before line x, by all of both that counts."""
+    flags = table_word(table, 0)
+    if not flags & PLAIN:
+        return call(table_word(table, COMPARE_WORD), text, starts, y, x, table) < 0
     a = text + line_start(starts, y)
     a_stop = text + line_start(starts, y + 1) - 1
     b = text + line_start(starts, x)
     b_stop = text + line_start(starts, x + 1) - 1
-    result = 0
-    if flags & NUMERIC:
-        result = _compare_numbers(a, a_stop, b, b_stop)
-    if result == 0 and not flags & STABLE:
-        result = compare_bytes(a, a_stop, b, b_stop)
-    return result > 0 if flags & DESCENDING else result < 0
+    result = compare_bytes(a, a_stop, b, b_stop)
+    return result > 0 if flags & REVERSE else result < 0
 
 
 @jit
 def total_length(starts: int, lines: Any, first: int, last: int) -> int:
-    """Bytes of lines[first:last], newlines included."""
+    """Bytes of lines[first:last], terminators included."""
     total = 0
     for line in lines[first:last]:
         total += line_start(starts, line + 1) - line_start(starts, line)
