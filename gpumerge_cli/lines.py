@@ -6,11 +6,14 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpumerge_cli.linekeys import key_of
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
@@ -92,6 +95,10 @@ class LineOrder:
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
         return np.array([*head, *(word for key in self.keys for word in key.words())], np.int64)
 
-    def key(self, line: bytes) -> Any:
-        """A Python object that compares as the line does."""
-        raise NotImplementedError
+    def key(self, line: bytes, read: Callable[[], bytes] | None = None) -> Any:
+        """A Python object that compares as the line does, with keys of the same order; equal keys hash alike.
+
+        read: gives the line again; then the object holds no more than the beginnings, of linekeys.LONG bytes or so, of
+        what compares in a longer line, and reads the line to settle ties.
+        """
+        return key_of(self, line, read)
