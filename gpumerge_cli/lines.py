@@ -6,11 +6,14 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpumerge_cli.linekeys import key_of
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
@@ -132,13 +135,19 @@ class LineOrder:
             name = "numeric" if self.numeric else "bytewise"
             name += ", descending" if self.reverse else ""
         else:
-            options = [f"-k {text}" if text[:1].isdigit() else f"-{text}" for key in self.keys if (text := key.describe())]
-            options += ["-r"] * (self.reverse and not self._one_way or self.reverse and not self.keys)
+            options = [
+                f"-k {text}" if text[:1].isdigit() else f"-{text}" for key in self.keys if (text := key.describe())
+            ]
+            options += ["-r"] * ((self.reverse and not self._one_way) or (self.reverse and not self.keys))
             options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
             options += ["-z"] * (self.terminator == NUL)
             name = f"by {' '.join(options)}"
         return f"{name}, ties left" if self.stable and self.keys else name
 
-    def key(self, line: bytes) -> Any:
-        """A Python object that compares as the line does."""
-        raise NotImplementedError
+    def key(self, line: bytes, read: Callable[[], bytes] | None = None) -> Any:
+        """A Python object that compares as the line does, with keys of the same order; equal keys hash alike.
+
+        read: gives the line again; then the object holds no more than the beginnings, of linekeys.LONG bytes or so, of
+        what compares in a longer line, and reads the line to settle ties.
+        """
+        return key_of(self, line, read)

@@ -38,9 +38,10 @@ class Order:
     """How items compare.
 
     kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, "lines".
-    width: bytes of a key, 0 for lines. descending: the complement of the order; lines say that in `text`. record: bytes of the record that holds the key; 0 if the item is a line or the key itself. offset: where in the
-    record the key starts. swapped: its bytes are in foreign byte order; those of records are never changed.
-    text: how lines compare; None for all but lines.
+    width: bytes of a key, 0 for lines. descending: the complement of the order; lines say that in `text`. record: bytes
+    of the record that holds the key; 0 if the item is a line or the key itself. offset: where in the record the key
+    starts. swapped: its bytes are in foreign byte order; those of records are never changed. text: how lines compare;
+    None for all but lines.
     """
 
     kind: Kind
@@ -72,7 +73,7 @@ class Order:
         descending: bool = False,
         stable: bool = False,
     ) -> Order:
-        """The order of text lines, `text`; or bytewise, or by leading number, ties then bytewise or left if `stable`."""
+        """The order of lines: `text`; or bytewise, or by leading number, ties then bytewise or left if `stable`."""
         if text is None:
             keys = (LineKey("numeric", reverse=descending),) if numeric else ()
             text = LineOrder(keys, reverse=descending, stable=stable)

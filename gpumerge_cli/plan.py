@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from gpumerge_cli import corank
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import LONG, Order
+from gpumerge_cli.linekeys import LONG
+from gpumerge_cli.order import Order
 
 # As many samples of every run in a chunk's bytes: then a chunk is at most this fraction larger, whatever the keys.
 _SAMPLES = 8

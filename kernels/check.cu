@@ -1,16 +1,17 @@
 // Whether a run is in order, where it first is not, and which of its items differ from the one ahead.
 #include "corank.cuh"
 
-// Lowers *first to the least base + i for which run[i] goes before run[i - 1]; *first starts out as all ones.
+// Lowers *first to the least base + i for which run[i] goes before run[i - 1], or with `strict` not after it; *first
+// starts out as all ones.
 // Any grid: threads stride over the run.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
-    const Item* run, long long count, long long base, unsigned long long* first,
+    const Item* run, long long count, long long base, long long strict, unsigned long long* first,
     const unsigned char* text, const long long* starts)
 {
     const Lines lines{text, starts};
     const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
     for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x + 1; i < count; i += stride) {
-        if (before(run[i], run[i - 1], lines)) {
+        if (strict ? !before(run[i - 1], run[i], lines) : before(run[i], run[i - 1], lines)) {
             atomicMin(first, static_cast<unsigned long long>(base + i));
             return;  // what this thread would meet later lies further back
         }

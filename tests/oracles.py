@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.order import Order
+
 
 def merged_keys(runs: Sequence[NDArray[Any]], *, descending: bool = False) -> NDArray[Any]:
     """The stable merge of runs, NaN last (first when descending), -0.0 equal to 0.0."""
@@ -90,3 +93,9 @@ def first_records(records: Sequence[bytes], offset: int, key: np.dtype[Any] | in
 def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether two arrays hold the same bits: tells NaN payloads and signs of zero apart."""
     return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def item_request(*, numeric: bool = False, reverse: bool = False, stable: bool = False, **items: Any) -> ItemRequest:
+    """Items by the simple orders of lines: numeric or bytewise."""
+    text = Order.lines(numeric=numeric, descending=reverse, stable=stable).text
+    return ItemRequest(lines=text if numeric else None, reverse=reverse, **items)

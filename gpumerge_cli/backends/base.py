@@ -172,8 +172,11 @@ class Workspace(Protocol):
     def upload(self, lengths: Sequence[int]) -> None:
         """Take what lies in staging as runs of these byte lengths, back to back. Empty runs are allowed."""
 
-    def disorder(self) -> Disorder | None:
-        """The first disorder (lowest run, then lowest offset), or None if every run is in order."""
+    def disorder(self, *, strict: bool = False) -> Disorder | None:
+        """The first disorder (lowest run, then lowest offset), or None if every run is in order.
+
+        strict: an item that compares equal to the one ahead of it is disorder, too.
+        """
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.

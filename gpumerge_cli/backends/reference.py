@@ -57,8 +57,8 @@ class ReferenceBackend:
         return _first_fall(order.image(run))
 
 
-def _first_fall(image: NDArray[Any]) -> int | None:
-    falls = np.flatnonzero(image[1:] < image[:-1])
+def _first_fall(image: NDArray[Any], strict: bool = False) -> int | None:
+    falls = np.flatnonzero((image[1:] <= image[:-1]) if strict else (image[1:] < image[:-1]))
     return int(falls[0]) + 1 if falls.size else None
 
 
@@ -92,6 +92,7 @@ class ReferenceWorkspace:
         self.counts: list[int] = []
         self.dropped = 0
         self._order = order
+        self._end = b"" if order.text is None else bytes([order.text.terminator])
         self._staging = np.empty(0, np.uint8)
         self._runs: list[Bytes] = []
         self._out = np.empty(0, np.uint8)
@@ -104,34 +105,33 @@ class ReferenceWorkspace:
         ends = np.cumsum([0, *lengths])
         self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
         if self._order.is_lines:
-            self.counts = [int(np.count_nonzero(run == 10)) for run in self._runs]
+            self.counts = [len(self._lines(run)) for run in self._runs]
         else:
             self.counts = [len(run) // self._order.item_bytes for run in self._runs]
 
-    def disorder(self) -> Disorder | None:
+    def disorder(self, *, strict: bool = False) -> Disorder | None:
         start = time.perf_counter()
-        found = next(filter(None, (self._disorder_in(number) for number in range(len(self._runs)))), None)
+        found = next(filter(None, (self._disorder_in(number, strict) for number in range(len(self._runs)))), None)
         self._span("check", start)
         return found
 
-    def _disorder_in(self, number: int) -> Disorder | None:
+    def _disorder_in(self, number: int, strict: bool) -> Disorder | None:
         run = self._runs[number]
         if not self._order.is_lines:
-            index = _first_fall(_image_of(run, self._order))
+            index = _first_fall(_image_of(run, self._order), strict)
             return None if index is None else Disorder(number, index * self._order.item_bytes)
         offset = 0
         last: Any = None
         for line in self._lines(run):
             key = self._order.key(line)
-            if last is not None and key < last:
+            if last is not None and (key < last or (strict and key == last)):
                 return Disorder(number, offset)
             last = key
             offset += len(line) + 1
         return None
 
-    @staticmethod
-    def _lines(run: Bytes) -> list[bytes]:
-        return run.tobytes().split(b"\n")[:-1]
+    def _lines(self, run: Bytes) -> list[bytes]:
+        return run.tobytes().split(self._end)[:-1]
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
@@ -139,7 +139,7 @@ class ReferenceWorkspace:
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=self._order.key)
             kept = _unique_lines(lines, self._order, unique) if unique else lines
-            self._out = np.frombuffer(b"".join(line + b"\n" for line in kept), np.uint8)
+            self._out = np.frombuffer(b"".join(line + self._end for line in kept), np.uint8)
             self.dropped = len(lines) - len(kept)
         else:
             # The runs lie back to back, so that what is concatenated is there already.

@@ -30,12 +30,14 @@ def check(
     from gpumerge_cli.engine.check import check_files
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
     from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.lines import LineKey, LineOrder
 
+    text = LineOrder((LineKey("numeric", reverse=reverse),), reverse=reverse) if numeric_sort else None
     records = RecordRequest(record_size, key_offset, key_size, key)
     try:
         check_files(
             options.names_of(files, files0_from),
-            ItemRequest(format, dtype, numeric_sort, reverse, records=records),
+            ItemRequest(format, dtype, text, reverse, records=records),
             BackendRequest(backend, device, threads),
         )
     except DisorderError as error:

@@ -76,9 +76,11 @@ def generate(
     from gpumerge_cli.engine.write import write_array
     from gpumerge_cli.formats.records import RecordRequest, order_of
     from gpumerge_cli.formats.registry import resolve_format
+    from gpumerge_cli.lines import LineKey, LineOrder
 
     said = RecordRequest(record_size, key_offset, key_size, key)
-    chosen = [resolve_format(file, format, dtype, numeric=numeric_sort, records=said) for file in files]
+    text = LineOrder((LineKey("numeric"),)) if numeric_sort else None
+    chosen = [resolve_format(file, format, dtype, lines=text, records=said) for file in files]
     for run, (file, layout) in enumerate(zip(files, chosen, strict=True)):
         is_text = layout.name == "text"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)

@@ -182,12 +182,15 @@ def merge(
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
     from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.lines import LineKey, LineOrder
 
+    keys = (LineKey("numeric", reverse=reverse),)
+    text = LineOrder(keys, reverse=reverse, stable=unique) if numeric_sort else None
     records = RecordRequest(record_size, key_offset, key_size, key)
     request = MergeRequest(
         inputs=names,
         output="-" if output is None else output,
-        items=ItemRequest(format, dtype, numeric_sort, reverse, stable=unique, records=records),
+        items=ItemRequest(format, dtype, text, reverse, records=records),
         on=BackendRequest(
             backend,
             device,

@@ -74,14 +74,16 @@ class _Keys:
 
 
 class _Lines:
-    """Lines that compare equal are the same bytes, so there is one right answer."""
+    """A stable sort of the lines, so there is one right answer."""
 
     how = "stable sort"
 
     def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
-        lines = [line for run in runs for line in run.tobytes().split(b"\n")[:-1]]
+        assert order.text is not None
+        end = bytes([order.text.terminator])
+        lines = [line for run in runs for line in run.tobytes().split(end)[:-1]]
         lines.sort(key=order.key)
-        self._merged = b"".join(line + b"\n" for line in lines)
+        self._merged = b"".join(line + end for line in lines)
 
     def exact(self, merged: Bytes) -> bool:
         return merged.tobytes() == self._merged

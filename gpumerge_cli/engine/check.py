@@ -23,28 +23,33 @@ _SHOWN = 40
 _SHORT_LINE = 8
 
 
-def check_files(inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> tuple[InputFile, ...]:
-    """Check every input by itself; raises DisorderError at the first disorder of the first input that has one."""
+def check_files(
+    inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest, *, unique: bool = False
+) -> tuple[InputFile, ...]:
+    """Check every input by itself; raises DisorderError at the first disorder of the first input that has one.
+
+    unique: an item that compares equal to the one ahead of it is disorder, too.
+    """
     checked: list[InputFile] = []
     for name in inputs:
         with opened((name,), items) as files:
-            raise_disorder(files, on)
+            raise_disorder(files, on, unique=unique)
             checked += files.files()
     return tuple(checked)
 
 
-def raise_disorder(inputs: Inputs, on: BackendRequest) -> None:
+def raise_disorder(inputs: Inputs, on: BackendRequest, *, unique: bool = False) -> None:
     """Raise DisorderError at the first disorder of the first input that has one."""
     backend = select(on.backend, on.device, inputs.order, inputs.nbytes).backend
     workers = on.threads or cores()
     for source in inputs.sources:
-        offset = first_disorder(source, inputs.order, backend, workers)
+        offset = first_disorder(source, inputs.order, backend, workers, unique=unique)
         if offset is not None:
             raise disorder_error(source, offset, inputs.order, backend, workers)
 
 
-def first_disorder(source: Source, order: Order, backend: Backend, workers: int) -> int | None:
-    """Position of the first item that sorts before the one ahead of it, or None."""
+def first_disorder(source: Source, order: Order, backend: Backend, workers: int, *, unique: bool = False) -> int | None:
+    """Position of the first item that sorts before the one ahead of it, or as it does if `unique`; or None."""
     pace = backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
     blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, default_memory()))
     pending = iter(blocks)
@@ -59,12 +64,12 @@ def first_disorder(source: Source, order: Order, backend: Backend, workers: int)
                     start, stop = next(pending, (-1, -1))
                     if start < 0 or (found and min(found) <= start):
                         return
-                if falls_at(source, start, order):
+                if falls_at(source, start, order, unique=unique):
                     found.append(start)
                     continue
                 read_chunk([source], Chunk(((start, stop),), start), workspace, Stopwatch())
                 workspace.upload([stop - start])
-                disorder = workspace.disorder()
+                disorder = workspace.disorder(strict=unique)
                 workspace.synchronize()
                 if disorder is not None:
                     found.append(start + disorder.offset)
@@ -82,12 +87,8 @@ def first_disorder(source: Source, order: Order, backend: Backend, workers: int)
 def disorder_error(source: Source, offset: int, order: Order, backend: Backend, workers: int) -> DisorderError:
     """The error for the disorder at `offset`: where it is, what stands there, and what order would hold."""
     here, ahead = source.item_at(offset), source.item_before(offset)
-    others = [replace(order, descending=not order.descending)]
-    if order.is_lines:
-        other_kind = replace(order, kind="bytes" if order.kind == "numeric" else "numeric")
-        others = [other_kind, *others, replace(other_kind, descending=not order.descending)]
     way_out = "sort it first"
-    for other in others:
+    for other in _others(order):
         if first_disorder(source, other, backend, workers) is None:
             way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
             break
@@ -98,17 +99,32 @@ def disorder_error(source: Source, offset: int, order: Order, backend: Backend, 
     )
 
 
+def _others(order: Order) -> list[Order]:
+    """Orders that the user may have meant."""
+    if order.text is None:
+        return [replace(order, descending=not order.descending)]
+    if not order.text.simple:
+        return []
+    numeric, descending = order.text.numeric, order.text.reverse
+    wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
+    return [Order.lines(numeric=n, descending=d, stable=order.text.stable and n) for n, d in wishes]
+
+
+def _ways(order: Order) -> tuple[bool, bool]:
+    """(numeric, descending)."""
+    return (False, order.descending) if order.text is None else (order.text.numeric, order.text.reverse)
+
+
 def _options(order: Order) -> str:
-    named = [name for name, on in (("-n", order.kind == "numeric"), ("-r", order.descending)) if on]
+    named = [name for name, on in zip(("-n", "-r"), _ways(order), strict=True) if on]
     return " ".join(named) or "ascending" + (" bytewise" if order.is_lines else "")
 
 
 def _change(order: Order, other: Order) -> str:
     changes = []
-    if other.kind != order.kind:
-        changes.append("add -n" if other.kind == "numeric" else "leave -n out")
-    if other.descending != order.descending:
-        changes.append("add -r" if other.descending else "leave -r out")
+    for option, before, after in zip(("-n", "-r"), _ways(order), _ways(other), strict=True):
+        if before != after:
+            changes.append(f"add {option}" if after else f"leave {option} out")
     return " and ".join(changes)
 
 

@@ -19,6 +19,8 @@ from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.input import InputFile as OpenedFile
 from gpumerge_cli.formats.records import item_name, order_of
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
+from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
@@ -48,7 +50,15 @@ class Inputs:
             return float(self.order.item_bytes)
         largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
         looks = _LOOKS // max(1, len(largest))
-        return min((_mean_line(source, at / looks) for source in largest for at in range(looks)), default=1.0)
+        assert self.order.text is not None
+        end = self.order.text.terminator
+        return min((_mean_line(source, at / looks, end) for source in largest for at in range(looks)), default=1.0)
+
+    @property
+    def head(self) -> bytes:
+        """What goes ahead of all items in the output: the header of the first input, if it has one."""
+        first = self.sources[0]
+        return first.header if isinstance(first, LineSource) else b""
 
     def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""
@@ -65,14 +75,22 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     formats = [
-        resolve_format(name, items.format, items.dtype, numeric=items.numeric, records=items.records) for name in names
+        resolve_format(
+            name,
+            items.format,
+            items.dtype,
+            lines=items.lines,
+            header_lines=items.header_lines,
+            records=items.records,
+        )
+        for name in names
     ]
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack)
         _same_items(sources)
         dtype = sources[0].dtype
         if dtype is None:
-            order = Order.lines(numeric=items.numeric, descending=items.reverse, stable=items.stable)
+            order = Order.lines(items.lines or LineOrder(reverse=items.reverse))
         else:
             order = order_of(dtype, formats[0].key, descending=items.reverse)
         yield Inputs(tuple(sources), order, formats[0], dtype)
@@ -115,11 +133,11 @@ def read_names(name: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _mean_line(source: Source, position: float) -> float:
+def _mean_line(source: Source, position: float, end: int) -> float:
     start = int(source.size * position)
     look = np.empty(min(_LOOK_BYTES, source.size - start), np.uint8)
     source.read_into(start, look)
-    return max(1.0, len(look) / max(1, int(np.count_nonzero(look == 10))))
+    return max(1.0, len(look) / max(1, int(np.count_nonzero(look == end))))
 
 
 def _same_items(sources: Sequence[Source]) -> None:

@@ -45,7 +45,7 @@ def merge_files(
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
         policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
-        sink = open_sink(request.output, inputs.format, inputs.dtype, count)
+        sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
             _warm_up(selected.backend, inputs.order, policy, request.check)
             started = time.perf_counter()
@@ -88,7 +88,7 @@ def merge_files(
 
 def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
     """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
-    item = b"0\n" if order.is_lines else bytes(order.item_bytes)
+    item = bytes(order.item_bytes) if order.text is None else b"0" + bytes([order.text.terminator])
     workspace = backend.workspace(order, 2 * len(item))
     try:
         workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.lines import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu", "reference"]
 FormatChoice = Literal["raw", "npy", "text"]
@@ -17,15 +18,16 @@ class ItemRequest:
     """How to read items and how they compare.
 
     format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
-    header. numeric: lines compare by their leading number. reverse: descending order. stable: equal leading numbers
-    leave lines as they come. records: what is said of fixed-size records.
+    header. lines: how lines compare; None for bytewise, where inputs are text. reverse: descending order of items that
+    are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
+    those of the first stay ahead of the output. records: what is said of fixed-size records.
     """
 
     format: FormatChoice | None = None
     dtype: str | None = None
-    numeric: bool = False
+    lines: LineOrder | None = None
     reverse: bool = False
-    stable: bool = False
+    header_lines: int = 0
     records: RecordRequest = field(default_factory=RecordRequest)
 
 

@@ -257,11 +257,12 @@ def read_chunk(sources: Sequence[Source], chunk: Chunk, workspace: Workspace, st
     stopwatch.add(Span("read", time.perf_counter() - start, chunk.nbytes))
 
 
-def falls_at(source: Source, start: int, order: Order) -> bool:
-    """Whether the item at `start` sorts before the one ahead of it: the check across a chunk's edge."""
+def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
+    """Whether the item at `start` sorts before the one ahead of it, or as it does if `unique`."""
     if start == 0:
         return False
-    return bool(order.key(source.item_at(start)) < order.key(source.item_before(start)))
+    here, ahead = order.key(source.item_at(start)), order.key(source.item_before(start))
+    return bool(here <= ahead if unique else here < ahead)
 
 
 def what_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Unique:

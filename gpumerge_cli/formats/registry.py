@@ -17,6 +17,7 @@ from gpumerge_cli.formats.output import is_terminal, open_output
 from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.lines import NEWLINE, LineOrder
 from gpumerge_cli.order import DTYPES
 
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
@@ -28,12 +29,15 @@ TEXT_SUFFIXES: tuple[str, ...] = ("", ".txt", ".text", ".csv", ".tsv", ".log", "
 class Format:
     """A format and, for keys and records, the dtype with its byte order (None: the file's header says it).
 
-    key: what of an item is its key, if anything was said of that.
+    key: what of an item is its key, if anything was said of that. terminator: the byte that ends a line. header_lines:
+    lines at the start that are not items.
     """
 
     name: str
     dtype: np.dtype[Any] | None = None
     key: Key | None = None
+    terminator: int = NEWLINE
+    header_lines: int = 0
 
 
 def resolve_format(
@@ -41,16 +45,22 @@ def resolve_format(
     format: str | None,
     dtype: str | None,
     *,
-    numeric: bool = False,
+    lines: LineOrder | None = None,
+    header_lines: int = 0,
     records: RecordRequest = RecordRequest(),  # noqa: B008 - frozen
 ) -> Format:
-    """The format of the file `name`. Raises UsageError if neither options nor suffix say it, or if they disagree."""
+    """The format of the file `name`.
+
+    lines: how lines compare, if that was said: then it is text. Raises UsageError if neither options nor suffix say the
+    format, or if they disagree.
+    """
     suffix = suffix_of(name) if name != STDIO else ""
     if format not in (None, "raw", "npy", "text"):
         raise UsageError(f"--format {format}: no such format", way_out="use raw, npy or text")
     items, key = record_format(dtype, records)
+    text = lines is not None or header_lines > 0
     if key is not None:
-        return _records(name, suffix, format, items, key, records.said or f"--dtype {dtype}", numeric)
+        return _records(name, suffix, format, items, key, records.said or f"--dtype {dtype}", text)
     if dtype is not None and format in (None, "raw"):
         wanted = parse_dtype(dtype)
         if format is None and suffix == ".npy":
@@ -59,18 +69,21 @@ def resolve_format(
         if named is not None and np.dtype(named) != wanted.newbyteorder("="):
             raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
         return Format("raw", wanted)
-    if format == "npy" or (format is None and suffix == ".npy" and not numeric):
+    if format == "npy" or (format is None and suffix == ".npy" and not text):
         return Format("npy", None if dtype is None else parse_dtype(dtype))
-    if format in (None, "raw") and suffix in RAW_SUFFIXES and not numeric:
+    if format in (None, "raw") and suffix in RAW_SUFFIXES and not text:
         return Format("raw", np.dtype(RAW_SUFFIXES[suffix]))
     if format == "raw":
         raise UsageError(f"{name}: raw items need a dtype", way_out="say --dtype, for example --dtype int32")
-    if format == "text" or numeric or (format is None and suffix in TEXT_SUFFIXES):
+    if format == "text" or text or (format is None and suffix in TEXT_SUFFIXES):
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
-        if numeric and (format in ("raw", "npy") or (format is None and (suffix in RAW_SUFFIXES or suffix == ".npy"))):
-            raise UsageError(f"-n: {name} is binary, its numbers need no -n", way_out="leave -n out, or --format text")
-        return Format("text")
+        if text and (format in ("raw", "npy") or (format is None and (suffix in RAW_SUFFIXES or suffix == ".npy"))):
+            raise UsageError(
+                f"{name} is binary: how lines compare means nothing to it",
+                way_out="leave -n and the like out, or --format text",
+            )
+        return Format("text", terminator=NEWLINE if lines is None else lines.terminator, header_lines=header_lines)
     raise UsageError(
         f"{name}: what the suffix {suffix!r} holds is not known",
         way_out="say --format text, or --dtype or --record-size for raw binary items",
@@ -78,11 +91,11 @@ def resolve_format(
 
 
 def _records(
-    name: str, suffix: str, format: str | None, items: np.dtype[Any] | None, key: Key, said: str, numeric: bool
+    name: str, suffix: str, format: str | None, items: np.dtype[Any] | None, key: Key, said: str, text: bool
 ) -> Format:
     """The format of a file of records, which the option `said` says it is. items: None if a header says it."""
-    if numeric:
-        raise UsageError(f"-n: {said} says that the items are records, not lines", way_out="leave one of them out")
+    if text:
+        raise UsageError(f"{said} says that the items are records, not lines", way_out="leave -n and the like out")
     if format == "npy" or (format is None and suffix == ".npy"):
         return Format("npy", items, key)
     if format == "text":
@@ -106,7 +119,7 @@ def open_source(name: str, chosen: Format) -> Source:
     file = InputFile(name)
     try:
         if chosen.name == "text":
-            return LineSource(file)
+            return LineSource(file, chosen.terminator, chosen.header_lines)
         if chosen.name == "raw":
             assert chosen.dtype is not None
             return open_raw(file, chosen.dtype)
@@ -138,8 +151,12 @@ def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
     return there.newbyteorder("=") == said.newbyteorder("=")
 
 
-def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int | None) -> Sink:
+def open_sink(
+    name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int | None, *, head: bytes = b""
+) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
+
+    head: bytes ahead of all lines.
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
@@ -149,7 +166,7 @@ def open_sink(name: str, source_format: Format, dtype: np.dtype[Any] | None, cou
     if dtype is None:
         if suffix in RAW_SUFFIXES or suffix == ".npy":
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
-        return ItemSink(open_output(name), compress=compress)
+        return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
     if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
         raise OutputError(
             f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {item_name(dtype)}", where=name, way_out="rename it"

@@ -65,8 +65,10 @@ class ItemSink:
         """See Sink."""
         if self._empty and not self.exact:
             self._output.write_at(0, self._packed(np.empty(0, np.uint8)))
-        if self._header is not None and count is not None and count != self._count:
-            self._output.write_at(0, np.frombuffer(self._header(count), np.uint8))
+        if self._header is not None and count is not None:
+            head = self._header(count)
+            if head != self._header(self._count or 0):
+                self._output.write_at(0, np.frombuffer(head, np.uint8))
         self._output.commit(durable=durable)
 
     def abort(self) -> None:

@@ -1,4 +1,4 @@
-"""Lines of text. Bytes, not characters: a line ends at a newline and may hold anything else."""
+"""Lines of text. Bytes, not characters: a line ends at its terminator, a newline or NUL, and may hold anything else."""
 
 from __future__ import annotations
 
@@ -14,21 +14,41 @@ _LARGEST_BLOCK = 1 << 24
 
 
 class LineSource:
-    """The lines of a file; a missing last newline is supplied."""
+    """The lines of a file behind its header; a missing last terminator is supplied.
+
+    terminator: the byte that ends a line. header_lines: lines at the file's start that are not items.
+    """
 
     dtype: np.dtype[Any] | None = None
 
-    def __init__(self, file: InputFile) -> None:
+    def __init__(self, file: InputFile, terminator: int = 10, header_lines: int = 0) -> None:
         self.name = file.name
         self._file = file
+        self._end = bytes([terminator])
+        self._unfinished = file.size > 0 and file.read(file.size - 1, 1) != self._end
+        self._base = 0
+        self._header_lines = 0
         self._held = file.size
-        unfinished = file.size > 0 and file.read(file.size - 1, 1) != b"\n"
-        self.size = file.size + unfinished
+        self.size = file.size + self._unfinished
+        start = 0
+        while self._header_lines < header_lines and start < file.size:
+            start = min(file.size, self.item_end(start))
+            self._header_lines += 1
+        # From here on positions count from behind the header.
+        self._base = start
+        self._held = file.size - start
+        self.size = self._held + self._unfinished if self._held else 0
+
+    @property
+    def header(self) -> bytes:
+        """The lines that are no items, each with its terminator."""
+        data = self._file.read_exactly(0, self._base)
+        return data if data.endswith(self._end) or not data else data + self._end
 
     def read_into(self, start: int, out: Bytes) -> None:
         inside = max(0, min(len(out), self._held - start))
-        self._file.read_into(start, out[:inside])
-        out[inside:] = 10
+        self._file.read_into(self._base + start, out[:inside])
+        out[inside:] = self._end[0]
 
     def item_start(self, position: int) -> int:
         return 0 if position <= 0 else self.item_end(position - 1)
@@ -42,7 +62,7 @@ class LineSource:
         block, low = _BLOCK, stop
         while low > 0:
             high, low = low, max(0, low - block)
-            found = self._bytes(low, high).rfind(b"\n")
+            found = self._bytes(low, high).rfind(self._end)
             if found >= 0:
                 low += found + 1
                 break
@@ -52,12 +72,15 @@ class LineSource:
     def item_end(self, start: int) -> int:
         block, at = _BLOCK, start
         while at < self._held:
-            found = self._file.read(at, block).find(b"\n")
+            found = self._read(at, block).find(self._end)
             if found >= 0:
                 return at + found + 1
             at += block
             block = min(2 * block, _LARGEST_BLOCK)
         return self.size
+
+    def _read(self, at: int, count: int) -> bytes:
+        return self._file.read(self._base + at, count)
 
     def _bytes(self, start: int, stop: int) -> bytes:
         out = np.empty(stop - start, np.uint8)
@@ -65,7 +88,7 @@ class LineSource:
         return out.tobytes()
 
     def place(self, start: int) -> str:
-        return f"{self.name}:{self._lines_before(start) + 1}"
+        return f"{self.name}:{self._header_lines + self._lines_before(start) + 1}"
 
     def count(self) -> int:
         return self._lines_before(self.size)
@@ -73,7 +96,7 @@ class LineSource:
     def _lines_before(self, stop: int) -> int:
         lines = 0
         for at in range(0, min(stop, self._held), _LARGEST_BLOCK):
-            lines += self._file.read(at, min(_LARGEST_BLOCK, stop - at)).count(b"\n")
+            lines += self._read(at, min(_LARGEST_BLOCK, stop - at)).count(self._end)
         return lines + (stop > self._held)
 
     def check_unchanged(self) -> None:

@@ -15,13 +15,13 @@ from gpumerge_cli.backends.base import Backend, Pace, Workspace
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, split
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import first_keys, merged_keys
+from tests.oracles import first_keys, item_request, merged_keys
 from tests.strategies import as_text
 
 Write = Callable[[str, Any], str]
@@ -63,7 +63,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
 
 
 def merge(inputs: list[str], output: str, **options: Any) -> MergeReport:
-    items = ItemRequest(**options.pop("items", {}))
+    items = item_request(**options.pop("items", {}))
     return merge_files(MergeRequest(tuple(inputs), output, items, BackendRequest(threads=3), **options))
 
 

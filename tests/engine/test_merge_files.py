@@ -20,11 +20,11 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine import stream as engine_stream
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 from gpumerge_cli.plan import Plan
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import merged_keys, same_bits
+from tests.oracles import item_request, merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs
 
 Write = Callable[[str, Any], str]
@@ -35,7 +35,7 @@ def on(backend: Backend, threads: int | None = None) -> BackendRequest:
 
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
-    return merge_files(MergeRequest(tuple(inputs), output, ItemRequest(**items), on(backend)))
+    return merge_files(MergeRequest(tuple(inputs), output, item_request(**items), on(backend)))
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3, 7])

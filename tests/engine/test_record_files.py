@@ -19,7 +19,7 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeReques
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.records import RecordRequest
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import first_records, merged_records
+from tests.oracles import first_records, item_request, merged_records
 from tests.strategies import Records, record_runs
 
 Write = Callable[[str, Any], str]
@@ -31,7 +31,7 @@ def merge(
     backend: Backend, inputs: list[str], output: str, records: RecordRequest, *, unique: bool = False, **items: Any
 ) -> MergeReport:
     on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
-    request = ItemRequest(records=records, stable=unique, **items)
+    request = item_request(records=records, stable=unique, **items)
     return merge_files(MergeRequest(tuple(inputs), output, request, on, unique=unique))
 
 

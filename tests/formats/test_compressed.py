@@ -15,11 +15,12 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.report.model import MergeReport
+from tests.oracles import item_request
 
 Write = Callable[[str, Any], str]
 
@@ -35,7 +36,7 @@ UNPACK = {".gz": gzip.decompress, ".zst": zstd.decompress}
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
     on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
-    return merge_files(MergeRequest(tuple(inputs), output, ItemRequest(**items), on))
+    return merge_files(MergeRequest(tuple(inputs), output, item_request(**items), on))
 
 
 def test_names() -> None:

@@ -16,6 +16,7 @@ from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageErr
 from gpumerge_cli.formats.fixed import npy_header
 from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
 
 Write = Callable[[str, Any], str]
@@ -73,7 +74,7 @@ def test_options_fit_together_or_say_why(
     request = RecordRequest(size, offset, width, field)
     wrong: GpumergeError | None = None
     try:
-        chosen = resolve_format(name, format, dtype, numeric=numeric, records=request)
+        chosen = resolve_format(name, format, dtype, lines=LineOrder() if numeric else None, records=request)
         if chosen.dtype is None:
             return
         order = order_of(chosen.dtype, chosen.key)

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.lines import LineOrder
 
 Write = Callable[[str, Any], str]
 
 
 def opened(path: str, format: str | None = None, dtype: str | None = None, *, numeric: bool = False) -> Source:
-    return open_source(path, resolve_format(path, format, dtype, numeric=numeric))
+    return open_source(path, resolve_format(path, format, dtype, lines=LineOrder() if numeric else None))
 
 
 def content(source: Source) -> bytes:
@@ -156,7 +157,7 @@ def test_formats_that_cannot_be_decided(
     name: str, format: str | None, dtype: str | None, numeric: bool, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        resolve_format(name, format, dtype, numeric=numeric)
+        resolve_format(name, format, dtype, lines=LineOrder() if numeric else None)
 
 
 @pytest.mark.parametrize("name", ["missing.i32", "."])

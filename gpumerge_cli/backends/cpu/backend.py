@@ -70,7 +70,7 @@ class CpuBackend:
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         find = LIBRARY.function(f"first_disorder-{kind_of(order)}")
-        index = find(run.ctypes.data, 0, len(run), *key_context(order))
+        index = find(run.ctypes.data, 0, len(run), 0, *key_context(order))
         return None if index < 0 else index
 
 
@@ -196,12 +196,14 @@ class CpuWorkspace:
             self._context = key_context(self._order)
         self.counts = [len(run) for run in self._runs]
 
-    def disorder(self) -> Disorder | None:
+    def disorder(self, *, strict: bool = False) -> Disorder | None:
         start = time.perf_counter()
         found = None
         first_disorder = LIBRARY.function(f"first_disorder-{self._kind}")
         for number, run in enumerate(self._runs):
-            pieces = [(run.ctypes.data, max(0, a - 1), b, *self._context) for a, b in self._team.pieces(len(run))]
+            pieces = [
+                (run.ctypes.data, max(0, a - 1), b, strict, *self._context) for a, b in self._team.pieces(len(run))
+            ]
             falls = [index for index in self._team.run(first_disorder, pieces) if index >= 0]
             if falls:
                 found = Disorder(number, self._offset(number, min(falls)))

@@ -78,8 +78,8 @@ def _merge(kernel: Any, item: Any, context: Any) -> Callable[..., int]:
 def _first_disorder(item: Any, context: Any) -> Callable[..., int]:
     find = kernels.first_disorder
 
-    def first_disorder(items: int, start: int, stop: int, c0: int, c1: int, c2: int, c3: int) -> int:
-        return find(carray(pointer_to(items), (stop,), item), start, stop, context(c0, c1, c2, c3))
+    def first_disorder(items: int, start: int, stop: int, strict: int, c0: int, c1: int, c2: int, c3: int) -> int:
+        return find(carray(pointer_to(items), (stop,), item), start, stop, strict != 0, context(c0, c1, c2, c3))
 
     return first_disorder
 

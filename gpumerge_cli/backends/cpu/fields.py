@@ -61,10 +61,8 @@ def key_bounds(key: int, separator: int, start: int, stop: int) -> Any:
     begin = start
     wanted = table_word(key, 1)
     while field < wanted and begin < stop:
-        if separator >= 0:
-            begin = min(stop, find_byte(begin, stop, separator) + 1)
-        else:
-            begin = _skip_field(begin, stop)
+        behind = find_byte(begin, stop, separator) + 1 if separator >= 0 else _skip_field(begin, stop)
+        begin = min(stop, behind)
         field += 1
     field_start = begin
     if flags & SKIP_START:

@@ -210,7 +210,7 @@ def general_image(start: int, stop: int) -> Any:
     if kind != _FINITE:
         return np.uint64(kind)
     magnitude = np.int64(0) if digits == 0 else _magnitude(exponent, digits // 100)
-    return signed_image(negative, magnitude >> 1)
+    return signed_image(negative, int(magnitude >> 1))
 
 
 @jit

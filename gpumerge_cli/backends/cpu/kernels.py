@@ -296,19 +296,23 @@ def drop_equals(items: Any, ahead: bool, context: Any) -> int:
 
 
 @jit
-def first_disorder(items: Any, start: int, stop: int, context: Any) -> int:
-    """The first index in [start + 1, stop) whose item sorts before the one ahead of it, or -1."""
+def first_disorder(items: Any, start: int, stop: int, strict: bool, context: Any) -> int:
+    """The first index in [start + 1, stop) whose item sorts before the one ahead of it, or -1.
+
+    strict: or that compares equal to it.
+    """
     block = 4096
     for low in range(start + 1, stop, block):
         high = min(low + block, stop)
         here = items[low:high]
         ahead = items[low - 1 : high - 1]
+        after, first = (ahead, here) if strict else (here, ahead)
         bad = 0
         # No early exit inside a block, so that it compiles to vector compares.
         for i in range(len(here)):
-            bad += before(here[i], key_of(here[i], context), ahead[i], key_of(ahead[i], context), context)
+            bad += before(after[i], key_of(after[i], context), first[i], key_of(first[i], context), context) != strict
         if bad:
             for i in range(len(here)):
-                if before(here[i], key_of(here[i], context), ahead[i], key_of(ahead[i], context), context):
+                if before(after[i], key_of(after[i], context), first[i], key_of(first[i], context), context) != strict:
                     return low + i
     return -1

@@ -1,9 +1,9 @@
 """The rows of a chunk, of lines or of records: a prefix each, and their numbers in input order.
 
 To compare two rows whose prefixes are equal, kernels are given `data`, `places` and `flags`. Of lines these are the
-addresses of the text, of int64 line starts and of the order's table, a multiple of 8. Of records, `data` is the address of the first
-record's key behind its prefix, `places` the bytes from one record to the next, and `flags`, shifted right by TAIL, the
-bytes that there are to compare.
+addresses of the text, of int64 line starts and of the order's table, a multiple of 8. Of records, `data` is the address
+of the first record's key behind its prefix, `places` the bytes from one record to the next, and `flags`, shifted right
+by TAIL, the bytes that there are to compare.
 """
 
 from __future__ import annotations

@@ -117,12 +117,21 @@ class Kernels:
         return cuts
 
     def check(
-        self, run: tuple[Address, int], base: int, first: Address, text: Address = 0, starts: Address = 0
+        self,
+        run: tuple[Address, int],
+        base: int,
+        first: Address,
+        text: Address = 0,
+        starts: Address = 0,
+        *,
+        strict: bool = False,
     ) -> None:
-        """Lower the uint64 at `first` to base + i for the least i that goes before i - 1."""
+        """Lower the uint64 at `first` to base + i for the least i that goes before i - 1, or with it if `strict`."""
         if run[1] > 1:
             blocks = min(_ceil_div(run[1], _THREADS), 16 * self._limits.multiprocessors)
-            self._launch("check_order", blocks, _THREADS, (*run, base, first, text, starts), file="check.cu")
+            self._launch(
+                "check_order", blocks, _THREADS, (*run, base, int(strict), first, text, starts), file="check.cu"
+            )
 
     def keep_first(self, items: tuple[Address, int], ahead: bool, text: Address = 0, starts: Address = 0) -> int:
         """Move the first of equal neighbours to the front of sorted items, in place; returns how many there are.

@@ -85,13 +85,7 @@ def order_macros(order: Order) -> Macros:
             ("KEY_BIG_ENDIAN", int(order.big_endian)),
         )
     if order.is_lines:
-        return (
-            ("ROWS", 1),
-            ("KEY_BITS", 64),
-            ("NUMERIC", int(order.kind == "numeric")),
-            ("DESCENDING", int(order.descending)),
-            ("STABLE", int(order.stable)),
-        )
+        return (("ROWS", 1), ("KEY_BITS", 64))
     return (("KEY_BITS", 8 * order.width), ("KEY_KIND", _KINDS[order.kind]), ("DESCENDING", int(order.descending)))
 
 

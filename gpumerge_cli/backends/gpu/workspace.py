@@ -80,7 +80,7 @@ class GpuWorkspace:
         size = self._order.item_bytes
         self.counts = [length // size if size else 0 for length in self._lengths]
 
-    def disorder(self) -> Disorder | None:
+    def disorder(self, *, strict: bool = False) -> Disorder | None:
         """See Workspace."""
         with self._span("check", self._total):
             runs = self._runs()
@@ -89,7 +89,7 @@ class GpuWorkspace:
             bases = list(accumulate((count for _, count in runs), initial=0))
             first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
             for run, base in zip(runs, bases, strict=False):
-                self._kernels.check(run, base, first.data.ptr, *text)
+                self._kernels.check(run, base, first.data.ptr, *text, strict=strict)
             item = int(first.get()[0])
         if item >= bases[-1]:
             return None

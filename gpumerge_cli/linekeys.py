@@ -1,0 +1,353 @@
+"""Keys of text lines as Python objects: what compiled code is held against, and what a plan probes.
+
+A line's key is a tuple with one part for each LineKey and one for the last resort; a part is a tuple of integers and
+bytes, or the bytes themselves, and is exact for numbers of any length. A part's bytes may be cut after some length:
+parts that differ then still compare as the whole ones do, and parts that are equal were either both cut or neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import total_ordering
+from hashlib import md5
+from math import ldexp
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpumerge_cli.lines import LineKey, LineOrder
+
+LONG = 256
+"""Lines of more bytes than this need not be held whole in a key."""
+_WHOLE = 1 << 62
+_ALNUM = bytes(c for c in range(128) if chr(c).isalnum())
+_UPPER = bytes(range(256)).upper()
+_NOT_DICTIONARY = bytes(c for c in range(256) if c not in b" \t\n" and c not in _ALNUM)
+_NOT_PRINTABLE = bytes(c for c in range(256) if not 32 <= c <= 126)
+_NUMBER = re.compile(rb"[ \t\n]*(-?)([0-9]*)(?:\.([0-9]*))?")
+_GENERAL = re.compile(
+    rb"""[ \t\n\v\f\r]*([+-]?)(?:
+        (inf) | (nan)
+        | 0x(?=\.?[0-9a-f]) ([0-9a-f]*) (?:\.([0-9a-f]*))? (?:p([+-]?[0-9]+))?
+        | (?=\.?[0-9]) ([0-9]*) (?:\.([0-9]*))? (?:e([+-]?[0-9]+))?
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+# (decimal exponent, digits) of numbers 0.DIGITS * 10**exponent; a long double has no finite number as large as the
+# first, and no nonzero one below the second.
+_INFINITE = (4933, b"1189731495357231765")
+_TINY = (-4950, b"1822599765941237302")
+_HEX_DIGITS = 16
+_UNITS = b" KMGTPEZYRQ"
+_MONTHS = (b"JAN", b"FEB", b"MAR", b"APR", b"MAY", b"JUN", b"JUL", b"AUG", b"SEP", b"OCT", b"NOV", b"DEC")
+_BLANKS = re.compile(rb"[ \t\n]*")
+_BLANK_FIELD = re.compile(rb"[ \t\n]*[^ \t\n]*")
+_PART = re.compile(rb"([^0-9]*)0*([0-9]*)")
+_SUFFIXES = re.compile(rb"(?:\.[A-Za-z~][A-Za-z0-9~]*)+")
+_PART_END = b"\1"
+
+
+def _version_ranks() -> bytes:
+    """Where a name's bytes stand in version sort: '~', then the end of a part (_PART_END), letters, all others."""
+    letters = bytes(c for c in _ALNUM if c > ord("9"))
+    others = bytes(c for c in range(256) if c not in _ALNUM and c != ord("~"))
+    ranks = bytearray(256)
+    for at, c in enumerate(letters + others):
+        ranks[c] = 3 + at
+    return bytes(ranks)
+
+
+_VERSION_RANKS = _version_ranks()
+
+
+@total_ordering
+class Reversed:
+    """A key that compares the other way round."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: Reversed) -> bool:
+        return bool(other.key < self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reversed) and bool(other.key == self.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Reversed({self.key!r})"
+
+
+class LongKey:
+    """The key of a line of more than LONG bytes, of which only beginnings are held; the line is read to settle ties."""
+
+    __slots__ = ("_begin", "_cut", "_order", "_read")
+
+    def __init__(self, order: LineOrder, line: bytes, read: Callable[[], bytes]) -> None:
+        self._begin, self._cut = _parts(order, line, LONG + 1)
+        self._order = order
+        self._read = read
+
+    def __lt__(self, other: LongKey | tuple[Any, ...]) -> bool:
+        mine, others = self._beside(other)
+        return mine < others
+
+    def __gt__(self, other: LongKey | tuple[Any, ...]) -> bool:
+        mine, others = self._beside(other)
+        return mine > others
+
+    def __le__(self, other: LongKey | tuple[Any, ...]) -> bool:
+        return not self > other
+
+    def __ge__(self, other: LongKey | tuple[Any, ...]) -> bool:
+        return not self < other
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LongKey | tuple):
+            return NotImplemented
+        mine, others = self._beside(other)
+        return mine == others
+
+    def __hash__(self) -> int:
+        return hash(self._begin)
+
+    def _beside(self, other: LongKey | tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Both keys, as far as is needed to tell them apart. Nothing is ever cut from short lines' keys, the tuples."""
+        if isinstance(other, tuple):
+            return self._begin, other
+        if not self._cut or self._begin != other._begin:
+            return self._begin, other._begin
+        return self._whole(), other._whole()
+
+    def _whole(self) -> tuple[Any, ...]:
+        return _parts(self._order, self._read(), _WHOLE)[0]
+
+
+def key_of(order: LineOrder, line: bytes, read: Callable[[], bytes] | None = None) -> tuple[Any, ...] | LongKey:
+    """See LineOrder.key."""
+    if len(line) <= LONG:
+        return _parts(order, line, _WHOLE)[0]
+    return LongKey(order, line, read or (lambda: line))
+
+
+def _parts(order: LineOrder, line: bytes, most: int) -> tuple[tuple[Any, ...], bool]:
+    """(the line's key, up to and with the first part of which more than `most` - 1 bytes were cut; whether one was)."""
+    parts = []
+    for key in order.keys:
+        part, cut = _COMPARED[key.compare](_translated(key, key_text(key, order.separator, line)), order.salt, most)
+        parts.append(Reversed(part) if key.reverse else part)
+        if cut:
+            return tuple(parts), True
+    if order.stable and order.keys:
+        return tuple(parts), False
+    last, cut = _bytes(line, order.salt, most)
+    parts.append(Reversed(last) if order.reverse else last)
+    return tuple(parts), cut
+
+
+def key_text(key: LineKey, separator: int | None, line: bytes) -> bytes:
+    """The part of the line that the key compares."""
+    begin = _field(line, separator, key.start_field)
+    if key.skip_start:
+        begin = _after_blanks(line, begin)
+    begin += key.start_char
+    if key.end_field is None:
+        return line[begin:]
+    if key.end_char:
+        end = _field(line, separator, key.end_field)
+        if key.skip_end:
+            end = _after_blanks(line, end)
+        end += key.end_char
+    else:
+        end = _field(line, separator, key.end_field + 1, last=True)
+    return line[begin : max(begin, end)]
+
+
+def _field(line: bytes, separator: int | None, fields: int, *, last: bool = False) -> int:
+    """The position behind that many fields and their separators; `last`: without the last of these separators."""
+    at = 0
+    for number in range(fields):
+        if at >= len(line):
+            break
+        if separator is None:
+            found = _BLANK_FIELD.match(line, at)
+            assert found is not None
+            at = found.end()
+            continue
+        end = line.find(separator, at)
+        if end < 0:
+            return len(line)
+        at = end if last and number == fields - 1 else end + 1
+    return at
+
+
+def _after_blanks(line: bytes, at: int) -> int:
+    found = _BLANKS.match(line, at)
+    assert found is not None
+    return found.end()
+
+
+def _translated(key: LineKey, text: bytes) -> bytes:
+    if not (key.fold or key.dictionary or key.printable):
+        return text
+    ignored = _NOT_DICTIONARY if key.dictionary else _NOT_PRINTABLE if key.printable else b""
+    return text.translate(_UPPER if key.fold else None, ignored)
+
+
+# Of each comparison: (text, salt, most) -> (part, whether it is cut).
+
+
+def _bytes(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    return text[:most], len(text) >= most
+
+
+def _numeric(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    found = _NUMBER.match(text)
+    assert found is not None
+    minus, whole, fraction = found.groups(default=b"")
+    return _signed(minus, *_decimal(whole, fraction), most)
+
+
+def _human(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    found = _NUMBER.match(text)
+    assert found is not None
+    minus, whole, fraction = found.groups(default=b"")
+    exponent, digits = _decimal(whole, fraction)
+    unit = text[found.end() : found.end() + 1]
+    # 'k' is the one small letter among the units.
+    order = max(0, _UNITS.find(b"K" if unit == b"k" else unit)) if digits and unit else 0
+    part, cut = _signed(minus, exponent, digits, most)
+    return (-order if minus else order, *part), cut
+
+
+def _general(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    found = _GENERAL.match(text)
+    if found is None:
+        return (0,), False
+    sign, infinity, nan, hex_whole, hex_fraction, hex_exponent, whole, fraction, exponent = found.groups(default=b"")
+    minus = sign == b"-"
+    if nan:
+        return (1, 0 if minus else 1), False
+    if found[4] is not None:
+        number = _hexadecimal(hex_whole, hex_fraction, _clamped(hex_exponent))
+    else:
+        number = _decimal(whole, fraction, _clamped(exponent))
+    if infinity or (number[1] and number >= _INFINITE):
+        return (2,) if minus else (4,), False
+    if number < _TINY:
+        number = 0, b""
+    part, cut = _signed(minus, *number, most)
+    return (3, *part), cut
+
+
+def _month(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    at = _after_blanks(text, 0)
+    name = text[at : at + 3].upper()
+    return (_MONTHS.index(name) + 1 if name in _MONTHS else 0), False
+
+
+def _version(name: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    if name in (b"", b".", b".."):
+        return (len(name),), False
+    stem, cut = _version_parts(name[: _stem_length(name)], most)
+    stem.insert(0, 3 if name.startswith(b".") else 4)
+    if cut:
+        return tuple(stem), True
+    whole, cut = _version_parts(name, most)
+    return (*stem, *whole), cut
+
+
+def _random(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
+    digest = md5(salt + text, usedforsecurity=False).digest()
+    return (digest, text[:most]), len(text) >= most
+
+
+_COMPARED: dict[str, Callable[[bytes, bytes, int], tuple[Any, bool]]] = {
+    "bytes": _bytes,
+    "numeric": _numeric,
+    "human": _human,
+    "general": _general,
+    "month": _month,
+    "version": _version,
+    "random": _random,
+}
+
+
+def _decimal(whole: bytes, fraction: bytes, exponent: int = 0) -> tuple[int, bytes]:
+    """(e, digits) of a number, which is 0.DIGITS * 10**e; the first and last digits are not 0. Zero has none."""
+    digits = whole + fraction
+    significant = digits.lstrip(b"0")
+    if not significant:
+        return 0, b""
+    return len(whole) - (len(digits) - len(significant)) + exponent, significant.rstrip(b"0")
+
+
+def _hexadecimal(whole: bytes, fraction: bytes, exponent: int) -> tuple[int, bytes]:
+    """As `_decimal`. Exact where 64 bits hold the decimal digits; otherwise the nearest double, to 17 digits."""
+    digits = (whole + fraction).lstrip(b"0")
+    mantissa = int(digits[:_HEX_DIGITS] or b"0", 16)
+    if not mantissa:
+        return 0, b""
+    power = exponent + 4 * (max(0, len(digits) - _HEX_DIGITS) - len(fraction))
+    zeros = (mantissa & -mantissa).bit_length() - 1
+    mantissa, power = mantissa >> zeros, power + zeros
+    if 0 <= power < 64 and mantissa << power < 1 << 64:
+        return _decimal(b"%d" % (mantissa << power), b"")
+    if -28 < power < 0 and mantissa * 5**-power < 1 << 64:
+        return _decimal(b"%d" % (mantissa * 5**-power), b"", power)
+    try:
+        value = ldexp(mantissa, power)
+    except OverflowError:
+        return _INFINITE
+    number, _, scale = (b"%.16e" % value).partition(b"e")
+    return _decimal(number[:1], number[2:], int(scale))
+
+
+def _clamped(exponent: bytes) -> int:
+    """An exponent's value; of one that is far out of every range, one that is out of range too."""
+    digits = exponent.lstrip(b"+-").lstrip(b"0")
+    value = int(digits or b"0") if len(digits) < 18 else 10**18
+    return -value if exponent.startswith(b"-") else value
+
+
+def _signed(minus: bytes | bool, exponent: int, digits: bytes, most: int) -> tuple[tuple[Any, ...], bool]:
+    """A part for what `_decimal` gave."""
+    if not digits:
+        return (0,), False
+    magnitude = (exponent, digits[:most])
+    return (-1, Reversed(magnitude)) if minus else (1, magnitude), len(digits) >= most
+
+
+def _stem_length(name: bytes) -> int:
+    """Bytes of a name, at least 1, ahead of its suffixes (".tar.gz")."""
+    for found in _SUFFIXES.finditer(name, 1):
+        if found.end() == len(name):
+            return found.start()
+    return len(name)
+
+
+def _version_parts(name: bytes, most: int) -> tuple[list[Any], bool]:
+    """([what is no number, digits of the number behind it, the number, ...], whether it is cut).
+
+    The last three stand for a name's end, which compares as nothing and a 0 do.
+    """
+    parts: list[Any] = []
+    for text, number in _split(name):
+        parts.append(text[:most].translate(_VERSION_RANKS) + (_PART_END if len(text) < most else b""))
+        if len(text) >= most:
+            return parts, True
+        most -= len(text)
+        parts += (len(number), number[:most])
+        if len(number) >= most:
+            return parts, True
+        most -= len(number)
+    return parts, False
+
+
+def _split(name: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for found in _PART.finditer(name):
+        yield found[1], found[2]

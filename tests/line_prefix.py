@@ -1,0 +1,284 @@
+"""The 64-bit prefix of a text line, byte by byte: what compiled code is held against.
+
+Prefixes that differ compare as the lines do; equal prefixes decide nothing. With no keys the prefix is the line's first
+8 bytes, zero padded, complemented if the order is reversed. With keys it is the beginning of a stream:
+
+- of a key "bytes": its bytes, escaped (0 as 1 1, and 1 as 1 2), and 0 for its end;
+- of a key "month": its number, one byte;
+- of any other key: a 64-bit image, and nothing behind it;
+- each of them complemented if the key is reversed;
+- unless the order is stable: the line's bytes, zero padded, complemented if the order is reversed.
+
+A stable order's stream is zero padded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from gpumerge_cli.lines import LineKey, LineOrder
+
+BLANKS = b" \t\n"
+DIGITS = b"0123456789"
+LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+HEX_DIGITS = b"0123456789abcdef"
+MONTHS = ["", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+ZERO = 1 << 63
+"""The image of the number 0."""
+
+
+def prefix(order: LineOrder, line: bytes) -> int:
+    """The line's prefix: 64 bits, unsigned."""
+    stream = b""
+    for key in order.keys:
+        text = translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
+        part, goes_on = streamed(key, text, order.salt)
+        stream += complement(part) if key.reverse else part
+        if len(stream) >= 8 or not goes_on:
+            return int.from_bytes(stream[:8].ljust(8, b"\0"), "big")
+    last = b"" if order.stable and order.keys else line[:8].ljust(8, b"\0")
+    stream += complement(last) if order.reverse else last
+    return int.from_bytes(stream[:8].ljust(8, b"\0"), "big")
+
+
+def complement(text: bytes) -> bytes:
+    return bytes(255 - c for c in text)
+
+
+def begin(key: LineKey, separator: int | None, line: bytes) -> int:
+    """Where the key begins."""
+    p = 0
+    for _ in range(min(key.start_field, len(line) + 1)):
+        p = behind_field(line, p, separator)
+        if separator is not None:
+            p = min(len(line), p + 1)
+    if key.skip_start:
+        p = behind_blanks(line, p)
+    return min(len(line), p + key.start_char)
+
+
+def end(key: LineKey, separator: int | None, line: bytes) -> int:
+    """Where the key ends; ahead of its beginning if it is empty."""
+    if key.end_field is None:
+        return len(line)
+    p = 0
+    for _ in range(min(key.end_field, len(line) + 1)):
+        p = behind_field(line, p, separator)
+        if separator is not None:
+            p = min(len(line), p + 1)
+    if key.end_char == 0:
+        return behind_field(line, p, separator)
+    if key.skip_end:
+        p = behind_blanks(line, p)
+    return min(len(line), p + key.end_char)
+
+
+def behind_field(line: bytes, p: int, separator: int | None) -> int:
+    if separator is None:
+        p = behind_blanks(line, p)
+    while p < len(line) and not (line[p] in BLANKS if separator is None else line[p] == separator):
+        p += 1
+    return p
+
+
+def behind_blanks(line: bytes, p: int) -> int:
+    while p < len(line) and line[p] in BLANKS:
+        p += 1
+    return p
+
+
+def translated(key: LineKey, text: bytes) -> bytes:
+    kept = bytearray()
+    for c in text:
+        if key.dictionary and c not in BLANKS + DIGITS + LETTERS:
+            continue
+        if key.printable and not key.dictionary and not 32 <= c <= 126:
+            continue
+        kept += bytes([c]).upper() if key.fold else bytes([c])
+    return bytes(kept)
+
+
+def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
+    """(the key's bytes in the stream, whether anything may follow them)."""
+    if key.compare == "bytes":
+        escaped = text.replace(b"\1", b"\1\2").replace(b"\0", b"\1\1")
+        return escaped + b"\0", True
+    if key.compare == "month":
+        p = behind_blanks(text, 0)
+        name = text[p : p + 3].upper().decode("latin-1")
+        return bytes([MONTHS.index(name) if name in MONTHS else 0]), True
+    if key.compare == "version":
+        return version(text).ljust(8, b"\0")[:8], False
+    if key.compare == "random":
+        return hashlib.md5(salt + text).digest()[:8], False
+    image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
+    return image.to_bytes(8, "big"), False
+
+
+def magnitude(exponent: int, digits: bytes) -> int:
+    """Below 2**63, for 0.DIGITS * 10**exponent; the first digit is not 0."""
+    if exponent + 64 >= 127:
+        return (1 << 63) - 1
+    if exponent + 64 <= 0:
+        return 1
+    return (exponent + 64 << 56) | int(digits[:16].ljust(16, b"0")) * 7
+
+
+def decimal(text: bytes) -> tuple[int, bytes, bytes]:
+    """(decimal exponent, significant digits, the rest of the text); an unsigned number, with no digits if it is 0."""
+    p = 0
+    while p < len(text) and text[p] in DIGITS:
+        p += 1
+    whole, text = text[:p].lstrip(b"0"), text[p:]
+    fraction = b""
+    if text[:1] == b".":
+        p = 1
+        while p < len(text) and text[p] in DIGITS:
+            p += 1
+        fraction, text = text[1:p], text[p:]
+    if whole:
+        return len(whole), whole + fraction, text
+    significant = fraction.lstrip(b"0")
+    return len(significant) - len(fraction), significant, text
+
+
+def numeric(text: bytes) -> int:
+    text = text[behind_blanks(text, 0) :]
+    minus = text[:1] == b"-"
+    exponent, digits, _ = decimal(text[minus:])
+    if not digits:
+        return ZERO
+    return ZERO - magnitude(exponent, digits) if minus else ZERO + magnitude(exponent, digits)
+
+
+def human(text: bytes) -> int:
+    text = text[behind_blanks(text, 0) :]
+    minus = text[:1] == b"-"
+    exponent, digits, rest = decimal(text[minus:])
+    if not digits:
+        return ZERO
+    unit = 1 if rest[:1] == b"k" else max(0, b" KMGTPEZYRQ".find(rest[:1])) if rest else 0
+    image = (unit << 59) + (magnitude(exponent, digits) >> 4)
+    return ZERO - image if minus else ZERO + image
+
+
+def general(text: bytes) -> int:
+    text = text.lstrip(b" \t\n\v\f\r").lower()
+    minus = text[:1] == b"-"
+    if text[:1] in (b"-", b"+"):
+        text = text[1:]
+    infinity = 2 if minus else (1 << 64) - 1
+    if text[:3] == b"inf":
+        return infinity
+    if text[:3] == b"nan":
+        return 1
+    if text[:2] == b"0x" and text[2:].removeprefix(b".")[:1] in [bytes([c]) for c in HEX_DIGITS]:
+        exponent, digits = hexadecimal(text[2:])
+    elif text.removeprefix(b".")[:1].isdigit():
+        exponent, digits, rest = decimal(text)
+        exponent += power(rest, b"e")
+    else:
+        return 0
+    if not digits or (exponent, digits) < (-4950, b"1822599765941237302"):
+        return ZERO
+    if (exponent, digits) >= (4933, b"1189731495357231765"):
+        return infinity
+    image = magnitude(exponent, digits) >> 1
+    return ZERO - image if minus else ZERO + image
+
+
+def power(text: bytes, letter: bytes) -> int:
+    """The exponent that the text begins with; 0 if with none."""
+    if text[:1] != letter:
+        return 0
+    p = 2 if text[1:2] in (b"-", b"+") else 1
+    value = 0
+    if text[p : p + 1].isdigit():
+        while p < len(text) and text[p] in DIGITS:
+            value = min(10 * value + text[p] - ord("0"), 10**9)
+            p += 1
+    return -value if text[1:2] == b"-" else value
+
+
+def hexadecimal(text: bytes) -> tuple[int, bytes]:
+    """(decimal exponent, significant digits) of what follows 0x; a mantissa's digits behind the 16th count as 0."""
+    mantissa = shift = seen = 0
+    point = False
+    p = 0
+    while p < len(text) and (text[p] in HEX_DIGITS or (text[p] == ord(".") and not point)):
+        if text[p] == ord("."):
+            point = True
+        else:
+            if seen < 16:
+                mantissa = 16 * mantissa + HEX_DIGITS.index(text[p])
+                shift -= 4 * point
+            else:
+                shift += 4 * (not point)
+            seen += mantissa > 0
+        p += 1
+    shift += power(text[p:], b"p")
+    if mantissa == 0:
+        return 0, b""
+    while mantissa % 2 == 0:
+        mantissa, shift = mantissa // 2, shift + 1
+    if 0 <= shift < 64 and mantissa * 2**shift < 2**64:
+        return decimal(b"%d" % (mantissa * 2**shift))[:2]
+    if -64 < shift < 0 and mantissa * 5**-shift < 2**64:
+        digits = b"%d" % (mantissa * 5**-shift)
+        return len(digits) + shift, digits
+    if shift > 1024:
+        return 10**9, b"1"
+    if shift < -1200:
+        return 0, b""
+    value = mantissa * 2.0**shift if shift < 960 else float(min(mantissa << shift, 1 << 1023)) * 1.0
+    if shift >= 960 and mantissa << shift >= (1 << 1024) - (1 << 970):
+        return 10**9, b"1"
+    if value == 0:
+        return 0, b""
+    if shift >= 960:
+        value = float(mantissa << shift)
+    number, _, exponent = (b"%.16e" % value).partition(b"e")
+    return int(exponent) + 1, number.replace(b".", b"")
+
+
+def version(name: bytes) -> bytes:
+    """The first bytes of a name's stream."""
+    if name in (b"", b".", b".."):
+        return bytes([len(name)])
+    stream = b"\3" if name[:1] == b"." else b"\4"
+    name = name[: without_suffix(name)]
+    while len(stream) < 8:
+        while name and name[0] not in DIGITS:
+            stream += bytes([rank(name[0])])
+            name = name[1:]
+        stream += b"\1"
+        name = name.lstrip(b"0") if name[:1] == b"0" else name
+        p = 0
+        while p < len(name) and name[p] in DIGITS:
+            p += 1
+        if p >= 255:
+            return (stream + b"\xff").ljust(8, b"\0")
+        stream += bytes([p]) + name[:p]
+        name = name[p:]
+    return stream
+
+
+def rank(c: int) -> int:
+    if c == ord("~"):
+        return 0
+    if c in LETTERS:
+        return 3 + LETTERS.index(c)
+    return 55 + sum(other not in LETTERS + DIGITS + b"~" for other in range(c))
+
+
+def without_suffix(s: bytes) -> int:
+    """gnulib's file_prefixlen."""
+    i = length = 0
+    while i < len(s):
+        i += 1
+        length = i
+        while i + 1 < len(s) and s[i] == ord(".") and s[i + 1] in LETTERS + b"~":
+            i += 2
+            while i < len(s) and s[i] in LETTERS + DIGITS + b"~":
+                i += 1
+    return length
