@@ -22,8 +22,9 @@ NEWLINE, NUL = 10, 0
 SALT_BYTES = 16
 TABLE_HEAD, KEY_WORDS = 8, 8
 """Words of a table before the first key, and words of a key."""
-COMPARE_WORD = 6
-"""The word of a table in which a backend may keep the address of what compares lines by their keys."""
+COMPARE_WORD, FOLLOWING_WORD = 6, 7
+"""The words of a table in which a backend may keep the address of what compares lines by their keys, and the address of
+a word for each line that follows its prefix; where there are no keys, how many bytes all lines begin with alike."""
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""

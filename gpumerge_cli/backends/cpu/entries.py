@@ -119,6 +119,15 @@ def _make_prefixes(make: Any) -> Callable[..., int]:
     return make_prefixes
 
 
+def _common_start() -> Callable[..., int]:
+    common = text.common_start
+
+    def common_start(room: int, starts: int, first: int, last: int) -> int:
+        return common(room, starts, first, last)
+
+    return common_start
+
+
 def _compare_keyed() -> Callable[..., int]:
     compare = linekeys.compare_keyed
 
@@ -176,6 +185,7 @@ _ROWS: dict[str, Callable[[], Callable[..., int]]] = {
     "make_prefixes": partial(_make_prefixes, text.make_prefixes),
     "make_key_prefixes": partial(_make_prefixes, linekeys.make_key_prefixes),
     "compare_keyed": _compare_keyed,
+    "common_start": _common_start,
     "total_length": _total_length,
     "gather": _gather,
     "make_record_prefixes": _make_record_prefixes,
