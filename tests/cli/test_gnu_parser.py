@@ -1,0 +1,404 @@
+"""gpumerge sort's command line: what it comes to, and what it refuses, as GNU sort does."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
+from gpumerge_cli.cli.gnu_values import SATURATED
+from gpumerge_cli.cli.keyspec import is_random
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.lines import NUL, LineKey, LineOrder
+
+SECOND = LineKey(start_field=1)
+OLD_POSIX = {"_POSIX2_VERSION": "199209"}
+
+
+def parse(*arguments: str, **environ: str) -> SortCommand:
+    return parse_sort(arguments, environ)
+
+
+def keys(*arguments: str, **environ: str) -> tuple[LineKey, ...]:
+    return parse(*arguments, **environ).order.keys
+
+
+def refusal(*arguments: str, **environ: str) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        parse(*arguments, **environ)
+    assert caught.value.way_out
+    return caught.value
+
+
+def gnu_sort() -> str:
+    found = shutil.which("sort")
+    if found is not None:
+        version = subprocess.run([found, "--version"], capture_output=True, check=False).stdout
+        if b"GNU coreutils" in version:
+            return found
+    pytest.skip("there is no GNU sort here")
+
+
+def test_nothing_said() -> None:
+    assert parse() == SortCommand(mode="sort", files=("-",), order=LineOrder())
+
+
+@pytest.mark.parametrize(
+    ("spec", "key"),
+    [
+        ("1", LineKey()),
+        ("2", LineKey(start_field=1)),
+        ("2,2", LineKey(start_field=1, end_field=1)),
+        ("2.3,4.5", LineKey(start_field=1, start_char=2, end_field=3, end_char=5)),
+        ("1,3.0", LineKey(end_field=2)),
+        (" 1,+2", LineKey(end_field=1)),
+        ("01.02", LineKey(start_char=1)),
+        ("1n", LineKey("numeric")),
+        ("1,1n", LineKey("numeric", end_field=0)),
+        ("1g,1", LineKey("general", end_field=0)),
+        ("1h", LineKey("human")),
+        ("1M", LineKey("month")),
+        ("1V", LineKey("version")),
+        ("1R", LineKey("random")),
+        ("1VR", LineKey("random")),
+        ("1dV", LineKey("version", dictionary=True)),
+        ("1di", LineKey(dictionary=True)),
+        ("1id", LineKey(dictionary=True)),
+        ("1i,1f", LineKey(printable=True, fold=True, end_field=0)),
+        ("1nrrf", LineKey("numeric", reverse=True, fold=True)),
+        ("1b", LineKey(skip_start=True)),
+        ("1b,2.1", LineKey(end_field=1, end_char=1, skip_start=True)),
+        ("1,2.1b", LineKey(end_field=1, end_char=1, skip_end=True)),
+        ("1,2b", LineKey(end_field=1)),
+        (f"{10**30},{'9' * 5000}", LineKey(start_field=SATURATED, end_field=SATURATED)),
+        (f"1.{2**64},2.{2**63}", LineKey(start_char=SATURATED, end_field=1, end_char=SATURATED)),
+    ],
+)
+def test_a_key(spec: str, key: LineKey) -> None:
+    for arguments in (["-k", spec], [f"-k{spec}"], ["--key", spec], [f"--key={spec}"], [f"-zk{spec}"]):
+        assert keys(*arguments) == (key,)
+    parse("-k", spec).order.table()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("", "0", "1.0", "1,0", "1,0.1", "0,1", "1.", "1.,2", "1,", "1,2.", "x", "1x", "1.2x", "1,2x", "1,2n,3"),
+        *("-1", "1,-1", "1.-1", "1 ", "1n ", "1 n", "n1", ".1", ",1", "1,,2", "1.1.1", "++1", "1\n", "１", "1é"),
+        *("1ng", "1n,1g", "1hn", "1in", "1dn", "1Rn", "1VM", "1Vg", "1gh", "1Mn"),
+    ],
+)
+def test_what_is_no_key(spec: str) -> None:
+    assert refusal("-k", spec).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "order"),
+    [
+        (["-n"], LineOrder((LineKey("numeric"),))),
+        (["-nr"], LineOrder((LineKey("numeric", reverse=True),), reverse=True)),
+        (["-b"], LineOrder((LineKey(skip_start=True),))),
+        (["-r"], LineOrder(reverse=True)),
+        (["-s"], LineOrder(stable=True)),
+        (["-u"], LineOrder(stable=True)),
+        (["-k1", "-n"], LineOrder((LineKey("numeric"),))),
+        (["-k1r", "-n"], LineOrder((LineKey(reverse=True),))),
+        (["-k1b", "-n"], LineOrder((LineKey(skip_start=True),))),
+        (["-k1,1.2", "-b"], LineOrder((LineKey(end_field=0, end_char=2, skip_start=True, skip_end=True),))),
+        (["-k1", "-r"], LineOrder((LineKey(reverse=True),), reverse=True)),
+        (["-k1f", "-r"], LineOrder((LineKey(fold=True),), reverse=True)),
+        (["-k2M", "-f", "-k1"], LineOrder((LineKey("month", start_field=1), LineKey(fold=True)))),
+        # Global options that no key takes need not go together.
+        (["-ng", "-k1b"], LineOrder((LineKey(skip_start=True),))),
+        (["-z"], LineOrder(terminator=NUL)),
+        (["-t,"], LineOrder(separator=ord(","))),
+        (["-t", "\\0"], LineOrder(separator=0)),
+        (["-t", "\n"], LineOrder(separator=10)),
+        (["-t\udce9"], LineOrder(separator=0xE9)),
+        (["-t,", "--field-sep=,"], LineOrder(separator=ord(","))),
+    ],
+)
+def test_an_order(arguments: list[str], order: LineOrder) -> None:
+    assert parse(*arguments).order == order
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "said", "files"),
+    [
+        (["+1", "-2"], {}, [LineKey(start_field=1, end_field=1)], ["-"]),
+        (["+1.2n", "-2.1b"], {}, [LineKey("numeric", 1, 2, 2, 1, skip_end=True)], ["-"]),
+        (["+0", "-0"], {}, [LineKey(end_field=0)], ["-"]),
+        (["-k2", "f", "+0", "-1", "-k2"], {}, [SECOND, LineKey(end_field=0), SECOND], ["f"]),
+        (["-r", "+0n", "-1", "+1"], {}, [LineKey("numeric", end_field=0), LineKey(start_field=1, reverse=True)], ["-"]),
+        (["+1"], {}, [], ["+1"]),
+        (["+1"], OLD_POSIX, [LineKey(start_field=1)], ["-"]),
+        (["+1"], {"_POSIX2_VERSION": "200112"}, [], ["+1"]),
+        (["+1"], {"_POSIX2_VERSION": "x"}, [], ["+1"]),
+        (["+1x", "+", "+n"], OLD_POSIX, [], ["+1x", "+", "+n"]),
+        (["--", "+1", "-2"], OLD_POSIX, [], ["+1", "-2"]),
+        (["+1", "--", "-2"], {}, [], ["+1", "-2"]),
+        (["+1", "-n"], {"POSIXLY_CORRECT": ""}, [], ["+1", "-n"]),
+    ],
+)  # fmt: skip
+def test_obsolete_keys(arguments: list[str], environ: dict[str, str], said: list[LineKey], files: list[str]) -> None:
+    command = parse(*arguments, **environ)
+    assert list(command.order.keys) == said
+    assert list(command.files) == files
+
+
+@pytest.mark.parametrize("arguments", [["+1", "-2x"], ["+1", "-2."], ["+1x", "-2"], ["+1n", "-2g"], ["-1"]])
+def test_what_is_no_obsolete_key(arguments: list[str]) -> None:
+    assert refusal(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("letter", "bdfghiMnRrV")
+def test_long_names_of_ordering_options(letter: str) -> None:
+    name = {
+        "b": "ignore-leading-blanks",
+        "d": "dictionary-order",
+        "f": "ignore-case",
+        "g": "general-numeric-sort",
+        "h": "human-numeric-sort",
+        "i": "ignore-nonprinting",
+        "M": "month-sort",
+        "n": "numeric-sort",
+        "R": "random-sort",
+        "r": "reverse",
+        "V": "version-sort",
+    }[letter]
+    order = parse(f"-{letter}").order
+    assert parse(f"--{name}").order == parse(f"--{name[:-1]}").order == order
+    assert is_random(order) == (letter == "R")
+    assert "takes no value" in refusal(f"--{name}=1").what
+
+
+@pytest.mark.parametrize(
+    ("word", "letter"),
+    [
+        *(("general-numeric", "g"), ("human-numeric", "h"), ("month", "M"), ("numeric", "n"), ("random", "R")),
+        *(("version", "V"), ("mont", "M"), ("v", "V"), ("general-", "g")),
+    ],
+)
+def test_sort_words(word: str, letter: str) -> None:
+    assert parse(f"--sort={word}") == parse("--so", word) == parse(f"-{letter}")
+
+
+@pytest.mark.parametrize("arguments", [["--sort=x"], ["--sort="], ["--sort=months"], ["--check=x"], ["--check="]])
+def test_words_that_are_none_exit_as_gnus(arguments: list[str]) -> None:
+    assert refusal(*arguments).exit_code == 1
+    assert subprocess.run([gnu_sort(), *arguments], capture_output=True, input=b"", check=False).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mode"),
+    [
+        ([], "sort"),
+        (["-m"], "merge"),
+        (["--merge", "-c"], "check"),
+        (["-c", "--check"], "check"),
+        (["--check=diagnose-first"], "check"),
+        (["--ch=d"], "check"),
+        (["-C", "--check=quiet", "--che=silent"], "check-quiet"),
+        (["--ch=s"], "check-quiet"),
+        (["--help", "-k0"], "help"),
+        (["-n", "-g", "--he"], "help"),
+        (["--version", "--nonsense"], "version"),
+        (["--vers"], "sort"),
+    ],
+)
+def test_modes(arguments: list[str], mode: str) -> None:
+    if arguments == ["--vers"]:
+        assert "several" in refusal(*arguments).what
+    else:
+        assert parse(*arguments).mode == mode
+
+
+def test_every_option_at_once() -> None:
+    command = parse(
+        *("-mus", "b", "-o", "out", "a", "-S1M", "-T", "/x", "--temporary-directory=/y", "--parallel", "3"),
+        *("--batch-size=7", "--compress-program=gzip", "--random-source=seed", "--debug", "-z"),
+        *("--backend", "cpu", "--device=1", "--header", "2", "--csv", "--report=r.json", "--kernel", "basic"),
+        *("--algorithm", "radix", "--progress", "--", "-c"),
+    )
+    assert command == SortCommand(
+        mode="merge",
+        files=("b", "a", "-c"),
+        order=LineOrder(stable=True, terminator=NUL),
+        unique=True,
+        output="out",
+        memory=1 << 20,
+        threads=3,
+        batch_size=7,
+        temporary_folders=("/x", "/y"),
+        compress_program="gzip",
+        random_source="seed",
+        debug=True,
+        backend="cpu",
+        device=1,
+        header=2,
+        csv=True,
+        report="r.json",
+        kernel="basic",
+        algorithm="radix",
+        progress=True,
+    )
+    assert command.zero_terminated
+
+
+def test_lists_of_names() -> None:
+    command = parse("--files0-from", "a", "--files0-from=b", "-c")
+    assert (command.files0_from, command.files) == ("b", ())
+    check_operands(command, ["x"])
+    with pytest.raises(UsageError, match="only one file"):
+        check_operands(command, ["x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *(("1", 1024), ("0", 0), (" +2", 2048), ("3b", 3), ("1k", 1 << 10), ("1K", 1 << 10), ("m", 1 << 20)),
+        *(("2M", 2 << 20), ("1g", 1 << 30), ("1G", 1 << 30), ("1t", 1 << 40), ("1P", 1 << 50), ("15E", 15 << 60)),
+        (f"{2**64 - 1}b", 2**64 - 1),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert parse("-S", text).memory == size
+    assert parse("-S", text, "--buffer-size=1b").memory == max(size, 1), "the largest counts"
+
+
+def test_a_share_of_the_memory() -> None:
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert parse("-S50%").memory == whole // 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "b", "%", "x", "1x", "1kB", "1KiB", "1bb", "-1", "1.5", "8zz"),
+        *("16E", "1Y", "1Z", str(2**64), f"{2**64}b", f"{10**17}%", f"{2**64}%"),
+    ],
+)
+def test_what_is_no_size(text: str) -> None:
+    assert refusal("-S", text).exit_code == 2
+
+
+def test_batch_sizes_and_threads() -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 3
+    assert parse(f"--batch-size={most}").batch_size == most
+    assert parse("--batch-size= +2").batch_size == 2
+    assert parse(f"--parallel={10**30}").threads == SATURATED
+    for text in ("", "0", "1", "a", "-2", "2k", str(most + 1), str(2**64), str(2**64 + 5)):
+        assert "--batch-size" in refusal("--batch-size", text).what
+    for text in ("", "0", "00", "a", "-1", "1k"):
+        assert "--parallel" in refusal("--parallel", text).what
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["-cC"], ["-c", "--check=quiet"], ["-c", "-o", "x"], ["-C", "-ox"], ["-c", "a", "b"], ["-C", "a", "b"]),
+        *(["-hn"], ["-in"], ["-dg"], ["-iM"], ["-Rn"], ["--sort=random", "-n"], ["-gn"], ["-Vh"], ["-n", "-k1", "-M"]),
+        *(["-o", "a", "-o", "b"], ["--compress-program=a", "--compress-program=b"]),
+        *(["--random-source=a", "--random-source=b"], ["-ta", "-tb"], ["-t", ""], ["-tab"], ["-té"], ["-t\\n"]),
+        *(["--files0-from=a", "b"], ["--files0-from=a", "-"], ["-j"], ["-nx"], ["--nonsense"], ["--c"], ["--r"]),
+        *(["--=x"], ["---"], ["-k"], ["-t"], ["--key"], ["-y"], ["-cC", "--help"], ["-k0", "--help"]),
+        *(["--backen", "cpu"], ["--cs"], ["--backend=x"], ["--kernel=x"], ["--device=x"], ["--header=-1"], ["--csv=1"]),
+    ],
+)
+def test_refusals(arguments: list[str]) -> None:
+    error = refusal(*arguments)
+    assert error.exit_code == 2
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["-RV"], ["-dV"], ["-diRV"], ["-fn"], ["-bn"], ["-cm"], ["-cu"], ["-oa", "-oa"], ["-y", "5"], ["-y5"]),
+        *(["-y", "x"], ["-ny", ""], ["--rev"], ["--dict"], ["--z"], ["--he"], ["--o=x"], ["-", "-"]),
+    ],
+)
+def test_what_is_no_contradiction(arguments: list[str]) -> None:
+    parse(*arguments)
+
+
+def test_old_option_takes_digits_only() -> None:
+    assert parse("-y", "5", "x").files == ("x",)
+    assert parse("-y", "x").files == ("x",)
+
+
+def test_posixly_correct_ends_options_at_the_first_file() -> None:
+    assert parse("-n", "a", "-r", "--", "b").files == ("a", "b")
+    assert parse("-n", "a", "-r", "--", "b", POSIXLY_CORRECT="1").files == ("a", "-r", "--", "b")
+
+
+def test_own_options_take_nothing_from_gnus() -> None:
+    """Every short form that GNU sort takes stands for the same option here."""
+    names = re.findall(
+        rb"--([a-z0-9-]+)", subprocess.run([gnu_sort(), "--help"], capture_output=True, check=True).stdout
+    )
+    options = {name.decode() for name in names} - {"help", "version"}
+    assert {"key", "parallel", "check"} <= options
+    for name in options:
+        for end in range(1, len(name) + 1):
+            short = name[:end]
+            for value in ("", "=2", "=quiet", "=month"):
+                compare_exit_codes([f"--{short}{value}", "/dev/null"])
+
+
+FIELD = st.one_of(st.integers(0, 5).map(str), st.sampled_from(["", "1", "18446744073709551616", " 1", "+2", "x", "-1"]))
+LETTERS = st.text("bdfghiMnRrVx", max_size=3)
+POSITION = st.builds(
+    lambda field, char, letters: field + ("" if char is None else f".{char}") + letters,
+    FIELD,
+    st.none() | FIELD,
+    LETTERS,
+)
+SPEC = st.lists(POSITION, min_size=1, max_size=3).map(",".join) | st.text("1230.,nbr -+", max_size=6)
+ARGUMENT = st.one_of(
+    st.sampled_from("bdfghiMnRrVsuzmcC").map("-{}".format),
+    SPEC.map("-k{}".format),
+    st.tuples(POSITION, POSITION).map(lambda ends: f"+{ends[0]}\0-{ends[1]}"),
+    st.sampled_from(["-", "--", "+1", "-t,", "-t;", "-t\\0", "-o/dev/null", "-S1k", "--par=2", "--sort=v", "--key=2"]),
+    st.sampled_from(["--ch=q", "-y", "-y7", "--batch-size=2", "--files0-from=/dev/null", "--b", "-S3%", "--sort=x"]),
+)
+
+
+def compare_exit_codes(arguments: list[str]) -> None:
+    """With GNU sort's, on empty input."""
+    environ = {key: value for key, value in os.environ.items() if key not in ("POSIXLY_CORRECT", "_POSIX2_VERSION")}
+    with tempfile.TemporaryDirectory() as folder:  # where the outputs that it may write belong
+        done = subprocess.run(
+            [gnu_sort(), *arguments],
+            cwd=folder,
+            env={**environ, "LC_ALL": "C"},
+            input=b"",
+            capture_output=True,
+            check=False,
+        )
+    try:
+        command = parse_sort(arguments, {})
+        code = 0
+    except UsageError as error:
+        command, code = SortCommand(), error.exit_code
+    if code == 0 and (command.files0_from or any(b"No such file" in line for line in done.stderr.splitlines())):
+        return  # what is met with files open
+    assert (arguments, done.returncode, done.stderr) == (arguments, code, done.stderr)
+
+
+@given(SPEC)
+def test_keys_are_taken_as_gnu_sort_takes_them(spec: str) -> None:
+    compare_exit_codes(["-k", spec])
+
+
+@given(st.lists(ARGUMENT, max_size=5))
+def test_arguments_are_taken_as_gnu_sort_takes_them(arguments: list[str]) -> None:
+    compare_exit_codes([word for argument in arguments for word in argument.split("\0")])
