@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 
 _CHECK_WORDS: dict[str, Literal["c", "C"]] = {"quiet": "C", "silent": "C", "diagnose-first": "c"}
-_POSIX_WITHOUT_OBSOLETE_KEYS = 200112
+_POSIX_WITHOUT_OBSOLETE_KEYS = range(200112, 200809)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def parse_sort(arguments: Sequence[str], environ: Mapping[str, str] = os.environ
     Of `environ`, _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then
     only the mode is set. Raises UsageError for the first thing that GNU sort would find wrong, ahead of opening files.
     """
-    reading = _Reading(deque(arguments), environ)
+    reading = _Reading(deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
     for option, value in scan(reading.left):
         if option in ("help", "version"):
             return SortCommand(mode=cast(Mode, option))
@@ -91,10 +91,15 @@ def check_operands(command: SortCommand, files: Sequence[str]) -> None:
 
 @dataclass
 class _Reading:
-    """A command line as far as it was read. `left` is what is still to be read."""
+    """A command line as far as it was read.
+
+    left: what is still to be read. obsolete_keys: whether +POS1 needs no -POS2. posix: whether options end at the first
+    file.
+    """
 
     left: deque[str]
-    environ: Mapping[str, str]
+    obsolete_keys: bool
+    posix: bool
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -104,7 +109,6 @@ class _Reading:
     """Options that may be given again only with the same value."""
     last: dict[str, str] = field(default_factory=dict)
     """Options of which the last counts."""
-    obsolete_keys: bool | None = None
     check: Literal["c", "C"] | None = None
     memory: int | None = None
     threads: int | None = None
@@ -151,6 +155,8 @@ class _Reading:
                 self.files.append(value)
             case _:
                 self.flags.add(option)
+        if self.posix and self.files:
+            self._take_files()
 
     def command(self) -> SortCommand:
         """Raises UsageError for what cannot go together."""
@@ -209,28 +215,30 @@ class _Reading:
             raise UsageError(f"{name} is given as {before!r} and as {value!r}", way_out="give it once")
 
     def _operand(self, text: str) -> None:
-        """A file, or a key in the obsolete form, which is one with an end, or under an old POSIX."""
-        posix = "POSIXLY_CORRECT" in self.environ
+        """A file, or a key in the obsolete form, which one POSIX of three takes only with an end."""
         if text.startswith("+"):
-            follows = self.left[0] if self.left and re.match("-[0-9]", self.left[0]) else None
-            if self.obsolete_keys is None:
-                self.obsolete_keys = _knows_obsolete_keys(self.environ)
-            self.obsolete_keys |= follows is not None and not posix
-            if self.obsolete_keys:
-                key = parse_obsolete_key(text, follows)
-                if key is not None:
-                    self.keys.append(key)
-                    if follows is not None:
-                        self.left.popleft()
-                    return
+            end = self.left[0] if self.left and re.match("-[0-9]", self.left[0]) else None
+            self.obsolete_keys |= end is not None and not self.posix
+            key = parse_obsolete_key(text, end) if self.obsolete_keys else None
+            if key is not None:
+                self.keys.append(key)
+                if end is not None:
+                    self.left.popleft()
+                return
         self.files.append(text)
-        if posix:
-            self.left.appendleft("--")
+
+    def _take_files(self) -> None:
+        """Behind the first file everything is one, but for -o in the obsolete place."""
+        while self.left:
+            named = self.left[0].startswith("-o") and (len(self.left[0]) > 2 or len(self.left) > 1)
+            if named and self.obsolete_keys and not self.check:
+                return
+            self.files.append(self.left.popleft())
 
 
-def _knows_obsolete_keys(environ: Mapping[str, str]) -> bool:
+def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:
     version = re.fullmatch(r"\s*([+-]?[0-9]+)", environ.get("_POSIX2_VERSION", ""), re.ASCII)
-    return version is not None and int(version[1]) < _POSIX_WITHOUT_OBSOLETE_KEYS
+    return version is None or int(version[1]) not in _POSIX_WITHOUT_OBSOLETE_KEYS
 
 
 def _words(option: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.lines import NUL, LineKey, LineOrder
 
 SECOND = LineKey(start_field=1)
-OLD_POSIX = {"_POSIX2_VERSION": "199209"}
+POSIX_2001 = {"_POSIX2_VERSION": "200112"}
 
 
 def parse(*arguments: str, **environ: str) -> SortCommand:
@@ -138,14 +138,17 @@ def test_an_order(arguments: list[str], order: LineOrder) -> None:
         (["+0", "-0"], {}, [LineKey(end_field=0)], ["-"]),
         (["-k2", "f", "+0", "-1", "-k2"], {}, [SECOND, LineKey(end_field=0), SECOND], ["f"]),
         (["-r", "+0n", "-1", "+1"], {}, [LineKey("numeric", end_field=0), LineKey(start_field=1, reverse=True)], ["-"]),
-        (["+1"], {}, [], ["+1"]),
-        (["+1"], OLD_POSIX, [LineKey(start_field=1)], ["-"]),
-        (["+1"], {"_POSIX2_VERSION": "200112"}, [], ["+1"]),
-        (["+1"], {"_POSIX2_VERSION": "x"}, [], ["+1"]),
-        (["+1x", "+", "+n"], OLD_POSIX, [], ["+1x", "+", "+n"]),
-        (["--", "+1", "-2"], OLD_POSIX, [], ["+1", "-2"]),
-        (["+1", "--", "-2"], {}, [], ["+1", "-2"]),
-        (["+1", "-n"], {"POSIXLY_CORRECT": ""}, [], ["+1", "-n"]),
+        (["+1"], {}, [SECOND], ["-"]),
+        (["+1"], {"_POSIX2_VERSION": "199209"}, [SECOND], ["-"]),
+        (["+1"], {"_POSIX2_VERSION": "200809"}, [SECOND], ["-"]),
+        (["+1"], {"_POSIX2_VERSION": "x"}, [SECOND], ["-"]),
+        (["+1"], POSIX_2001, [], ["+1"]),
+        (["+1", "+1", "-2", "+1"], POSIX_2001, [LineKey(start_field=1, end_field=1), SECOND], ["+1"]),
+        (["+1", "-2"], {**POSIX_2001, "POSIXLY_CORRECT": ""}, [], ["+1", "-2"]),
+        (["+1x", "+", "+n"], {}, [], ["+1x", "+", "+n"]),
+        (["--", "+1", "-2"], {}, [], ["+1", "-2"]),
+        (["+1", "--", "-2"], {}, [SECOND], ["-2"]),
+        (["+x", "-n"], {"POSIXLY_CORRECT": ""}, [], ["+x", "-n"]),
     ],
 )  # fmt: skip
 def test_obsolete_keys(arguments: list[str], environ: dict[str, str], said: list[LineKey], files: list[str]) -> None:
@@ -338,6 +341,9 @@ def test_old_option_takes_digits_only() -> None:
 def test_posixly_correct_ends_options_at_the_first_file() -> None:
     assert parse("-n", "a", "-r", "--", "b").files == ("a", "b")
     assert parse("-n", "a", "-r", "--", "b", POSIXLY_CORRECT="1").files == ("a", "-r", "--", "b")
+    command = parse("a", "b", "-o", "c", "-r", "-o", POSIXLY_CORRECT="1")
+    assert (command.files, command.output) == (("a", "b", "-r", "-o"), "c")
+    assert parse("a", "-oc", POSIXLY_CORRECT="1", **POSIX_2001).files == ("a", "-oc")
 
 
 def test_own_options_take_nothing_from_gnus() -> None:
@@ -351,7 +357,7 @@ def test_own_options_take_nothing_from_gnus() -> None:
         for end in range(1, len(name) + 1):
             short = name[:end]
             for value in ("", "=2", "=quiet", "=month"):
-                compare_exit_codes([f"--{short}{value}", "/dev/null"])
+                compare_exit_codes([f"--{short}{value}", "/dev/null"], {})
 
 
 FIELD = st.one_of(st.integers(0, 5).map(str), st.sampled_from(["", "1", "18446744073709551616", " 1", "+2", "x", "-1"]))
@@ -372,33 +378,40 @@ ARGUMENT = st.one_of(
 )
 
 
-def compare_exit_codes(arguments: list[str]) -> None:
+ENVIRONMENT = st.dictionaries(st.just("POSIXLY_CORRECT"), st.just("1")).flatmap(
+    lambda posix: st.sampled_from(["", "199209", "200112", "200808", "200809"]).map(
+        lambda version: {**posix, "_POSIX2_VERSION": version}
+    )
+)
+
+
+def compare_exit_codes(arguments: list[str], environ: dict[str, str]) -> None:
     """With GNU sort's, on empty input."""
-    environ = {key: value for key, value in os.environ.items() if key not in ("POSIXLY_CORRECT", "_POSIX2_VERSION")}
+    kept = {key: value for key, value in os.environ.items() if key not in ("POSIXLY_CORRECT", "_POSIX2_VERSION")}
     with tempfile.TemporaryDirectory() as folder:  # where the outputs that it may write belong
         done = subprocess.run(
             [gnu_sort(), *arguments],
             cwd=folder,
-            env={**environ, "LC_ALL": "C"},
+            env={**kept, **environ, "LC_ALL": "C"},
             input=b"",
             capture_output=True,
             check=False,
         )
     try:
-        command = parse_sort(arguments, {})
-        code = 0
+        command = parse_sort(arguments, environ)
     except UsageError as error:
-        command, code = SortCommand(), error.exit_code
-    if code == 0 and (command.files0_from or any(b"No such file" in line for line in done.stderr.splitlines())):
-        return  # what is met with files open
+        code = error.exit_code
+    else:
+        missing = not {"-", "/dev/null"}.issuperset(command.files)
+        code = 2 if missing or command.files0_from else 0
     assert (arguments, done.returncode, done.stderr) == (arguments, code, done.stderr)
 
 
 @given(SPEC)
 def test_keys_are_taken_as_gnu_sort_takes_them(spec: str) -> None:
-    compare_exit_codes(["-k", spec])
+    compare_exit_codes(["-k", spec], {})
 
 
-@given(st.lists(ARGUMENT, max_size=5))
-def test_arguments_are_taken_as_gnu_sort_takes_them(arguments: list[str]) -> None:
-    compare_exit_codes([word for argument in arguments for word in argument.split("\0")])
+@given(st.lists(ARGUMENT, max_size=5), ENVIRONMENT)
+def test_arguments_are_taken_as_gnu_sort_takes_them(arguments: list[str], environ: dict[str, str]) -> None:
+    compare_exit_codes([word for argument in arguments for word in argument.split("\0")], environ)
