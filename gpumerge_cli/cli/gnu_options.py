@@ -12,7 +12,7 @@ OPERAND, FILE = "operand", "file"
 
 _FLAGS = "bcCdfghimMnrRsuVz"
 _WITH_VALUE = "koStT"
-_LONG = {
+LONG = {
     "ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
     "human-numeric-sort": "h", "ignore-nonprinting": "i", "key": "k", "merge": "m", "month-sort": "M",
     "numeric-sort": "n", "output": "o", "reverse": "r", "random-sort": "R", "stable": "s", "buffer-size": "S",
@@ -22,7 +22,9 @@ _LONG = {
         "version",
     )},
 }  # fmt: skip
-_OWN = ("backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress")
+"""GNU's long options: the letter of each, or itself where it has none."""
+OWN = ("backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress")
+"""gpumerge's."""
 _LONG_WITH_VALUE = {
     *_WITH_VALUE, "batch-size", "compress-program", "files0-from", "parallel", "random-source", "sort",
     "backend", "device", "header", "report", "kernel", "algorithm",
@@ -85,13 +87,13 @@ def _long(word: str, left: deque[str]) -> tuple[str, str]:
 
 def _named(written: str) -> str:
     """The option that a long name stands for. GNU's may be shortened as long as they differ; others may not."""
-    if written in _LONG:
-        return _LONG[written]
-    if written in _OWN:
+    if written in LONG:
+        return LONG[written]
+    if written in OWN:
         return written
-    found = [name for name in _LONG if name.startswith(written)]
+    found = [name for name in LONG if name.startswith(written)]
     if len(found) == 1:
-        return _LONG[found[0]]
+        return LONG[found[0]]
     if found:
         way_out = f"write one of {', '.join(f'--{name}' for name in found)}"
         raise UsageError(f"--{written} may be several options", way_out=way_out)
