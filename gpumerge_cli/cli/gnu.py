@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 
 _CHECK_WORDS: dict[str, Literal["c", "C"]] = {"quiet": "C", "silent": "C", "diagnose-first": "c"}
+_WRONG_WORD = 1
+"""The exit code for a WORD that is none. GNU's manual has 2 for every error, but its sort has 1 for this one."""
 _POSIX_WITHOUT_OBSOLETE_KEYS = range(200112, 200809)
 
 
@@ -73,7 +75,8 @@ def parse_sort(arguments: Sequence[str], environ: Mapping[str, str] = os.environ
     """The command that `arguments`, what follows "gpumerge sort", ask for.
 
     Of `environ`, _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then
-    only the mode is set. Raises UsageError for the first thing that GNU sort would find wrong, ahead of opening files.
+    only the mode is set. --debug is gpumerge's, so unlike GNU's it goes with -o and -c. Raises UsageError for the first
+    thing that GNU sort would find wrong, ahead of opening files.
     """
     reading = _Reading(deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
     for option, value in scan(reading.left):
@@ -121,7 +124,7 @@ class _Reading:
             case "b" | "d" | "f" | "g" | "h" | "i" | "M" | "n" | "R" | "r" | "V":
                 self.letters.add(option)
             case "sort":
-                self.letters.add(parse_sort_word(value))
+                self.letters.add(parse_sort_word(value, _WRONG_WORD))
             case "k":
                 self.keys.append(parse_key(value))
             case "t":
@@ -132,7 +135,7 @@ class _Reading:
             case "c" | "C":
                 self._check(option)
             case "check":
-                self._check(match_word(value, _CHECK_WORDS, "--check"))
+                self._check(match_word(value, _CHECK_WORDS, "--check", _WRONG_WORD))
             case "S":
                 self.memory = max(self.memory or 0, parse_size(value))
             case "T":

@@ -84,11 +84,10 @@ def parse_separator(text: str) -> int:
     return byte[0]
 
 
-def match_word(word: str, words: Mapping[str, _Word], option: str) -> _Word:
+def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: int = 2) -> _Word:
     """What the only one of `words` that begins with `word` stands for.
 
-    Raises UsageError with exit code 1 if there is none, or if there are several that do not stand for the same. GNU's
-    manual has 2 for every error, but its sort has 1 for this one.
+    Raises UsageError with `exit_code` if there is none, or if there are several that do not stand for the same.
     """
     if word in words:
         return words[word]
@@ -96,6 +95,6 @@ def match_word(word: str, words: Mapping[str, _Word], option: str) -> _Word:
     if len(found) != 1:
         trouble = "may be several words" if found else "is no word for it"
         error = UsageError(f"{option}: {word!r} {trouble}", way_out=f"use {', '.join(words)}")
-        error.exit_code = 1
+        error.exit_code = exit_code
         raise error
     return found.pop()

@@ -117,9 +117,9 @@ def is_random(order: LineOrder) -> bool:
     return any(key.compare == "random" for key in order.keys)
 
 
-def parse_sort_word(word: str) -> str:
-    """The letter that --sort=WORD stands for. Raises UsageError (exit code 1, as GNU's) if it is none."""
-    return match_word(word, _SORT_WORDS, "--sort")
+def parse_sort_word(word: str, exit_code: int = 2) -> str:
+    """The letter that --sort=WORD stands for. Raises UsageError with `exit_code` if it is none."""
+    return match_word(word, _SORT_WORDS, "--sort", exit_code)
 
 
 def _line_key(key: KeySpec) -> LineKey:
