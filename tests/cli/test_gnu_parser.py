@@ -277,8 +277,9 @@ def test_what_is_no_size(text: str) -> None:
     assert refusal("-S", text).exit_code == 2
 
 
-def test_batch_sizes_and_threads() -> None:
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 3
+def test_batch_sizes_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 61
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
     assert parse(f"--batch-size={most}").batch_size == most
     assert parse("--batch-size= +2").batch_size == 2
     assert parse(f"--parallel={10**30}").threads == SATURATED
