@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise, product
 
 import pytest
@@ -99,7 +99,7 @@ def test_keys_that_read_order_as_whole_ones_do(data: st.DataObject) -> None:
     assume(any(len(line) > LONG for line in drawn))
     # Of fewer bytes than any line of LONG, none is cut: such keys are tuples.
     whole = [whole_key(order, line) for line in drawn]
-    read = [order.key(line, lambda line=line: line) for line in drawn]
+    read = [order.key(line, partial(bytes, line)) for line in drawn]
     held = [order.key(line) for line in drawn]
     for (a, b), (c, d), (e, f) in zip(product(whole, whole), product(read, held), product(read, read), strict=True):
         assert [a < b, a == b, a > b] == [c < d, c == d, c > d] == [e < f, e == f, e > f]
@@ -121,7 +121,7 @@ def held_bytes(part: object) -> int:
 def test_keys_of_long_lines_hold_little(data: st.DataObject) -> None:
     order = data.draw(cases()).order
     for line in data.draw(lines(order, 4)):
-        key = order.key(1000 * line, lambda line=line: 1000 * line)
+        key = order.key(1000 * line, partial(bytes, 1000 * line))
         if isinstance(key, LongKey):
             assert held_bytes(key._begin) <= 5 * LONG * (len(order.keys) + 1)
 
