@@ -328,8 +328,8 @@ def _signed(minus: bytes | bool, exponent: int, digits: bytes, most: int) -> tup
 
 
 def _stem_length(name: bytes) -> int:
-    """Bytes of a name, at least 1, ahead of its suffixes (".tar.gz")."""
-    for found in _SUFFIXES.finditer(name, 1):
+    """Bytes of a name ahead of its suffixes (".tar.gz")."""
+    for found in _SUFFIXES.finditer(name):
         if found.end() == len(name):
             return found.start()
     return len(name)

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from gpumerge_cli.linekeys import LONG, LongKey, Reversed, whole_key
 from gpumerge_cli.lines import LineKey, LineOrder
 from tests.line_cases import Case, cases, lines
-from tests.line_prefix import prefix
+from tests.line_prefix import begin, end, prefix, translated
 
 EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "300"))
-# What sort, with its long doubles, does not tell apart, or differently from version to version: digits behind the 18th,
-# hexadecimal digits and exponents that a double does not hold, and kinds of NaN.
-_BEYOND = re.compile(rb"[0-9.]{19}|0x[0-9a-f.]{13}|p[+-]?[0-9]{3}|-nan|nan\(", re.IGNORECASE)
+# What sort's long doubles do not tell apart: digits behind the 18th, hexadecimal numbers that are none of a double.
+_BEYOND = re.compile(rb"[0-9.]{19}|0x[0-9a-f.]{13}|p[+-]?[0-9]{3}", re.IGNORECASE)
+_SUFFIX = re.compile(rb"(\.[A-Za-z~][A-Za-z0-9~]*)+")
 
 
 @lru_cache(maxsize=1)
@@ -40,15 +40,20 @@ needs_sort = pytest.mark.skipif(version() is None, reason="the system's sort is 
 
 def sort(case: Case, drawn: list[bytes], *more: bytes) -> list[bytes]:
     """The lines as the system's sort has them."""
-    end = bytes([case.order.terminator])
+    ending = bytes([case.order.terminator])
     with tempfile.NamedTemporaryFile() as source:
         source.write(case.order.salt)
         source.flush()
         command = [b"sort", *case.arguments, *more, b"--random-source=" + source.name.encode()]
-        given = b"".join(line + end for line in drawn)
+        given = b"".join(line + ending for line in drawn)
         done = subprocess.run(command, input=given, capture_output=True, env=os.environ | {"LC_ALL": "C"}, check=False)
     assert done.returncode == 0, (command, done.stderr)
-    return done.stdout.split(end)[:-1]
+    return done.stdout.split(ending)[:-1]
+
+
+def name_of(order: LineOrder, key: LineKey, line: bytes) -> bytes:
+    """What a key of a line compares."""
+    return translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
 
 
 def comparable(order: LineOrder, drawn: list[bytes]) -> list[bytes]:
@@ -56,6 +61,13 @@ def comparable(order: LineOrder, drawn: list[bytes]) -> list[bytes]:
     used = {key.compare for key in order.keys}
     if "general" in used:
         drawn = [line for line in drawn if not _BEYOND.search(line)]
+        # Up to 9.1 sort tells NaNs apart by memory it has not written.
+        nans = [at for at, line in enumerate(drawn) if b"nan" in line.lower()]
+        drawn = [line for at, line in enumerate(drawn) if at not in nans[1:]]
+    if version() != (9, 1):
+        # 9.1 alone takes a name for a suffix that is nothing else.
+        names = [key for key in order.keys if key.compare == "version"]
+        drawn = [line for line in drawn if not any(_SUFFIX.fullmatch(name_of(order, key, line)) for key in names)]
     if "human" in used and (version() or (0,)) < (9, 2):
         drawn = [line.translate(None, b"RQrq") for line in drawn]
     return drawn
