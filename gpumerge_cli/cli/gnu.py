@@ -18,7 +18,15 @@ from gpumerge_cli.cli.gnu_values import (
     parse_size,
     parse_threads,
 )
-from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_obsolete_key, parse_sort_word
+from gpumerge_cli.cli.keyspec import (
+    KeySpec,
+    csv_names,
+    line_order,
+    parse_csv_key,
+    parse_key,
+    parse_obsolete_key,
+    parse_sort_word,
+)
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.lines import LineOrder
 
@@ -105,6 +113,8 @@ class _Reading:
     posix: bool
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec] = field(default_factory=list)
+    named: dict[int, tuple[str, UsageError]] = field(default_factory=dict)
+    """Of keys that are no key unless a field of CSV has that name: their place, and what is wrong with them."""
     files: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
@@ -126,7 +136,7 @@ class _Reading:
             case "sort":
                 self.letters.add(parse_sort_word(value, _WRONG_WORD))
             case "k":
-                self.keys.append(parse_key(value))
+                self._key(value)
             case "t":
                 parse_separator(value)
                 self._once(option, value)
@@ -165,11 +175,13 @@ class _Reading:
         """Raises UsageError for what cannot go together."""
         if self.files and "files0-from" in self.last:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
-        separator = self.single.get("t")
+        said = self.single.get("t")
+        separator = None if said is None else parse_separator(said)
+        self._look_up(separator)
         order = line_order(
             self.letters,
             self.keys,
-            separator=None if separator is None else parse_separator(separator),
+            separator=separator,
             stable=bool(self.flags & {"s", "u"}),
             zero_terminated="z" in self.flags,
         )
@@ -200,6 +212,23 @@ class _Reading:
         if self.check and command.output is not None:
             raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
         return command
+
+    def _key(self, text: str) -> None:
+        try:
+            self.keys.append(parse_key(text))
+        except UsageError as error:
+            if text[:1].isdigit():
+                raise
+            # It may be the name of a field of CSV, which --csv may still say.
+            self.named[len(self.keys)] = (text, error)
+            self.keys.append(KeySpec())
+
+    def _look_up(self, separator: int | None) -> None:
+        """Find the fields that keys name."""
+        for at, (text, error) in self.named.items():
+            if "csv" not in self.flags:
+                raise error
+            self.keys[at] = parse_csv_key(text, csv_names(self.files[:1], separator, self.header))
 
     def _mode(self) -> Mode:
         if self.check:

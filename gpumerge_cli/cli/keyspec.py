@@ -66,6 +66,34 @@ def parse_key(text: str) -> KeySpec:
     )
 
 
+def csv_names(files: Sequence[str], separator: int | None, header: int) -> list[str]:
+    """The names of the fields of CSV, which the last of `header` records of the first file holds.
+
+    Raises UsageError if there is no such file or record, InputError if it cannot be read.
+    """
+    if not files or files[0] == "-" or header < 1:
+        raise UsageError(
+            "-k NAME: there is no header to find it in",
+            way_out="say --header 1 and name a file first, or use its number",
+        )
+    from gpumerge_cli.formats.csv import header_fields
+
+    return header_fields(files[0], separator, header)
+
+
+def parse_csv_key(text: str, names: Sequence[str]) -> KeySpec:
+    """The key that is the field of CSV called `text`, or what is ahead of a colon and letters: "amount:nr".
+
+    names: of all fields. Raises UsageError if there is none of that name.
+    """
+    name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
+    if name not in names:
+        known = ", ".join(names[:20])
+        raise UsageError(f"-k {text}: the header has no field {name or letters!r}", way_out=f"use one of {known}")
+    number = list(names).index(name) + 1
+    return parse_key(f"{number}{letters},{number}" if colon else f"{number},{number}")
+
+
 def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
     """The key that `+F[.C][OPTIONS] [-F[.C][OPTIONS]]` says, fields and characters counted from 0.
 

@@ -5,12 +5,15 @@ Keys, words and contradictions are judged by the code that reads sort's own comm
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
 from gpumerge_cli.cli import keyspec
 from gpumerge_cli.cli.gnu_values import parse_separator
+from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.lines import LineOrder
 
 IgnoreLeadingBlanks = Annotated[
@@ -74,6 +77,33 @@ Stable = Annotated[
     bool, typer.Option("--stable", "-s", help="Lines whose keys are equal are equal; otherwise all their bytes decide.")
 ]
 ZeroTerminated = Annotated[bool, typer.Option("--zero-terminated", "-z", help="Lines end with NUL, not with newline.")]
+RandomSource = Annotated[
+    str | None,
+    typer.Option("--random-source", metavar="FILE", show_default=False, help="What the hash of -R begins with."),
+]
+Header = Annotated[
+    int,
+    typer.Option(
+        "--header",
+        metavar="N",
+        min=0,
+        help="The first N lines of the first file stay ahead of the output; those of the others are left out.",
+    ),
+]
+Csv = Annotated[
+    bool, typer.Option("--csv", help="Keys are fields of CSV, quoted or not, by number or by the header's names.")
+]
+
+
+def said_order(*, random_source: str | None = None, **said: Any) -> LineOrder | None:
+    """line_order of what was said of lines, with its salt; None if that was nothing, or no more than --reverse.
+
+    Raises InputError if the salt cannot be read.
+    """
+    order = line_order(**said)
+    if order in (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True)):
+        return None
+    return replace(order, salt=read_salt(random_source)) if keyspec.is_random(order) else order
 
 
 def line_order(
@@ -95,11 +125,12 @@ def line_order(
     stable: bool = False,
     unique: bool = False,
     zero_terminated: bool = False,
+    csv_names: Callable[[int | None], list[str]] | None = None,
 ) -> LineOrder:
     """The order that these options ask for, each named as the command's parameter of its type above.
 
     Equals LineOrder() if none is given. Its salt is still to be given where `keyspec.is_random` says so. Raises
-    UsageError as GNU sort does.
+    UsageError as GNU sort does. csv_names: of CSV, gives the names of its fields, given the separator.
     """
     given = {
         "b": ignore_leading_blanks,
@@ -117,10 +148,17 @@ def line_order(
     letters = {letter for letter, is_given in given.items() if is_given}
     if sort is not None:
         letters.add(keyspec.parse_sort_word(sort))
+    separator = None if field_separator is None else parse_separator(field_separator)
+    keys = [
+        keyspec.parse_key(key)
+        if csv_names is None or key[:1].isdigit()
+        else keyspec.parse_csv_key(key, csv_names(separator))
+        for key in sort_key or ()
+    ]
     return keyspec.line_order(
         letters,
-        [keyspec.parse_key(key) for key in sort_key or ()],
-        separator=None if field_separator is None else parse_separator(field_separator),
+        keys,
+        separator=separator,
         stable=stable or unique,
         zero_terminated=zero_terminated,
     )
