@@ -31,7 +31,7 @@ LIBRARIES = {
     "typer": {"cli", "__main__"},
     "click": {"cli", "__main__"},
     "rich": {"cli", "report.terminal"},
-    "numba": {"jit", "backends.cpu.entries", "backends.cpu.keys"},
+    "numba": {"jit", "backends.cpu.entries", "backends.cpu.sort_entries", "backends.cpu.items", "backends.cpu.keys"},
     "llvmlite": {"jit", "native"},
     "cupy": {"backends.gpu", "arrays"},
     "polars": {"backends.cpu.baselines"},
