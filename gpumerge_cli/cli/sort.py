@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
@@ -99,7 +99,26 @@ def _merge(command: SortCommand) -> int:
 
 
 def _sort(command: SortCommand) -> int:
-    raise UsageError("only -m, -c and -C are there yet", way_out="sort it with sort")
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.engine.request import SortFilesRequest
+    from gpumerge_cli.engine.resources import seconds_since_start
+    from gpumerge_cli.engine.sort import sort_files
+
+    algorithm: Any = command.algorithm or "auto"
+    request = SortFilesRequest(
+        inputs=command.files,
+        output="-" if command.output is None else command.output,
+        items=_items(command),
+        on=_on(command),
+        sort=SortRequest(algorithm, LaunchRequest(command.kernel)),
+        unique=command.unique,
+        memory=command.memory,
+        folders=command.temporary_folders,
+        compress_program=command.compress_program,
+    )
+    with _reporting(command) as (write, advance):
+        write(sort_files(request, since_start=seconds_since_start(), advance=advance))
+    return 0
 
 
 @contextmanager

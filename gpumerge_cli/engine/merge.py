@@ -179,13 +179,13 @@ def _report(
         plan=stopwatch.total("plan").seconds,
         busy=busy,
         stages=stages,
-        bound=_bound(stages, start_up, busy, workers),
+        bound=bound_of(stages, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
     )
 
 
-def _bound(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
+def bound_of(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
     """What to make faster to make the run faster."""
     if not stages or start_up > busy:
         return f"start-up: {start_up:.3f} s before the first byte, {busy:.3f} s of work"

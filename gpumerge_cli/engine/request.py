@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.records import RecordRequest
 from gpumerge_cli.lines import LineOrder
 
@@ -41,6 +41,29 @@ class BackendRequest:
     device: int = 0
     threads: int | None = None
     launch: LaunchRequest = field(default_factory=LaunchRequest)
+
+
+@dataclass(frozen=True)
+class SortFilesRequest:
+    """One sort: inputs to one output; "-" is standard input or output.
+
+    sort: algorithm and kernel. unique, memory, durable: as of MergeRequest, but that memory is for all that is held,
+    and None takes half of what is available. folders: for temporary files, in turn; none for the system's.
+    compress_program: what packs them, "builtin" for what needs none. always_spill: as if there were no memory for all
+    of it.
+    """
+
+    inputs: tuple[str, ...]
+    output: str = "-"
+    items: ItemRequest = field(default_factory=ItemRequest)
+    on: BackendRequest = field(default_factory=BackendRequest)
+    sort: SortRequest = field(default_factory=SortRequest)
+    unique: bool = False
+    memory: int | None = None
+    folders: tuple[str, ...] = ()
+    compress_program: str | None = None
+    always_spill: bool = False
+    durable: bool = False
 
 
 @dataclass(frozen=True)
