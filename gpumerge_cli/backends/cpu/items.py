@@ -16,34 +16,34 @@ from gpumerge_cli.backends.cpu.records import row_before
 from gpumerge_cli.backends.cpu.rows import RECORDS, TAIL
 
 
-def load(items: Any, i: int) -> Any:
+def load(items: Any, i: Any) -> Any:
     """Item i: key bits, or a pair."""
     raise AssertionError("runs compiled only")
 
 
 @overload(load, strict=False)
-def _load(items: Any, i: int) -> Any:
+def _load(items: Any, i: Any) -> Any:
     if items.ndim == 2:
         return lambda items, i: (items[i, np.uint64(0)], items[i, np.uint64(1)])
     return lambda items, i: items[i]
 
 
-def store(items: Any, i: int, item: Any) -> None:
+def store(items: Any, i: Any, item: Any) -> None:
     """Put an item to place i."""
     raise AssertionError("runs compiled only")
 
 
 @overload(store, strict=False)
-def _store(items: Any, i: int, item: Any) -> Any:
+def _store(items: Any, i: Any, item: Any) -> Any:
     if items.ndim == 2:
 
-        def pair(items: Any, i: int, item: Any) -> None:
+        def pair(items: Any, i: Any, item: Any) -> None:
             items[i, np.uint64(0)] = item[0]
             items[i, np.uint64(1)] = item[1]
 
         return pair
 
-    def single(items: Any, i: int, item: Any) -> None:
+    def single(items: Any, i: Any, item: Any) -> None:
         items[i] = item
 
     return single
@@ -69,7 +69,13 @@ def tie_before(y: Any, x: Any, context: Any) -> Any:
 @overload(tie_before, strict=False)
 def _tie_before(y: Any, x: Any, context: Any) -> Any:
     if len(context) == 4:
-        return lambda y, x, context: row_before(context[1], context[2], np.int64(y[1]), np.int64(x[1]), context[3])
+        return lambda y, x, context: row_before(
+            context[1],
+            context[2],
+            np.int64(y[1]),  # type: ignore[arg-type]
+            np.int64(x[1]),  # type: ignore[arg-type]
+            context[3],
+        )
     return lambda y, x, context: False
 
 

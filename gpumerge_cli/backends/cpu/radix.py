@@ -5,7 +5,7 @@ time from the lowest (LSD); groups that are equal in them are few and small, or 
 within. Of large inputs, items are first dealt out to buckets by their top bits (MSD; see sorting.py), so that all else
 stays in cache.
 
-`counts` is room for MOST_DIGITS tables of 1 << DIGIT counts.
+`counts` is room for MOST_DIGITS tables of 1 << DIGIT counts, and then for OUTER words.
 
 Sources: Knuth, The Art of Computer Programming 3, 5.2.5; Wassenberg and Sanders, Engineering a Multi-core Radix Sort
 (2011), whose write-combining buffers gained nothing here.
@@ -139,17 +139,17 @@ def sort_ties(items: Any, other: Any, first: int, last: int, context: Any) -> No
 
 
 @jit
-def _places_of(counts: Any, table: Any, bits: int, first: int) -> None:
-    """Counts of a table become the places where their items begin."""
+def _places_of(counts: Any, bits: int, first: int) -> None:
+    """Counts of digits become the places where their items begin."""
     place = np.uint64(first)
-    for digit in range(table, table + (np.uint64(1) << np.uint64(bits))):
+    for digit in range(np.uint64(1) << np.uint64(bits)):
         count = counts[digit]
         counts[digit] = place
         place += count
 
 
 @jit
-def _count_three(
+def _count_all(
     items: Any, first: int, last: int, shift: int, bits: int, top: int, passes: int, counts: Any, context: Any
 ) -> None:
     """The counts of all digits in one go, in tables of 1 << DIGIT; the last digit has `top` bits."""
@@ -178,65 +178,89 @@ def _count_three(
 
 
 @jit
-def sort_piece(items: Any, other: Any, first: int, last: int, counts: Any, context: Any) -> None:
-    """Sort items[first:last] in place, stably; other[first:last] is overwritten."""
-    count = last - first
-    if count <= _INSERTION:
-        insertion_sort(items, first, last, context)
-        return
+def _sort_by_top(items: Any, other: Any, first: int, last: int, counts: Any, context: Any) -> int:
+    """Sort items[first:last] in place by the top bits in which they differ; other[first:last] is overwritten.
+
+    Returns the bit from which on they are in order: what is equal in all bits from there may not be. -1 if all is done.
+    """
     differing = differing_bits(items, first, last, first, context)
     height = bit_length(differing)
     if height == 0:
         if has_ties(context):
             sort_ties(items, other, first, last, context)
-        return
-    size = bit_length(np.uint64(count))
+        return -1
+    size = bit_length(np.uint64(last - first))
     width = min(DIGIT, max(4, size - 2))
     passes = min(MOST_DIGITS, (min(height, size + _SPARE_BITS) + width - 1) // width)
     total = min(height, size + _SPARE_BITS, passes * width)
     width = (total + passes - 1) // passes
     low = height - total
     top = total - (passes - 1) * width
-    _count_three(items, first, last, low, width, top, passes, counts, context)
-    table = np.uint64(1) << np.uint64(DIGIT)
-    moved = 0
+    _count_all(items, first, last, low, width, top, passes, counts, context)
+    moved = False
     for number in range(passes):
         shift = low + number * width
         bits = top if number == passes - 1 else width
         mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
         if differing >> np.uint64(shift) & mask == np.uint64(0):
             continue
-        start = table * np.uint64(number)
-        _places_of(counts, start, bits, first)
-        if moved & 1:
-            deal(other, items, first, last, shift, bits, counts[start:], context)
+        places = counts[number << DIGIT : (number + 1) << DIGIT]
+        _places_of(places, bits, first)
+        if moved:
+            deal(other, items, first, last, shift, bits, places, context)
         else:
-            deal(items, other, first, last, shift, bits, counts[start:], context)
-        moved += 1
-    if moved & 1:
+            deal(items, other, first, last, shift, bits, places, context)
+        moved = not moved
+    if moved:
         _copy(other, items, first, last)
-    if low > 0 or has_ties(context):
-        _sort_groups(items, other, first, last, low, counts, context)
+    return low if low > 0 or has_ties(context) else -1
 
 
 @jit
-def _sort_groups(items: Any, other: Any, first: int, last: int, low: int, counts: Any, context: Any) -> None:
-    """Sort what is equal in all bits from `low` on among items[first:last], which are in order by those."""
-    by = np.uint64(low)
-    i = first
-    key = image(load(items, np.uint64(first)), context) >> by
-    for j in range(first + 1, last + 1):
-        following = key
-        if j < last:
+def sort_piece(items: Any, other: Any, first: int, last: int, counts: Any, context: Any) -> None:
+    """Sort items[first:last] in place, stably; other[first:last] is overwritten."""
+    if last - first <= _INSERTION:
+        insertion_sort(items, first, last, context)
+        return
+    low = _sort_by_top(items, other, first, last, counts, context)
+    if low < 0:
+        return
+    # Groups within groups, outermost first: where each ends, and the bit from which on it is in order.
+    outer = MOST_DIGITS << DIGIT
+    depth = 0
+    i, stop = first, last
+    while True:
+        if i == stop:
+            if depth == 0:
+                return
+            depth -= 1
+            stop = np.int64(counts[outer + 2 * depth])
+            low = np.int64(counts[outer + 2 * depth + 1])
+            continue
+        by = np.uint64(low)
+        key = image(load(items, np.uint64(i)), context) >> by
+        j = i + 1
+        while j < stop:
             following = image(load(items, np.uint64(j)), context) >> by
             if following == key:
-                continue
-        if j - i > 1:
-            if j - i <= _INSERTION:
-                insertion_sort(items, i, j, context)
+                j += 1
+            elif j - i == 1:  # the item is alone, as most are
+                key = following
+                i = j
+                j += 1
             else:
-                sort_piece(items, other, i, j, counts, context)
-        key = following
+                break
+        if j - i > _INSERTION:
+            below = _sort_by_top(items, other, i, j, counts, context)
+            if below >= 0:
+                counts[outer + 2 * depth] = np.uint64(stop)
+                counts[outer + 2 * depth + 1] = by
+                depth += 1
+                stop = j
+                low = below
+                continue
+        elif j - i > 1:
+            insertion_sort(items, i, j, context)
         i = j
 
 

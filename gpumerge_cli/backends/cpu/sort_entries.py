@@ -9,10 +9,10 @@ import numpy as np
 from numba import carray
 
 from gpumerge_cli.backends.cpu import kernels, radix
-from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS
+from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS, OUTER
 from gpumerge_cli.jit import jit, pointer_to
 
-_COUNTS = MOST_DIGITS << DIGIT
+_COUNTS = (MOST_DIGITS << DIGIT) + OUTER
 
 
 def _array_of(kind: str, item: Any) -> Any:

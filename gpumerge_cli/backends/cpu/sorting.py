@@ -20,6 +20,8 @@ from gpumerge_cli.backends.cpu.team import Team
 DIGIT = 11
 """Most bits of a digit: their counts, and a cache line for each bucket, stay in the two innermost caches."""
 MOST_DIGITS = 3
+OUTER = 32
+"""Words of two for each group within groups: a group's sort takes 11 of its 64 bits, or all that differ."""
 # A piece and the room that it is sorted with share a core's second cache.
 _PIECE_BYTES = 1 << 19
 # A larger one is dealt out by all threads.
@@ -176,7 +178,7 @@ def _sort_some(
 ) -> None:
     most = int(np.max(edges[begin + 1 : end + 1] - edges[begin:end]))
     room = np.empty((most, *items.shape[1:]), items.dtype)
-    counts = np.empty(MOST_DIGITS << DIGIT, np.int64)
+    counts = np.empty((MOST_DIGITS << DIGIT) + OUTER, np.int64)
     sort_pieces = LIBRARY.function(f"sort_pieces-{kind}")
     sort_pieces(
         items.ctypes.data,
