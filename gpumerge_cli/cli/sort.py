@@ -68,7 +68,7 @@ def _check(command: SortCommand) -> int:
     except DisorderError as error:
         if command.mode == "check":
             line = b"" if error.item is None else error.item
-            text = os.fsencode(f"gpumerge: {error.where}: disorder: ") + line + b"\n"
+            text = os.fsencode(f"gpumerge: {error.where}: disorder: ") + line + bytes([command.order.terminator])
             if sys.stderr is not None:
                 sys.stderr.flush()
                 sys.stderr.buffer.write(text)
