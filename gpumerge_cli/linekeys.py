@@ -124,14 +124,19 @@ class LongKey:
         return self._whole(), other._whole()
 
     def _whole(self) -> tuple[Any, ...]:
-        return _parts(self._order, self._read(), _WHOLE)[0]
+        return whole_key(self._order, self._read())
 
 
 def key_of(order: LineOrder, line: bytes, read: Callable[[], bytes] | None = None) -> tuple[Any, ...] | LongKey:
     """See LineOrder.key."""
     if len(line) <= LONG:
-        return _parts(order, line, _WHOLE)[0]
+        return whole_key(order, line)
     return LongKey(order, line, read or (lambda: line))
+
+
+def whole_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
+    """A line's key with nothing cut, however long it is; compares with its like, and with no LongKey."""
+    return _parts(order, line, _WHOLE)[0]
 
 
 def _parts(order: LineOrder, line: bytes, most: int) -> tuple[tuple[Any, ...], bool]:

@@ -15,6 +15,7 @@ A stable order's stream is zero padded.
 from __future__ import annotations
 
 import hashlib
+import math
 
 from gpumerge_cli.lines import LineKey, LineOrder
 
@@ -226,17 +227,12 @@ def hexadecimal(text: bytes) -> tuple[int, bytes]:
     if -64 < shift < 0 and mantissa * 5**-shift < 2**64:
         digits = b"%d" % (mantissa * 5**-shift)
         return len(digits) + shift, digits
-    if shift > 1024:
-        return 10**9, b"1"
-    if shift < -1200:
-        return 0, b""
-    value = mantissa * 2.0**shift if shift < 960 else float(min(mantissa << shift, 1 << 1023)) * 1.0
-    if shift >= 960 and mantissa << shift >= (1 << 1024) - (1 << 970):
+    try:
+        value = math.ldexp(mantissa, shift)
+    except OverflowError:
         return 10**9, b"1"
     if value == 0:
         return 0, b""
-    if shift >= 960:
-        value = float(mantissa << shift)
     number, _, exponent = (b"%.16e" % value).partition(b"e")
     return int(exponent) + 1, number.replace(b".", b"")
 

@@ -11,8 +11,8 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
-    "errors": 0, "units": 0, "order": 0, "lines": 0, "linekeys": 0, "corank": 0, "jit": 0, "measure": 0,
-    "cache": 0, "native": 0,
+    "errors": 0, "units": 0, "order": 0, "lines": 0, "linekeys": 0, "corank": 0, "jit": 0, "measure": 0, "cache": 0,
+    "native": 0,
     "formats": 1, "backends": 1, "report.model": 1,
     "plan": 2,
     "engine": 3,
