@@ -203,7 +203,7 @@ __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a
     const Text x = key_text(key, order.separator, a), y = key_text(key, order.separator, b);
     switch (key.compare) {
     case BYTES: return compare_translated(x, y, key.flags);
-    case NUMBERS: return compare_numbers(leading_number(x), leading_number(y));
+    case NUMBERS: return compare_numbers(x, y);
     case UNITS: return compare_units(x, y, key.flags);
     case GENERAL: return compare_general(x, y);
     case MONTHS: return month_of(x) - month_of(y);
@@ -213,7 +213,7 @@ __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a
 }
 
 // Lines by their keys, then, unless stable, by their bytes. Negative, zero or positive, as a and b compare.
-__device__ __noinline__ int compare_keyed(const LineOrder& order, Text a, Text b)
+__device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text b)
 {
     for (long long number = 0; number < order.keys; ++number) {
         const Key& key = order.key(number);
@@ -224,6 +224,9 @@ __device__ __noinline__ int compare_keyed(const LineOrder& order, Text a, Text b
     const int result = compare_bytes(a, b);
     return order.flags & REVERSE ? -result : result;
 }
+
+// Called by its address: merges then hold no more of it than a call, and keep their registers.
+__device__ int (*compare_keyed)(const LineOrder& order, Text a, Text b) = compare_by_keys;
 
 // Whether line y goes strictly before line x. Their prefixes must be equal: of lines without keys, bytes that a prefix
 // holds are not read. Not inlined: ties are the rare case, and the path kernel would repeat this once an item.

@@ -84,8 +84,9 @@ __device__ inline Word number_image(Text text)
     return signed_image(number.negative, magnitude_of(number));
 }
 
-__device__ __noinline__ int compare_numbers(const Number& x, const Number& y)
+__device__ __noinline__ int compare_numbers(Text a, Text b)
 {
+    const Number x = leading_number(a), y = leading_number(b);
     const int sign = x.sign();
     if (sign != y.sign()) return sign < y.sign() ? -1 : 1;
     if (sign == 0) return 0;
@@ -97,8 +98,9 @@ __device__ __noinline__ int compare_numbers(const Number& x, const Number& y)
 }
 
 // The signed place of the suffix of the text's number among K, M, G, ...: 0 if it has none, or no digit but 0.
-__device__ inline int unit_order(Text text, const Number& number, long long flags)
+__device__ __noinline__ int unit_order(Text text, long long flags)
 {
+    const Number number = leading_number(text);
     if (number.zero() || number.end >= text.stop) return 0;
     int order = 0;
     switch (*number.end == 'k' ? 'K' : folded(*number.end, flags)) {
@@ -120,7 +122,7 @@ __device__ inline int unit_order(Text text, const Number& number, long long flag
 __device__ inline Word unit_image(Text text, long long flags)
 {
     const Number number = leading_number(text);
-    const int order = unit_order(text, number, flags);
+    const int order = unit_order(text, flags);
     const Word place = static_cast<Word>(order < 0 ? -order : order);
     return signed_image(number.negative, (magnitude_of(number) >> 4) + (place << 59));
 }
@@ -128,7 +130,6 @@ __device__ inline Word unit_image(Text text, long long flags)
 // By sign and suffix, then as compare_numbers.
 __device__ inline int compare_units(Text a, Text b, long long flags)
 {
-    const Number x = leading_number(a), y = leading_number(b);
-    const int difference = unit_order(a, x, flags) - unit_order(b, y, flags);
-    return difference != 0 ? difference : compare_numbers(x, y);
+    const int difference = unit_order(a, flags) - unit_order(b, flags);
+    return difference != 0 ? difference : compare_numbers(a, b);
 }
