@@ -236,7 +236,7 @@ def _general(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
     sign, infinity, nan, hex_whole, hex_fraction, hex_exponent, whole, fraction, exponent = found.groups(default=b"")
     minus = sign == b"-"
     if nan:
-        return (1, 0 if minus else 1), False
+        return (1, 1 if minus else 0), False
     if found[4] is not None:
         number = _hexadecimal(hex_whole, hex_fraction, _clamped(hex_exponent))
     else:
@@ -328,8 +328,8 @@ def _signed(minus: bytes | bool, exponent: int, digits: bytes, most: int) -> tup
 
 
 def _stem_length(name: bytes) -> int:
-    """Bytes of a name, at least 1, ahead of its suffixes (".tar.gz")."""
-    for found in _SUFFIXES.finditer(name, 1):
+    """Bytes of a name ahead of its suffixes (".tar.gz")."""
+    for found in _SUFFIXES.finditer(name):
         if found.end() == len(name):
             return found.start()
     return len(name)

@@ -269,12 +269,13 @@ def rank(c: int) -> int:
 
 def without_suffix(s: bytes) -> int:
     """gnulib's file_prefixlen."""
-    i = length = 0
-    while i < len(s):
-        i += 1
+    i = 0
+    while True:
         length = i
         while i + 1 < len(s) and s[i] == ord(".") and s[i + 1] in LETTERS + b"~":
             i += 2
             while i < len(s) and s[i] in LETTERS + DIGITS + b"~":
                 i += 1
-    return length
+        if i >= len(s):
+            return length
+        i += 1

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.linekeys import LONG, LongKey, Reversed, whole_key
+from gpumerge_cli.linekeys import LONG, LongKey, Reversed, key_text, whole_key
 from gpumerge_cli.lines import LineKey, LineOrder
 from tests.line_cases import Case, cases, lines
-from tests.line_prefix import prefix
+from tests.line_prefix import begin, end, prefix, translated
 
 EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "300"))
-# What sort, with its long doubles, does not tell apart, or differently from version to version: digits behind the 18th,
-# hexadecimal digits and exponents that a double does not hold, and kinds of NaN.
-_BEYOND = re.compile(rb"[0-9.]{19}|0x[0-9a-f.]{13}|p[+-]?[0-9]{3}|-nan|nan\(", re.IGNORECASE)
+# What sort's long doubles do not tell apart: digits behind the 18th, hexadecimal numbers that are none of a double.
+_BEYOND = re.compile(rb"[0-9.]{19}|0x[0-9a-f.]{13}|p[+-]?[0-9]{3}", re.IGNORECASE)
+_SUFFIX = re.compile(rb"(\.[A-Za-z~][A-Za-z0-9~]*)+")
 
 
 @lru_cache(maxsize=1)
@@ -40,15 +40,20 @@ needs_sort = pytest.mark.skipif(version() is None, reason="the system's sort is 
 
 def sort(case: Case, drawn: list[bytes], *more: bytes) -> list[bytes]:
     """The lines as the system's sort has them."""
-    end = bytes([case.order.terminator])
+    ending = bytes([case.order.terminator])
     with tempfile.NamedTemporaryFile() as source:
         source.write(case.order.salt)
         source.flush()
         command = [b"sort", *case.arguments, *more, b"--random-source=" + source.name.encode()]
-        given = b"".join(line + end for line in drawn)
+        given = b"".join(line + ending for line in drawn)
         done = subprocess.run(command, input=given, capture_output=True, env=os.environ | {"LC_ALL": "C"}, check=False)
     assert done.returncode == 0, (command, done.stderr)
-    return done.stdout.split(end)[:-1]
+    return done.stdout.split(ending)[:-1]
+
+
+def name_of(order: LineOrder, key: LineKey, line: bytes) -> bytes:
+    """What a key of a line compares."""
+    return translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
 
 
 def comparable(order: LineOrder, drawn: list[bytes]) -> list[bytes]:
@@ -56,6 +61,13 @@ def comparable(order: LineOrder, drawn: list[bytes]) -> list[bytes]:
     used = {key.compare for key in order.keys}
     if "general" in used:
         drawn = [line for line in drawn if not _BEYOND.search(line)]
+        # 9.1 tells equal NaNs apart by memory it has not written; later versions have -nan first.
+        nans = [at for at, line in enumerate(drawn) if b"nan" in line.lower()]
+        drawn = [line for at, line in enumerate(drawn) if at not in nans[1:]]
+    if version() != (9, 1):
+        # 9.1 alone takes a name for a suffix that is nothing else.
+        names = [key for key in order.keys if key.compare == "version"]
+        drawn = [line for line in drawn if not any(_SUFFIX.fullmatch(name_of(order, key, line)) for key in names)]
     if "human" in used and (version() or (0,)) < (9, 2):
         drawn = [line.translate(None, b"RQrq") for line in drawn]
     return drawn
@@ -144,7 +156,7 @@ def test_long_lines_are_read_for_ties_only() -> None:
     [
         (
             "general",
-            b"x|-nan|nan|-inf|-1e4932|-0x1p3|-0.0|1e-4950|0x1.8|1.500000000000000000000000000001|1e5 |1e4932|inf",
+            b"x|nan|-nan|-inf|-1e4932|-0x1p3|-0.0|1e-4950|0x1.8|1.500000000000000000000000000001|1e5 |1e4932|inf",
         ),
         ("human", b"-1R|-1023K|-2K|-1K|-2000|-1|0K|1|2000|1K|1023K|1M|1G|1T|1P|1E|1Z|1Y|1R|1Q"),
         ("version", b"|.|..|.a|.b|a~|a|a.b|a.b.c|a1|a2|a2.tar|a10|aa|a-|b"),
@@ -155,3 +167,30 @@ def test_notations(compare: str, ordered: bytes) -> None:
     key = LineOrder((LineKey(compare),), stable=True).key  # type: ignore[arg-type]
     keys = [key(line) for line in ordered.split(b"|")]
     assert all(a < b for a, b in pairwise(keys))
+
+
+@pytest.mark.parametrize(
+    ("key", "separator", "line", "text"),
+    [
+        (LineKey(end_field=1, end_char=2), None, b"a   bcd", b"a  "),
+        (LineKey(end_field=1, end_char=2, skip_end=True), None, b"a   bcd", b"a   bc"),
+        (LineKey(start_field=1), None, b"a \tb c", b" \tb c"),
+        (LineKey(start_field=1, start_char=1, skip_start=True, end_field=1), None, b"a \tbcd e", b"cd"),
+        (LineKey(start_field=1, end_field=1), ord(","), b"a,b,c", b"b"),
+        (LineKey(end_field=1), ord(","), b"a,b,c", b"a,b"),
+        (LineKey(start_field=2, end_field=0), ord(","), b"a,b,c", b""),
+        (LineKey(start_field=3), ord(","), b"a,b,c", b""),
+        (LineKey(start_char=1 << 62, end_field=1 << 62, end_char=1 << 62), None, b"a b", b""),
+    ],
+)
+def test_where_keys_lie(key: LineKey, separator: int | None, line: bytes, text: bytes) -> None:
+    assert key_text(key, separator, line) == text
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data())
+def test_keys_lie_where_counting_byte_by_byte_finds_them(data: st.DataObject) -> None:
+    order = data.draw(cases()).order
+    for key, line in product(order.keys, data.draw(lines(order))):
+        counted = line[begin(key, order.separator, line) : end(key, order.separator, line)]
+        assert key_text(key, order.separator, line) == counted
