@@ -7,27 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
 from gpumerge_cli.order import Order
 
 Run = np.ndarray[Any, Any]
 
-LINE_ORDERS = [
-    LineOrder(),
-    LineOrder(reverse=True),
-    LineOrder((LineKey("numeric"),)),
-    LineOrder((LineKey("numeric", reverse=True),), reverse=True),
-    LineOrder((LineKey("numeric"),), stable=True),
-    LineOrder((LineKey("numeric", reverse=True),), terminator=NUL),
-    LineOrder((LineKey(fold=True, dictionary=True), LineKey("month", 2, end_field=2, reverse=True)), ord(",")),
-    LineOrder((LineKey("general", 1, end_field=1), LineKey(start_char=2, end_field=0, end_char=5)), ord(","), stable=True),
-    LineOrder((LineKey("human", reverse=True),), reverse=True),
-    LineOrder((LineKey("version", printable=True),), terminator=NUL),
-    LineOrder((LineKey("random", fold=True),), salt=bytes(range(16))),
-    LineOrder((LineKey("month", 2), LineKey("numeric", 1, end_field=1), LineKey("version", reverse=True)), ord(",")),
-    LineOrder((LineKey(start_field=1, skip_start=True), LineKey("general", 1, 1, 2, 1, skip_end=True)), reverse=True),
-]
-"""The simple orders, every comparison, several keys, fields of both kinds, both terminators."""
 BOOK_PAIRS: dict[str, tuple[list[int], list[int]]] = {
     "book_five_and_four": ([1, 7, 8, 9, 10], [7, 10, 10, 12]),
     "book_eight_and_seven": ([0, 1, 4, 5, 5, 7, 8, 9], [1, 1, 3, 6, 6, 7, 9]),
@@ -161,8 +144,29 @@ def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list
     numbers += [b"9" * 30, b"9" * 30 + b".1", b"1" + b"0" * 30]
     pool = words + long + numbers
     if order.text is not None and order.text.keys:
-        words += [b"b,2,JAN", b"B,2.0,feb", b"b!,10,Feb 3", b"b,,dec", b",2e1,x", b"  b \t20 Mar", b"b 0x14,0x14", b"a\nb c"]
-        numbers += [b"1K", b"1000", b"-2M", b"inf", b"nan", b"1e400", b"v1.10.tar.gz", b"v1.9", b"v1.09", b"~v1", b"a.b~"]
+        words += [
+            b"b,2,JAN",
+            b"B,2.0,feb",
+            b"b!,10,Feb 3",
+            b"b,,dec",
+            b",2e1,x",
+            b"  b \t20 Mar",
+            b"b 0x14,0x14",
+            b"a\nb c",
+        ]
+        numbers += [
+            b"1K",
+            b"1000",
+            b"-2M",
+            b"inf",
+            b"nan",
+            b"1e400",
+            b"v1.10.tar.gz",
+            b"v1.9",
+            b"v1.09",
+            b"~v1",
+            b"a.b~",
+        ]
     for name, m, n in (("mixed", 40, 37), ("a_tiny", 1, 50), ("b_tiny", 50, 1), ("a_empty", 0, 20)):
         chosen = [pool[i] for i in random.integers(0, len(pool), m + n)]
         yield name, sorted_lines(order, chosen[:m]), sorted_lines(order, chosen[m:])

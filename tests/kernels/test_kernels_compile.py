@@ -65,10 +65,10 @@ def test_every_key_order(order: Order) -> None:
         compile_for(90, file, compiler_options(order_macros(order)))
 
 
-@pytest.mark.parametrize("file", (*MERGES, "rows.cu"))
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_lines_on_every_architecture(architecture: int, file: str) -> None:
-    compile_for(architecture, file, compiler_options(order_macros(Order.lines())))
+def test_lines_on_every_architecture(architecture: int) -> None:
+    for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 80 else ())):
+        compile_for(architecture, file, compiler_options(order_macros(Order.lines())))
 
 
 def test_all_orders_of_lines_share_kernels() -> None:

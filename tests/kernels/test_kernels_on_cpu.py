@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_pairs import LINE_ORDERS, key_pairs, key_runs, line_pairs, record_pairs, special_floats
+from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs, special_floats
 from kernel_shim import MERGES, Case, Program, Variant, barriers, function_around, merged, without_barrier
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.order import Order
+from tests.line_orders import LINE_ORDERS
 
 KEYS = [
     Variant(Order("int", 4), 4, 3),
