@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gpumerge_cli.linekeys import key_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
@@ -22,8 +23,9 @@ NEWLINE, NUL = 10, 0
 SALT_BYTES = 16
 TABLE_HEAD, KEY_WORDS = 8, 8
 """Words of a table before the first key, and words of a key."""
-COMPARE_WORD = 6
-"""The word of a table in which a backend may keep the address of what compares lines by their keys."""
+COMPARE_WORD, FOLLOWING_WORD = 6, 7
+"""The words of a table in which a backend may keep the address of what compares lines by their keys, and the address of
+a word for each line that follows its prefix; where there are no keys, how many bytes all lines begin with alike."""
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""
@@ -109,6 +111,8 @@ class LineOrder:
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
+        import numpy as np  # only here: what reads command lines reads orders, too
+
         salt = np.frombuffer(self.salt, np.int64).tolist()
         separator = -1 if self.separator is None else self.separator
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]

@@ -34,7 +34,7 @@ _TEXT = [
     b"\1",
     b"\2",
     b"\x7f",
-    b"\x80",
+    b"\x81",  # sort 9.1 takes 80 for a separator of thousands
     b"\xff",
     b"_",
 ]

@@ -5,7 +5,7 @@ Prefixes that differ compare as the lines do; equal prefixes decide nothing. Wit
 
 - of a key "bytes": its bytes, escaped (0 as 1 1, and 1 as 1 2), and 0 for its end;
 - of a key "month": its number, one byte;
-- of any other key: a 64-bit image, and nothing behind it;
+- of any other key: a 64-bit image, and nothing behind it, unless it is that of a number of at most 16 digits;
 - each of them complemented if the key is reversed;
 - unless the order is stable: the line's bytes, zero padded, complemented if the order is reversed.
 
@@ -28,18 +28,18 @@ ZERO = 1 << 63
 """The image of the number 0."""
 
 
-def prefix(order: LineOrder, line: bytes) -> int:
-    """The line's prefix: 64 bits, unsigned."""
+def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
+    """The line's prefix: 64 bits, unsigned; or the first `nbytes` of what that is the beginning of."""
     stream = b""
     for key in order.keys:
         text = translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
         part, goes_on = streamed(key, text, order.salt)
         stream += complement(part) if key.reverse else part
-        if len(stream) >= 8 or not goes_on:
-            return int.from_bytes(stream[:8].ljust(8, b"\0"), "big")
-    last = b"" if order.stable and order.keys else line[:8].ljust(8, b"\0")
+        if len(stream) >= nbytes or not goes_on:
+            return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
+    last = b"" if order.stable and order.keys else line[:nbytes].ljust(nbytes, b"\0")
     stream += complement(last) if order.reverse else last
-    return int.from_bytes(stream[:8].ljust(8, b"\0"), "big")
+    return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
 
 
 def complement(text: bytes) -> bytes:
@@ -113,7 +113,7 @@ def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
     if key.compare == "random":
         return hashlib.md5(salt + text).digest()[:8], False
     image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
-    return image.to_bytes(8, "big"), False
+    return image.to_bytes(8, "big"), key.compare == "numeric" and is_exact(text)
 
 
 def magnitude(exponent: int, digits: bytes) -> int:
@@ -122,7 +122,7 @@ def magnitude(exponent: int, digits: bytes) -> int:
         return (1 << 63) - 1
     if exponent + 64 <= 0:
         return 1
-    return (exponent + 64 << 56) | int(digits[:16].ljust(16, b"0")) * 7
+    return (exponent + 64 << 56) + int(digits[:16].ljust(16, b"0")) * 7 + bool(digits[16:].strip(b"0"))
 
 
 def decimal(text: bytes) -> tuple[int, bytes, bytes]:
@@ -150,6 +150,12 @@ def numeric(text: bytes) -> int:
     if not digits:
         return ZERO
     return ZERO - magnitude(exponent, digits) if minus else ZERO + magnitude(exponent, digits)
+
+
+def is_exact(text: bytes) -> bool:
+    text = text[behind_blanks(text, 0) :].removeprefix(b"-")
+    exponent, digits, _ = decimal(text)
+    return not digits or (not digits[16:].strip(b"0") and 1 <= exponent + 64 <= 126)
 
 
 def human(text: bytes) -> int:
@@ -184,7 +190,7 @@ def general(text: bytes) -> int:
         return ZERO
     if (exponent, digits) >= (4933, b"1189731495357231765"):
         return infinity
-    image = magnitude(exponent, digits) >> 1
+    image = magnitude(exponent, digits[:16]) >> 1
     return ZERO - image if minus else ZERO + image
 
 

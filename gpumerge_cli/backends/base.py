@@ -22,6 +22,8 @@ KernelName = Literal["basic", "tiled", "circular", "path"]
 KERNELS: tuple[KernelName, ...] = ("basic", "tiled", "circular", "path")
 TileLoad = Literal["full", "exact"]
 Transfer = Literal["bulk", "vector"]
+Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
+ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
 FAN_INS = (2, 4, 8, 16)
 """How many runs one pass of the path kernel may merge at most."""
 Unique = Literal["first", "ahead"] | None
@@ -119,6 +121,56 @@ class LaunchPolicy:
 
 
 @dataclass(frozen=True)
+class SortRequest:
+    """What the user asked for of a sort. algorithm: see SortPolicy. launch: the kernel that merges, and its shape."""
+
+    algorithm: Algorithm | Literal["auto"] = "auto"
+    launch: LaunchRequest = field(default_factory=LaunchRequest)
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ("auto", *ALGORITHMS):
+            raise UsageError(f"{self.algorithm!r} is no algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
+
+
+@dataclass(frozen=True)
+class SortPolicy:
+    """How a sort runs, wholly decided.
+
+    algorithm: "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges
+    pairs of runs, a level at a time, every thread the same share of a level; "iterative" does so with a thread a pair;
+    "recursive" is top-down, the host recursing, with a launch of one thread a merge; "radix" is a radix sort.
+    launch: how merges are launched; the ladder's first rungs have no use for it. tile: items of a run that are sorted
+    before any merge. why: why the backend chose this.
+    """
+
+    algorithm: Algorithm
+    launch: LaunchPolicy
+    tile: int = 1
+    why: str = field(default="", compare=False)
+
+    def describe(self) -> str:
+        """For tables: "merge, tiles of 4096, path 256x19", "radix"."""
+        if self.algorithm in ("merge", "bottom-up"):
+            tiles = f", tiles of {self.tile}" if self.tile > 1 else ""
+            return f"{self.algorithm}{tiles}, {self.launch.describe()}"
+        return self.algorithm
+
+
+MOST_RECURSED = 1 << 16
+"""Items that a recursive sort takes: it calls a merge for each, and waits for it."""
+
+
+def judge_recursion(items: int) -> None:
+    """Raises UsageError for more items than a recursive sort takes."""
+    if items > MOST_RECURSED:
+        raise UsageError(
+            f"--algorithm recursive: {items} items would be as many merges one after the other, each too small to be "
+            f"shared; it takes {MOST_RECURSED} items at most",
+            way_out="use --algorithm iterative, which merges a whole level at once, or auto",
+        )
+
+
+@dataclass(frozen=True)
 class Disorder:
     """The first item of a run that sorts before the one ahead of it: run number and its byte offset in that run."""
 
@@ -185,6 +237,12 @@ class Workspace(Protocol):
         like the chunk's first item went out before.
         """
 
+    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        """Sort all uploaded items, whatever run they are of; they stay as they are. Stable.
+
+        unique: as of merge.
+        """
+
     def download(self) -> Bytes:
         """The merged bytes in host memory, all but those of dropped items; valid until the next `merge`."""
 
@@ -223,6 +281,18 @@ class Backend(Protocol):
 
         Raises UsageError naming the limit that a wish exceeds.
         """
+
+    def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
+        """Decide what `request` leaves open, for sorts of `nbytes`.
+
+        Raises UsageError naming the limit that a wish exceeds: an algorithm that is no good at that size, too.
+        """
+
+    def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
+        """Sort a 1-D contiguous array of the order's dtype, resident where this backend works, into `out`, stably."""
+
+    def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
+        """The int64 indices that sort such an array stably, resident there too."""
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """How to feed merges of this many runs, whose items are `item_bytes` long on average."""

@@ -20,7 +20,8 @@ class ItemRequest:
     format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
     header. lines: how lines compare; None for bytewise, where inputs are text. reverse: descending order of items that
     are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
-    those of the first stay ahead of the output. records: what is said of fixed-size records.
+    those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: what is said of
+    fixed-size records.
     """
 
     format: FormatChoice | None = None
@@ -28,6 +29,7 @@ class ItemRequest:
     lines: LineOrder | None = None
     reverse: bool = False
     header_lines: int = 0
+    csv: bool = False
     records: RecordRequest = field(default_factory=RecordRequest)
 
 
@@ -48,7 +50,7 @@ class MergeRequest:
     check: verify the order of the inputs while they are merged. unique: of items that compare equal, only the first
     goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
     device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
-    storage before it is shown.
+    storage before it is shown. lenient: of lines that are not in order, give what sort -m gives, and say nothing.
     """
 
     inputs: tuple[str, ...]
@@ -60,3 +62,4 @@ class MergeRequest:
     memory: int | None = None
     device_memory: int | None = None
     durable: bool = False
+    lenient: bool = False

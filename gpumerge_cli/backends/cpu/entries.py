@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from gpumerge_cli.backends.cpu import kernels, linekeys, records, text
+from gpumerge_cli.backends.cpu import kernels, linekeys, records, sort_entries, text
 from gpumerge_cli.jit import jit, pointer_to
 from gpumerge_cli.native import Compiled
 
@@ -24,6 +24,7 @@ _MERGES = {
     "merge_circular": kernels.merge_circular,
     "merge_path": kernels.merge_path,
 }
+_LEVELS = {name.replace("merge_", "level_"): kernel for name, kernel in _MERGES.items()}
 
 
 def compiled(name: str) -> Compiled:
@@ -49,6 +50,10 @@ def _build(name: str) -> Callable[..., int]:
         return _first_disorder(item, context)
     if kernel == "drop_equals":
         return _drop_equals(item, context)
+    if kernel in sort_entries.BUILDERS:
+        return sort_entries.BUILDERS[kernel](kind, item, context)
+    if kernel in _LEVELS:
+        return sort_entries.level(_LEVELS[kernel], item, context)
     return _merge(_MERGES[kernel], item, context)
 
 
@@ -119,6 +124,15 @@ def _make_prefixes(make: Any) -> Callable[..., int]:
     return make_prefixes
 
 
+def _common_start() -> Callable[..., int]:
+    common = text.common_start
+
+    def common_start(room: int, starts: int, first: int, last: int) -> int:
+        return common(room, starts, first, last)
+
+    return common_start
+
+
 def _compare_keyed() -> Callable[..., int]:
     compare = linekeys.compare_keyed
 
@@ -176,6 +190,7 @@ _ROWS: dict[str, Callable[[], Callable[..., int]]] = {
     "make_prefixes": partial(_make_prefixes, text.make_prefixes),
     "make_key_prefixes": partial(_make_prefixes, linekeys.make_key_prefixes),
     "compare_keyed": _compare_keyed,
+    "common_start": _common_start,
     "total_length": _total_length,
     "gather": _gather,
     "make_record_prefixes": _make_record_prefixes,

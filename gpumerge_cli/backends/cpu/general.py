@@ -209,7 +209,7 @@ def general_image(start: int, stop: int) -> Any:
         return ~np.uint64(0)
     if kind != _FINITE:
         return np.uint64(kind)
-    magnitude = np.int64(0) if digits == 0 else _magnitude(exponent, digits // 100)
+    magnitude = np.int64(0) if digits == 0 else _magnitude(exponent, digits // 100, False)
     return signed_image(negative, int(magnitude >> 1))
 
 

@@ -12,14 +12,22 @@ import numpy as np
 from gpumerge_cli.backends.cpu.digest import digest
 from gpumerge_cli.backends.cpu.fields import folded, key_bounds, next_counting, table_word
 from gpumerge_cli.backends.cpu.general import compare_general, general_image
-from gpumerge_cli.backends.cpu.numbers import compare_human, compare_numbers, human_image, is_blank, number_image
+from gpumerge_cli.backends.cpu.numbers import (
+    compare_human,
+    compare_numbers,
+    human_image,
+    is_blank,
+    is_exact,
+    number_image,
+)
 from gpumerge_cli.backends.cpu.text import compare_bytes, line_start
 from gpumerge_cli.backends.cpu.version import compare_versions, version_image
-from gpumerge_cli.jit import byte_at, jit
+from gpumerge_cli.jit import byte_at, byte_swap, jit, put_word, word_at
 from gpumerge_cli.lines import (
     COMPARISONS,
     DICTIONARY,
     FOLD,
+    FOLLOWING_WORD,
     KEY_REVERSE,
     KEY_WORDS,
     PRINTABLE,
@@ -29,6 +37,8 @@ from gpumerge_cli.lines import (
 )
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_TWOS = np.uint64(0x0202020202020202)
+_HIGH = np.uint64(0x8080808080808080)
 _BYTES = COMPARISONS.index("bytes")
 _NUMERIC = COMPARISONS.index("numeric")
 _HUMAN = COMPARISONS.index("human")
@@ -80,14 +90,40 @@ def _image(compare: int, start: int, stop: int, flags: int, table: int) -> Any:
 
 @jit
 def _filled(prefix: Any, room: int, byte: int) -> Any:
-    """The prefix with a byte more at the front of its last `room` bits; room >= 8."""
-    return prefix | np.uint64(byte) << np.uint64(room - 8)
+    """A prefix of two words with a byte more at the front of its last `room` bits; room >= 8."""
+    high, low = prefix
+    if room > 64:
+        return high | np.uint64(byte) << np.uint64(room - 72), low
+    return high, low | np.uint64(byte) << np.uint64(room - 8)
+
+
+@jit
+def _filled_word(prefix: Any, room: int, word: Any) -> Any:
+    """The same with the bytes of a word, as many as there is room for."""
+    high, low = prefix
+    if room == 128:
+        return word, low
+    if room > 64:
+        return high | word >> np.uint64(128 - room), low | word << np.uint64(room - 64)
+    return high, low | (word >> np.uint64(64 - room) if room > 0 else np.uint64(0))
 
 
 @jit
 def _fill_text(prefix: Any, room: int, start: int, stop: int, flags: int) -> Any:
     """(prefix, room) after a key that is compared by bytes: 0 and 1 take two bytes, 0 ends it."""
     turned = 255 if flags & KEY_REVERSE else 0
+    while not flags & _TRANSLATED and start < stop and room > 0:
+        word = word_at(start)
+        taken = min(8, stop - start)
+        kept = _ALL if taken == 8 else (np.uint64(1) << np.uint64(8 * taken)) - np.uint64(1)
+        # Whether a byte is 0 or 1: subtracting 2 from each borrows. A mark too many sends it the long way.
+        if (word - _TWOS) & ~word & _HIGH & kept:
+            break
+        image = byte_swap((word ^ _ALL if turned else word) & kept)
+        prefix = _filled_word(prefix, room, image)
+        room -= 8 * taken
+        start += taken
+    room = max(room, 0)
     at = next_counting(start, stop, flags)
     while at < stop and room > 0:
         byte = folded(byte_at(at), flags)
@@ -107,9 +143,12 @@ def _fill_text(prefix: Any, room: int, start: int, stop: int, flags: int) -> Any
 
 @jit
 def key_prefix(table: int, start: int, stop: int) -> Any:
-    """The prefix of a line: the images of its keys one after the other, then its bytes, as far as 64 bits reach."""
-    prefix = np.uint64(0)
-    room = 64
+    """The first two words of a line's image: its keys' images one after the other, then its bytes.
+
+    What follows a key that an image does not tell wholly is zeros.
+    """
+    prefix = (np.uint64(0), np.uint64(0))
+    room = 128
     separator = table_word(table, 2)
     for number in range(table_word(table, 1)):
         key = key_at(table, number)
@@ -123,10 +162,11 @@ def key_prefix(table: int, start: int, stop: int) -> Any:
             room -= 8
         else:
             image = _image(compare, begin, end, flags, table)
-            if flags & KEY_REVERSE:
-                image = ~image
-            return prefix | image >> np.uint64(64 - room)
-        if room == 0:
+            prefix = _filled_word(prefix, room, ~image if flags & KEY_REVERSE else image)
+            room -= 64
+            if compare != _NUMERIC or not is_exact(image):
+                return prefix
+        if room <= 0:
             return prefix
     order = table_word(table, 0)
     if not order & STABLE:
@@ -211,6 +251,9 @@ def compare_keyed(text: int, starts: int, y: int, x: int, table: int) -> int:
 
 @jit
 def make_key_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> None:
-    """make_prefixes of text.py, for any keys."""
+    """make_prefixes of text.py, for any keys; the words that follow the prefixes go where the table says."""
+    following = table_word(table, FOLLOWING_WORD)
     for line in range(first, last):
-        prefixes[line] = key_prefix(table, text + line_start(starts, line), text + line_start(starts, line + 1) - 1)
+        high, low = key_prefix(table, text + line_start(starts, line), text + line_start(starts, line + 1) - 1)
+        prefixes[line] = high
+        put_word(following + 8 * line, low)

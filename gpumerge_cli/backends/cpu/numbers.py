@@ -59,14 +59,17 @@ def number_bounds(start: int, stop: int) -> Any:
 
 
 @jit
-def _magnitude(exponent: int, digits: int) -> int:
-    """The image of 0.d1d2... x 10^exponent but for its sign; `digits`: the first 16 of them as an integer, d1 not 0."""
+def _magnitude(exponent: int, digits: int, more: bool) -> int:
+    """The image of 0.d1d2... x 10^exponent but for its sign; `digits`: the first 16 of them as an integer, d1 not 0.
+
+    more: other digits than 0 follow them; no number with just these digits has the same image then.
+    """
     biased = exponent + _BIAS
     if biased >= 2 * _BIAS - 1:
         return np.int64(0x7FFFFFFFFFFFFFFF)
     if biased <= 0:
         return np.int64(1)
-    return (biased << _DIGIT_BITS) + digits * _SCALE
+    return (biased << _DIGIT_BITS) + digits * _SCALE + more
 
 
 @jit
@@ -77,7 +80,7 @@ def signed_image(negative: bool, magnitude: int) -> Any:
 
 @jit
 def _first_digits(whole: int, whole_stop: int, fraction: int, fraction_stop: int) -> Any:
-    """(exponent, first 16 digits) of a number that is not zero, given its bounds."""
+    """(exponent, first 16 digits, whether others than 0 follow) of a number that is not zero, given its bounds."""
     digits = 0
     taken = 0
     exponent = whole_stop - whole
@@ -85,6 +88,10 @@ def _first_digits(whole: int, whole_stop: int, fraction: int, fraction_stop: int
     while at < whole_stop and taken < _DIGITS:
         digits = digits * 10 + byte_at(at) - 48
         taken += 1
+        at += 1
+    more = False
+    while at < whole_stop and not more:
+        more = byte_at(at) != 48
         at += 1
     at = fraction
     if exponent == 0:
@@ -95,7 +102,7 @@ def _first_digits(whole: int, whole_stop: int, fraction: int, fraction_stop: int
         digits = digits * 10 + byte_at(at) - 48
         taken += 1
         at += 1
-    return exponent, digits * _POWERS[_DIGITS - taken]
+    return exponent, digits * _POWERS[_DIGITS - taken], more or at < fraction_stop
 
 
 @jit
@@ -103,8 +110,18 @@ def magnitude_of(whole: int, whole_stop: int, fraction: int, fraction_stop: int)
     """The image, but for its sign, of the number within these bounds; 0 for zero."""
     if whole == whole_stop and fraction == fraction_stop:
         return np.int64(0)
-    exponent, digits = _first_digits(whole, whole_stop, fraction, fraction_stop)
-    return _magnitude(exponent, digits)
+    exponent, digits, more = _first_digits(whole, whole_stop, fraction, fraction_stop)
+    return _magnitude(exponent, digits, more)
+
+
+@jit
+def is_exact(image: Any) -> bool:
+    """Whether no other number has this image."""
+    magnitude = np.int64(image - _TOP) if image >= _TOP else np.int64(_TOP - image)
+    biased = magnitude >> _DIGIT_BITS
+    if biased == 0 or biased == 2 * _BIAS - 1:
+        return magnitude == 0
+    return (magnitude & ((1 << _DIGIT_BITS) - 1)) % _SCALE == 0
 
 
 @jit
@@ -157,7 +174,7 @@ def number_image(start: int, stop: int) -> Any:
             count += more
     if at + count > stop or byte_at(at + count) == 46 or count == _DIGITS:
         return image_of_any_number(start, stop)
-    return signed_image(negative, _magnitude(count, digits * _POWERS[_DIGITS - count]))
+    return signed_image(negative, _magnitude(count, digits * _POWERS[_DIGITS - count], False))
 
 
 @jit

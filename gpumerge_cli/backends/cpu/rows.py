@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.library import LIBRARY
 from gpumerge_cli.backends.cpu.team import Team
-from gpumerge_cli.lines import COMPARE_WORD, NUMERIC, PLAIN
+from gpumerge_cli.lines import COMPARE_WORD, FOLLOWING_WORD, NUMERIC, PLAIN
 from gpumerge_cli.order import Order
 
 PADDING = 16
@@ -91,8 +91,8 @@ class LineRows(_Table):
         assert order.text is not None
         self._terminator = order.text.terminator
         self._table = order.text.table()
-        simple = self._table[0] & (PLAIN | NUMERIC)
-        self._make_prefixes = "make_prefixes" if simple else "make_key_prefixes"
+        self._simple = bool(self._table[0] & (PLAIN | NUMERIC))
+        self._following = np.empty(0, np.uint64)  # of the lines' images, what follows the prefix
         if not self._table[0] & PLAIN:
             self._table[COMPARE_WORD] = LIBRARY.address("compare_keyed")
 
@@ -102,11 +102,19 @@ class LineRows(_Table):
         self._text = room
         if self._grow(LIBRARY.function("count_lines")(text, stop, self._terminator)):
             self.starts = np.empty(len(self.numbers) + 1, np.int64)
+            self._following = np.empty(0 if self._simple else len(self.numbers), np.uint64)
         starts, prefixes = self.starts.ctypes.data, self.prefixes.ctypes.data
         LIBRARY.function("find_lines")(text, stop, self._terminator, starts)
-        table = self._table.ctypes.data
-        make_prefixes = LIBRARY.function(self._make_prefixes)
-        team.run(make_prefixes, [(text, starts, a, b, table, prefixes) for a, b in team.pieces(self._count)])
+        table, pieces = self._table.ctypes.data, team.pieces(self._count)
+        if self._table[0] & PLAIN and self._count:
+            common_start = LIBRARY.function("common_start")
+            # Pieces have a line in common, so that all lines have what the pieces have.
+            found = team.run(common_start, [(text, starts, max(0, a - 1), b) for a, b in pieces])
+            self._table[FOLLOWING_WORD] = min(found)
+        elif not self._simple:
+            self._table[FOLLOWING_WORD] = self._following.ctypes.data
+        make_prefixes = LIBRARY.function("make_prefixes" if self._simple else "make_key_prefixes")
+        team.run(make_prefixes, [(text, starts, a, b, table, prefixes) for a, b in pieces])
         return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
 
     def context(self) -> tuple[int, int, int, int]:

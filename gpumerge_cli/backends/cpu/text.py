@@ -18,7 +18,7 @@ import numpy as np
 from gpumerge_cli.backends.cpu.fields import table_word
 from gpumerge_cli.backends.cpu.numbers import number_image
 from gpumerge_cli.jit import byte_at, byte_swap, call, jit, put_byte, put_word, trailing_zeros, word_at
-from gpumerge_cli.lines import COMPARE_WORD, KEY_REVERSE, NUMERIC, PLAIN, REVERSE, TABLE_HEAD
+from gpumerge_cli.lines import COMPARE_WORD, FOLLOWING_WORD, KEY_REVERSE, NUMERIC, PLAIN, REVERSE, TABLE_HEAD
 
 _EACH = np.uint64(0x0101010101010101)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -77,19 +77,41 @@ def _prefix_bytes(start: int, stop: int) -> Any:
 
 
 @jit
+def common_start(text: int, starts: int, first: int, last: int) -> int:
+    """How many bytes all lines first to last have in common at their start; last > first."""
+    start = text + line_start(starts, first)
+    common = text + line_start(starts, first + 1) - 1 - start
+    for line in range(first + 1, last):
+        other = text + line_start(starts, line)
+        common = min(common, text + line_start(starts, line + 1) - 1 - other)
+        done = 0
+        while done < common:
+            differs = word_at(start + done) ^ word_at(other + done)
+            if differs != np.uint64(0):
+                common = min(common, done + (trailing_zeros(differs) >> 3))
+                break
+            done += 8
+        if common == 0:
+            return 0
+    return common
+
+
+@jit
 def make_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> None:
     """prefixes[line] for lines first to last: unsigned, in the order of the lines as far as they reach.
 
-    Precondition: the table says PLAIN or NUMERIC.
+    Precondition: the table says PLAIN or NUMERIC. Of plain lines, the first `table[FOLLOWING_WORD]` bytes are left out,
+    which must be the same in all.
     """
     flags = table_word(table, 0)
     numeric = flags & NUMERIC != 0
     reverse = table_word(table, TABLE_HEAD + 5) & KEY_REVERSE if numeric else flags & REVERSE
     complement = _ALL if reverse else np.uint64(0)
+    skip = 0 if numeric else table_word(table, FOLLOWING_WORD)
     for line in range(first, last):
         start = text + line_start(starts, line)
         stop = text + line_start(starts, line + 1) - 1
-        prefixes[line] = (number_image(start, stop) if numeric else _prefix_bytes(start, stop)) ^ complement
+        prefixes[line] = (number_image(start, stop) if numeric else _prefix_bytes(start + skip, stop)) ^ complement
 
 
 @jit
@@ -115,10 +137,17 @@ def line_before(text: int, starts: int, y: int, x: int, table: int) -> bool:
     """Whether line y sorts strictly before line x, by all of both that counts."""
     flags = table_word(table, 0)
     if not flags & PLAIN:
+        following = table_word(table, FOLLOWING_WORD)
+        if following != 0:
+            y_word = word_at(following + 8 * y)
+            x_word = word_at(following + 8 * x)
+            if y_word != x_word:
+                return y_word < x_word
         return call(table_word(table, COMPARE_WORD), text, starts, y, x, table) < 0
-    a = text + line_start(starts, y)
+    skip = table_word(table, FOLLOWING_WORD)
+    a = text + line_start(starts, y) + skip
     a_stop = text + line_start(starts, y + 1) - 1
-    b = text + line_start(starts, x)
+    b = text + line_start(starts, x) + skip
     b_stop = text + line_start(starts, x + 1) - 1
     result = compare_bytes(a, a_stop, b, b_stop)
     return result > 0 if flags & REVERSE else result < 0
