@@ -199,7 +199,7 @@ __device__ inline Word general_image(Text text)
     if (number.kind == PLUS_INFINITY) return ~0ull;
     if (number.kind != FINITE) return static_cast<Word>(number.kind);
     const Decimal decimal = number.decimal;
-    const Word magnitude = decimal.digits == 0 ? 0 : magnitude_image(decimal.exponent, decimal.digits / 100);
+    const Word magnitude = decimal.digits == 0 ? 0 : magnitude_image(decimal.exponent, decimal.digits / 100, false);
     return signed_image(number.negative, magnitude >> 1);
 }
 

@@ -4,7 +4,7 @@
 // A prefix orders rows as the comparison does, except that different ones may share one: only then is text read.
 //
 // How lines compare is data that kernels read: GNU sort's keys, as gpumerge_cli/lines.py lays them out; one module does
-// for all. Twin of gpumerge_cli/backends/cpu/linekeys.py, whose prefixes are the same to the bit.
+// for all. Twin of gpumerge_cli/backends/cpu/linekeys.py; prefixes are the first words of its images, to the bit.
 //
 // With RECORD_SIZE, rows are records of so many bytes. What is compared is the key of KEY_SIZE bytes at KEY_OFFSET: a
 // number, by the image of keys.cuh, or bytes as memcmp has it. KEY_BIG_ENDIAN: its most significant byte comes first, as

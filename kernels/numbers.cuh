@@ -46,12 +46,13 @@ __device__ inline Number leading_number(Text text)
 }
 
 // The image of 0.d1d2... x 10^exponent but for its sign; `digits`: the first 16 of them as an integer, d1 not 0.
-__device__ inline Word magnitude_image(long long exponent, Word digits)
+// more: other digits than 0 follow them; no number with just these digits has the same image then.
+__device__ inline Word magnitude_image(long long exponent, Word digits, bool more)
 {
     const long long biased = exponent + IMAGE_BIAS;
     if (biased >= 2 * IMAGE_BIAS - 1) return ~0ull >> 1;
     if (biased <= 0) return 1;
-    return (static_cast<Word>(biased) << IMAGE_DIGIT_BITS) + digits * IMAGE_SCALE;
+    return (static_cast<Word>(biased) << IMAGE_DIGIT_BITS) + digits * IMAGE_SCALE + more;
 }
 
 // Zero is in the middle.
@@ -67,14 +68,16 @@ __device__ inline Word magnitude_of(const Number& number)
     long long exponent = number.whole.stop - number.whole.start;
     Word digits = 0;
     int taken = 0;
-    for (Place at = number.whole.start; at < number.whole.stop && taken < IMAGE_DIGITS; ++at, ++taken)
-        digits = digits * 10 + (*at - '0');
-    Place at = number.fraction.start;
+    Place at = number.whole.start;
+    for (; at < number.whole.stop && taken < IMAGE_DIGITS; ++at, ++taken) digits = digits * 10 + (*at - '0');
+    bool more = false;
+    for (; at < number.whole.stop && !more; ++at) more = *at != '0';
+    at = number.fraction.start;
     if (exponent == 0)
         for (; *at == '0'; ++at) --exponent;
     for (; at < number.fraction.stop && taken < IMAGE_DIGITS; ++at, ++taken) digits = digits * 10 + (*at - '0');
     for (; taken < IMAGE_DIGITS; ++taken) digits *= 10;
-    return magnitude_image(exponent, digits);
+    return magnitude_image(exponent, digits, more || at < number.fraction.stop);
 }
 
 // The image of the leading number of a text, that of 0 if there is none.

@@ -15,7 +15,7 @@ from kernel_shim import MERGES, Case, Program, Variant
 
 from gpumerge_cli.backends.cpu import linekeys, text
 from gpumerge_cli.backends.cpu.rows import PADDING
-from gpumerge_cli.lines import NUMERIC, PLAIN, LineOrder
+from gpumerge_cli.lines import FOLLOWING_WORD, NUMERIC, PLAIN, LineOrder
 from gpumerge_cli.order import Order
 from tests.line_cases import cases, lines
 from tests.line_prefix import prefix
@@ -38,7 +38,11 @@ class CpuRows:
         self._starts = np.cumsum([0, *(len(line) + 1 for line in drawn)])
         self._table = order.table()
         self._plain = bool(self._table[0] & PLAIN)
-        made = text.make_prefixes if self._table[0] & (PLAIN | NUMERIC) else linekeys.make_key_prefixes
+        simple = bool(self._table[0] & (PLAIN | NUMERIC))
+        self._following = np.zeros(len(drawn), np.uint64)
+        if not simple:
+            self._table[FOLLOWING_WORD] = self._following.ctypes.data
+        made = text.make_prefixes if simple else linekeys.make_key_prefixes
         self.prefixes = np.zeros(len(drawn), np.uint64)
         made(self._text, self._starts.ctypes.data, 0, len(drawn), self._table.ctypes.data, self.prefixes)
 
