@@ -27,18 +27,21 @@ struct Runs {
     __device__ __forceinline__ long long total() const { return whole; }
 };
 
-// `total` items in sorted runs of `length`, the last of which may be shorter.
+// `count` items in sorted runs of `length`, the last of which may be shorter.
 struct Source {
     const Item* items;
-    long long length, total;
+    long long length, count;
+
+    __device__ __forceinline__ long long total() const { return count; }
 
     // Items ahead of a group, in the input as in the output.
     __device__ __forceinline__ long long start_of(long long group) const { return group * RUNS * length; }
-    __device__ __forceinline__ long long largest() const { return smaller(RUNS * length, total); }
+    __device__ __forceinline__ long long largest() const { return smaller(RUNS * length, count); }
+    __device__ __forceinline__ long long group_at(long long item) const { return item / (RUNS * length); }
     __device__ __forceinline__ Runs group(long long number) const
     {
         const long long start = start_of(number);
-        return {items + start, length, smaller(RUNS * length, total - start)};
+        return {items + start, length, smaller(RUNS * length, count - start)};
     }
 
     // Where each group has `each` blocks: the group of this block, and which of the group's blocks this one is.
@@ -64,6 +67,7 @@ struct Runs {
 
     __device__ __forceinline__ long long start_of(long long) const { return 0; }
     __device__ __forceinline__ long long largest() const { return total(); }
+    __device__ __forceinline__ long long group_at(long long) const { return 0; }
     __device__ __forceinline__ const Runs& group(long long) const { return *this; }
     __device__ __forceinline__ unsigned group_here(unsigned) const { return 0; }
     __device__ __forceinline__ unsigned block_here(unsigned) const { return blockIdx.x; }
@@ -72,3 +76,20 @@ struct Runs {
 typedef Runs Source;
 
 #endif
+
+// Calls work(group, to, first, last) for every group of which some output lies in [begin, end): its output positions
+// first to last go to `to`.
+template <typename Work>
+__device__ __forceinline__ void for_groups(
+    const Source& source, Item* out, long long begin, long long end, Work work)
+{
+    end = smaller(end, source.total());
+    while (begin < end) {
+        const long long number = source.group_at(begin);
+        const long long start = source.start_of(number);
+        const Runs& group = source.group(number);
+        const long long last = smaller(end - start, group.total());
+        work(group, out + start, begin - start, last);
+        begin = start + last;
+    }
+}
