@@ -1,8 +1,7 @@
 // The first tries at a sort: a thread merges two runs alone. Of a level of many short pairs that keeps the device busy; of
 // the last levels a few threads, in the end one, do all the work while the others wait.
 //
-// BATCHED, RUNS 2. Grid: a thread for each pair.
-#define BATCHED 1
+// Macros: BATCHED 1, RUNS 2. Grid: a thread for each pair.
 #include "runs.cuh"
 
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_alone(
