@@ -50,6 +50,8 @@ _TILES = {
     16: TileShape(256, 9, 2),
 }
 """By item bytes. Not yet swept. Odd item counts spread accesses over the banks of shared memory."""
+_FULL = 0.9
+"""Of a pass's tiles, where smaller tiles to begin with would have filled them wholly."""
 _WHY: dict[Algorithm, str] = {
     "merge": "asked for: tiles in shared memory, then passes over several runs",
     "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
@@ -155,7 +157,10 @@ def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
         return 1
     if launch.kernel != "path":
         return room
-    return min(room, max(1, round(room / launch.tile_size)) * launch.tile_size)
+    tiles = _ceil_div(room, launch.tile_size)
+    if tiles == 1 or room > _FULL * tiles * launch.tile_size:
+        return room
+    return (tiles - 1) * launch.tile_size
 
 
 def _largest(order: Order, limits: DeviceLimits) -> TileShape:
