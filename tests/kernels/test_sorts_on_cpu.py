@@ -53,8 +53,8 @@ def sizes(variant: Variant) -> tuple[int, ...]:
 
 
 def key_cases(program: Program, merge: str, *, most: int = 10**6) -> Iterator[Case]:
-    """merge: the kernel of the levels. Tiles are sorted first, but for the kernels that start from single items, and now
-    and then tiles shorter than a block could sort."""
+    """merge: the kernel of the levels. Tiles are sorted first, now and then shorter ones than a block could sort, but
+    for the kernels that start from single items."""
     turn = 0
     for number, variant in enumerate(program.variants):
         order = variant.order

@@ -44,12 +44,13 @@ class TileShape:
 _TILES = {
     1: TileShape(512, 31, 2),
     2: TileShape(512, 23, 2),
-    4: TileShape(512, 23, 2),
-    8: TileShape(256, 23, 2),
-    12: TileShape(256, 11, 2),
-    16: TileShape(256, 9, 2),
+    4: TileShape(512, 23, 3),
+    8: TileShape(256, 23, 4),
+    12: TileShape(256, 11, 3),
+    16: TileShape(256, 9, 3),
 }
-"""By item bytes. Not yet swept. Odd item counts spread accesses over the banks of shared memory."""
+"""By item bytes: as many items as registers hold without spilling at that residency. Not yet swept. Odd item counts
+spread accesses over the banks of shared memory."""
 _FULL = 0.9
 """Of a pass's tiles, where smaller tiles to begin with would have filled them wholly."""
 _WHY: dict[Algorithm, str] = {
