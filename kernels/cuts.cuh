@@ -7,27 +7,10 @@
 // Probes of device memory are what this costs, in time and in traffic. So searches start from where evenly spread keys
 // would put the cut and go on where the keys met say it is; where there are threads to spare, many look at once.
 //
-// Macro: RUNS 2, 4, 8 or 16; runs may be empty.
+// Macros: see runs.cuh; runs may be empty.
 #pragma once
 
-#include "corank.cuh"
-
-#ifndef RUNS
-#define RUNS 2
-#endif
-
-struct Runs {
-    const Item* items[RUNS];
-    long long counts[RUNS];
-
-    __device__ __forceinline__ long long total() const
-    {
-        long long sum = 0;
-#pragma unroll
-        for (int run = 0; run < RUNS; ++run) sum += counts[run];
-        return sum;
-    }
-};
+#include "runs.cuh"
 
 // A position in every run, and what they add up to: their output position.
 struct Cut {
@@ -190,8 +173,8 @@ __device__ __forceinline__ long long part_of(long long whole, long long part, lo
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
     const Cut* below, const Cut* above, long long* at, Lines lines)
 {
-    const Item* const a = runs.items[0];
-    const Item* const b = runs.items[1];
+    const Item* const a = runs.items_of(0);
+    const Item* const b = runs.items_of(1);
     long long low = 0, high = 0, guess = 0, reach = 1;
     if (active) {
         const long long lowest = rank - above->at[1], highest = rank - below->at[1];
@@ -221,7 +204,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
 {
     constexpr int RUN_BITS = RUNS == 4 ? 2 : RUNS == 8 ? 3 : 4;
     const int run = team.window;
-    const Item* const items = runs.items[run];
+    const Item* const items = runs.items_of(run);
     long long low = active ? below->at[run] : 0;
     long long high = active ? above->at[run] : 0;
     for (int turn = 0; team.any(low < high); ++turn) {
@@ -240,7 +223,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
         const long long offset = !open ? 0 : turn % 8 == 7 ? width / 2 : smaller(part_of(width, rest, size), width - 1);
         const long long pivot = from + offset;
         Item item{};
-        if (open) item = runs.items[chosen][pivot];
+        if (open) item = runs.items_of(chosen)[pivot];
         const bool mine = open && run == chosen;
         const long long guess = open && !mine ? low + part_of(high - low, offset, width) : low;
         const long long count = search(team, mine ? pivot : low, mine || !open ? (mine ? pivot : low) : high, guess,
@@ -273,7 +256,7 @@ __device__ __forceinline__ void cut_ends(
     if (threadIdx.x == 0) {
         for (int run = 0; run < RUNS; ++run) {
             ends->bounds[0].at[run] = 0;
-            ends->bounds[1].at[run] = runs.counts[run];
+            ends->bounds[1].at[run] = runs.count_of(run);
         }
         ends->bounds[0].rank = 0;
         ends->bounds[1].rank = runs.total();

@@ -40,29 +40,29 @@ struct Feed {
 };
 
 // Shared memory: 2 * tile items.
-extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_circular(
-    const Item* a, long long m, const Item* b, long long n, Item* out, long long items, long long tile,
-    const unsigned char* text, const long long* starts)
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_circular(const __grid_constant__ Source source, Item* out,
+    long long items, long long tile, const unsigned char* text, const long long* starts)
 {
     __shared__ int a_used;  // items of A in the round
     const Lines lines{text, starts};
-    const Range section = block_section(a, m, b, n, lines);
     const int size = static_cast<int>(tile);
-    Feed feed_a{a, section.a, section.a_end, {shared_items(), size, 0}, 0};
-    Feed feed_b{b, section.b, section.b_end, {shared_items() + size, size, 0}, 0};
-    long long left = section.total();
-    out += section.out();
-    while (left > 0) {
-        feed_a.refill();
-        feed_b.refill();
-        __syncthreads();  // the rings are full before any thread searches them
-        const int round = static_cast<int>(smaller(tile, left));
-        merge_round(
-            feed_a.ring, feed_a.held, feed_b.ring, feed_b.held, round, static_cast<int>(items), out, &a_used, lines);
-        __syncthreads();  // every thread is done with the round before it is refilled, and a_used is there
-        feed_a.consume(a_used);
-        feed_b.consume(round - a_used);
-        out += round;
-        left -= round;
-    }
+    for_sections(source, out, lines, [&](const Item* a, const Item* b, Range section, Item* to) {
+        Feed feed_a{a, section.a, section.a_end, {shared_items(), size, 0}, 0};
+        Feed feed_b{b, section.b, section.b_end, {shared_items() + size, size, 0}, 0};
+        long long left = section.total();
+        to += section.out();
+        while (left > 0) {
+            feed_a.refill();
+            feed_b.refill();
+            __syncthreads();  // the rings are full before any thread searches them
+            const int round = static_cast<int>(smaller(tile, left));
+            merge_round(
+                feed_a.ring, feed_a.held, feed_b.ring, feed_b.held, round, static_cast<int>(items), to, &a_used, lines);
+            __syncthreads();  // every thread is done with the round before it is refilled, and a_used is there
+            feed_a.consume(a_used);
+            feed_b.consume(round - a_used);
+            to += round;
+            left -= round;
+        }
+    });
 }

@@ -53,7 +53,7 @@ __device__ __forceinline__ void lay_out(
     int vectors = 0, items = 0;
 #pragma unroll
     for (int run = 0; run < RUNS; ++run) {
-        const Item* const slice = runs.items[run] + from[run];
+        const Item* const slice = runs.items_of(run) + from[run];
         const int offset = vector_offset(slice);
         sources[run] = reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(slice) - offset);
         staged->begin[run] = vectors * VECTOR + offset;
@@ -107,53 +107,6 @@ __device__ __forceinline__ void stage(const Staged* staged)
 }
 #endif
 
-// The next items of the merge of A from byte a on and B from byte b on. CHECKED: A may end at a_end and B at b_end
-// before that; else neither does.
-template <bool CHECKED>
-__device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, int b, int b_end, Lines lines)
-{
-    Item x = item_at(a), y = item_at(b);
-    Image x_image = image(x), y_image = image(y);
-#pragma unroll
-    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
-        bool take_b;
-        if (CHECKED) take_b = b < b_end && (a >= a_end || before(y, y_image, x, x_image, lines));
-        else take_b = before(y, y_image, x, x_image, lines);
-        merged->put(turn, take_b ? y : x);
-        const int taken = take_b ? b : a;
-        const Item next = item_at(taken + SIZE);
-        const Image next_image = image(next);
-        if (take_b) {
-            b = taken + SIZE;
-            y = next;
-            y_image = next_image;
-        } else {
-            a = taken + SIZE;
-            x = next;
-            x_image = next_image;
-        }
-    }
-}
-
-// co_rank within a tile: first looks on both sides of where evenly spread keys would put the cut, which mostly leaves few
-// items between.
-__device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const Item* b, int n, Lines lines)
-{
-    constexpr int REACH = 16;
-    int low = k > n ? k - n : 0;
-    int high = smaller(k, m);
-    const auto narrow = [&](int middle) {
-        if (before(b[k - 1 - middle], a[middle], lines)) high = middle;
-        else low = middle + 1;
-    };
-    const float share = static_cast<float>(m) / static_cast<float>(m + n + 1);
-    const int guess = static_cast<int>(static_cast<float>(k) * share);
-    if (guess - REACH > low && guess - REACH < high) narrow(guess - REACH);
-    if (guess + REACH > low && guess + REACH < high) narrow(guess + REACH);
-    while (low < high) narrow((low + high) >> 1);
-    return low;
-}
-
 // Merges the staged slices in neighbouring pairs, the slices of `level` being of 2^level runs each, and leaves the results
 // back to back `shift` bytes behind the start of shared memory. Every thread of the block must call this.
 __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int shift, Lines lines)
@@ -177,17 +130,7 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
     const int total = a_count + b_count;
     const int diagonal = smaller(thread * ITEMS_PER_THREAD, total);
     const int count = smaller(ITEMS_PER_THREAD, total - diagonal);
-    const Item* const a_items = reinterpret_cast<const Item*>(shared_bytes + a_begin);
-    const Item* const b_items = reinterpret_cast<const Item*>(shared_bytes + b_begin);
-    const int i = co_rank_near(diagonal, a_items, a_count, b_items, b_count, lines);
-    const int j = diagonal - i;
-    const int a = a_begin + i * SIZE, b = b_begin + j * SIZE;
-    Merged merged;
-    if (!fill_share(&merged, a, i < a_count, i + ITEMS_PER_THREAD <= a_count, b, j < b_count, j + ITEMS_PER_THREAD <= b_count)) {
-        if (i + ITEMS_PER_THREAD <= a_count && j + ITEMS_PER_THREAD <= b_count)
-            merge_items<false>(&merged, a, 0, b, 0, lines);
-        else merge_items<true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
-    }
+    const Merged merged = merge_share(diagonal, a_begin, a_count, b_begin, b_count, lines);
     __syncthreads();  // every thread has read its items before any writes over them
     write_share(merged, reinterpret_cast<Item*>(shared_bytes + shift) + first + diagonal, count);
 #if BULK
@@ -196,18 +139,24 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
     __syncthreads();  // the merged slices are whole before they are read
 }
 
-// Grid: one block a tile. cuts: those of the tile edges, as `partition` leaves them; null: every block finds its own.
+// Grid: one block a tile; BATCHED: as many for every group as the largest has tiles, but for the last.
+// cuts: those of the tile edges, as `partition` leaves them; null: every block finds its own.
 // Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) merge_path(
-    const __grid_constant__ Runs runs, Item* out, const long long* cuts, const unsigned char* text,
+    const __grid_constant__ Source source, Item* out, const long long* cuts, const unsigned char* text,
     const long long* starts)
 {
     __shared__ Ends ends;
     __shared__ Staged staged;
     __shared__ Arrival arrival;
     const Lines lines{text, starts};
-    const long long first = static_cast<long long>(blockIdx.x) * TILE;
-    const long long* low = cuts + static_cast<long long>(blockIdx.x) * RUNS;
+    const unsigned tiles = static_cast<unsigned>((source.largest() + TILE - 1) / TILE);
+    const long long group = source.group_here(tiles);
+    const long long tile = source.block_here(tiles);
+    const Runs& runs = source.group(group);
+    const long long first = tile * TILE;
+    out += source.start_of(group);
+    const long long* low = cuts + (group * (tiles + 1) + tile) * RUNS;
     const long long* high = low + RUNS;
     if (cuts == nullptr) {
         cut_ends(runs, first, smaller(first + TILE, runs.total()), BLOCK_SIZE, &ends, lines);

@@ -12,54 +12,55 @@ __device__ inline void stage(Item* to, const Item* from, int count)
 }
 
 // Full loading. Shared memory: 2 * tile items.
-extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_tiled_full(
-    const Item* a, long long m, const Item* b, long long n, Item* out, long long items, long long tile,
-    const unsigned char* text, const long long* starts)
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_tiled_full(const __grid_constant__ Source source,
+    Item* out, long long items, long long tile, const unsigned char* text, const long long* starts)
 {
     __shared__ int a_used;  // items of A in the round
     const Lines lines{text, starts};
     Item* const tile_a = shared_items();
     Item* const tile_b = tile_a + tile;
-    Range left = block_section(a, m, b, n, lines);
-    while (left.total() > 0) {
-        const int a_count = static_cast<int>(smaller(tile, left.a_count()));
-        const int b_count = static_cast<int>(smaller(tile, left.b_count()));
-        const int round = static_cast<int>(smaller(tile, left.total()));
-        stage(tile_a, a + left.a, a_count);
-        stage(tile_b, b + left.b, b_count);
-        __syncthreads();  // the round is staged before any thread searches it
-        merge_round(tile_a, a_count, tile_b, b_count, round, static_cast<int>(items), out + left.out(), &a_used, lines);
-        __syncthreads();  // every thread is done with the round before the next overwrites it, and a_used is there
-        left.a += a_used;
-        left.b += round - a_used;
-    }
+    for_sections(source, out, lines, [&](const Item* a, const Item* b, Range left, Item* to) {
+        while (left.total() > 0) {
+            const int a_count = static_cast<int>(smaller(tile, left.a_count()));
+            const int b_count = static_cast<int>(smaller(tile, left.b_count()));
+            const int round = static_cast<int>(smaller(tile, left.total()));
+            stage(tile_a, a + left.a, a_count);
+            stage(tile_b, b + left.b, b_count);
+            __syncthreads();  // the round is staged before any thread searches it
+            merge_round(
+                tile_a, a_count, tile_b, b_count, round, static_cast<int>(items), to + left.out(), &a_used, lines);
+            __syncthreads();  // every thread is done with the round before the next overwrites it, and a_used is there
+            left.a += a_used;
+            left.b += round - a_used;
+        }
+    });
 }
 
 // Exact loading. Shared memory: tile items.
-extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_tiled_exact(
-    const Item* a, long long m, const Item* b, long long n, Item* out, long long items, long long tile,
-    const unsigned char* text, const long long* starts)
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_tiled_exact(const __grid_constant__ Source source,
+    Item* out, long long items, long long tile, const unsigned char* text, const long long* starts)
 {
     __shared__ int a_used;  // items of A in the round
     const Lines lines{text, starts};
-    Range left = block_section(a, m, b, n, lines);
-    while (left.total() > 0) {
-        const long long round = smaller(tile, left.total());
-        if (threadIdx.x == 0)
-            a_used = static_cast<int>(co_rank<long long>(
-                round, a + left.a, left.a_count(), b + left.b, left.b_count(), lines));
-        __syncthreads();  // the cut is there, and every thread is done with the last round, before any thread stages
-        const int a_count = a_used;
-        const int b_count = static_cast<int>(round) - a_count;
-        Item* const tile_a = shared_items();
-        Item* const tile_b = tile_a + a_count;
-        stage(tile_a, a + left.a, a_count);
-        stage(tile_b, b + left.b, b_count);
-        __syncthreads();  // the round is staged before any thread searches it
-        int same;  // as a_count: both loads and merge go by the same cut
-        merge_round(
-            tile_a, a_count, tile_b, b_count, a_count + b_count, static_cast<int>(items), out + left.out(), &same, lines);
-        left.a += a_count;
-        left.b += b_count;
-    }
+    for_sections(source, out, lines, [&](const Item* a, const Item* b, Range left, Item* to) {
+        while (left.total() > 0) {
+            const long long round = smaller(tile, left.total());
+            if (threadIdx.x == 0)
+                a_used = static_cast<int>(co_rank<long long>(
+                    round, a + left.a, left.a_count(), b + left.b, left.b_count(), lines));
+            __syncthreads();  // the cut is there, and every thread is done with the last round, before any thread stages
+            const int a_count = a_used;
+            const int b_count = static_cast<int>(round) - a_count;
+            Item* const tile_a = shared_items();
+            Item* const tile_b = tile_a + a_count;
+            stage(tile_a, a + left.a, a_count);
+            stage(tile_b, b + left.b, b_count);
+            __syncthreads();  // the round is staged before any thread searches it
+            int same;  // as a_count: both loads and merge go by the same cut
+            merge_round(tile_a, a_count, tile_b, b_count, a_count + b_count, static_cast<int>(items), to + left.out(),
+                &same, lines);
+            left.a += a_count;
+            left.b += b_count;
+        }
+    });
 }

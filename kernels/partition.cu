@@ -16,16 +16,20 @@
 
 static_assert(PARTITION_SIZE >= WINDOWS, "a cut needs a thread for each of its windows");
 
-// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges).
-// Grid: ceil(edges / stretch) blocks; stretch: at most MOST_EDGES.
-extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __grid_constant__ Runs runs, long long* cuts,
+// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges); BATCHED: those
+// of the next group lie behind it. Grid: ceil(edges / stretch) blocks for each group; stretch: at most MOST_EDGES.
+extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __grid_constant__ Source source, long long* cuts,
     long long edges, long long stretch, long long tile, const unsigned char* text, const long long* starts)
 {
     __shared__ Ends ends;
     __shared__ Cut marks[(MOST_EDGES + STRIDE - 1) / STRIDE + 1];
     const Lines lines{text, starts};
+    const unsigned stretches = static_cast<unsigned>((edges + stretch - 1) / stretch);
+    const long long group = source.group_here(stretches);
+    const Runs& runs = source.group(group);
     const long long total = runs.total();
-    const long long begin = static_cast<long long>(blockIdx.x) * stretch;
+    const long long begin = source.block_here(stretches) * stretch;
+    cuts += group * edges * RUNS;
     const long long end = smaller(begin + stretch, edges - 1);
     const auto rank_of = [&](long long edge) { return smaller(smaller(edge, end) * tile, total); };
     cut_ends(runs, rank_of(begin), rank_of(end), PARTITION_SIZE, &ends, lines);

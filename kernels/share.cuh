@@ -99,7 +99,7 @@ __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low
     __syncthreads();  // the bounds are set before they are widened
     for (int run = thread; run < RUNS; run += BLOCK_SIZE) {
         if (low[run] == high[run]) continue;
-        const Item* const items = runs.items[run];
+        const Item* const items = runs.items_of(run);
         atomicMin(&least, static_cast<unsigned>(image(items[low[run]])));
         atomicMax(&most, static_cast<unsigned>(image(items[high[run] - 1])));
     }
@@ -109,7 +109,7 @@ __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low
     Item item{};
     int count = 0;
     for (int run = 0; run < RUNS; ++run) {
-        if (low[run] < high[run]) item = runs.items[run][low[run]];
+        if (low[run] < high[run]) item = runs.items_of(run)[low[run]];
         count += static_cast<int>(high[run] - low[run]);
     }
     unsigned word = 0;
@@ -130,3 +130,69 @@ __device__ __forceinline__ bool fill_share(Merged*, int, bool, bool, int, bool, 
 __device__ __forceinline__ bool fill_tile(const Runs&, const long long*, const long long*, Item*) { return false; }
 
 #endif
+
+// The next items of the merge of A from byte a on and B from byte b on. CHECKED: A may end at a_end and B at b_end
+// before that; else neither does.
+template <bool CHECKED>
+__device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, int b, int b_end, Lines lines)
+{
+    Item x = item_at(a), y = item_at(b);
+    Image x_image = image(x), y_image = image(y);
+#pragma unroll
+    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
+        bool take_b;
+        if (CHECKED) take_b = b < b_end && (a >= a_end || before(y, y_image, x, x_image, lines));
+        else take_b = before(y, y_image, x, x_image, lines);
+        merged->put(turn, take_b ? y : x);
+        const int taken = take_b ? b : a;
+        const Item next = item_at(taken + SIZE);
+        const Image next_image = image(next);
+        if (take_b) {
+            b = taken + SIZE;
+            y = next;
+            y_image = next_image;
+        } else {
+            a = taken + SIZE;
+            x = next;
+            x_image = next_image;
+        }
+    }
+}
+
+// co_rank within a tile: first looks on both sides of where evenly spread keys would put the cut, which mostly leaves few
+// items between.
+__device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const Item* b, int n, Lines lines)
+{
+    constexpr int REACH = 16;
+    int low = k > n ? k - n : 0;
+    int high = smaller(k, m);
+    const auto narrow = [&](int middle) {
+        if (before(b[k - 1 - middle], a[middle], lines)) high = middle;
+        else low = middle + 1;
+    };
+    const float share = static_cast<float>(m) / static_cast<float>(m + n + 1);
+    const int guess = static_cast<int>(static_cast<float>(k) * share);
+    if (guess - REACH > low && guess - REACH < high) narrow(guess - REACH);
+    if (guess + REACH > low && guess + REACH < high) narrow(guess + REACH);
+    while (low < high) narrow((low + high) >> 1);
+    return low;
+}
+
+// The share from output position `diagonal` on of the merge of two staged slices: a_count items from byte a_begin on, and
+// b_count from b_begin on.
+__device__ __forceinline__ Merged merge_share(
+    int diagonal, int a_begin, int a_count, int b_begin, int b_count, Lines lines)
+{
+    const Item* const a_items = reinterpret_cast<const Item*>(shared_bytes + a_begin);
+    const Item* const b_items = reinterpret_cast<const Item*>(shared_bytes + b_begin);
+    const int i = co_rank_near(diagonal, a_items, a_count, b_items, b_count, lines);
+    const int j = diagonal - i;
+    const int a = a_begin + i * SIZE, b = b_begin + j * SIZE;
+    Merged merged;
+    if (!fill_share(&merged, a, i < a_count, i + ITEMS_PER_THREAD <= a_count, b, j < b_count, j + ITEMS_PER_THREAD <= b_count)) {
+        if (i + ITEMS_PER_THREAD <= a_count && j + ITEMS_PER_THREAD <= b_count)
+            merge_items<false>(&merged, a, 0, b, 0, lines);
+        else merge_items<true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
+    }
+    return merged;
+}

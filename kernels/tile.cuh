@@ -2,26 +2,34 @@
 // owns, and the merge of one staged round.
 #pragma once
 
-#include "corank.cuh"
+#include "runs.cuh"
 
 extern __shared__ __align__(16) unsigned char shared_bytes[];
 
 __device__ __forceinline__ Item* shared_items() { return reinterpret_cast<Item*>(shared_bytes); }
 
-// The section of a block: all sections have the same length, but the last ones, which may be shorter or empty.
-// Every thread of the block must call this.
-__device__ inline Range block_section(
-    const Item* a, long long m, const Item* b, long long n, Lines lines)
+// What is merged to output positions first to last of a pair. Every thread of the block must call this, and meet at a
+// barrier before it does so again.
+__device__ inline Range block_section(const Runs& pair, long long first, long long last, Lines lines)
 {
     __shared__ long long cuts[2];  // not in shared_items(): an item may be narrower than a co-rank
-    const long long total = m + n;
-    const long long section = (total + gridDim.x - 1) / gridDim.x;
-    const long long first = smaller(section * blockIdx.x, total);
-    const long long last = smaller(first + section, total);
     for (int edge = threadIdx.x; edge < 2; edge += blockDim.x)
-        cuts[edge] = co_rank<long long>(edge == 0 ? first : last, a, m, b, n, lines);
+        cuts[edge] = co_rank<long long>(edge == 0 ? first : last, pair.items_of(0), pair.count_of(0), pair.items_of(1),
+            pair.count_of(1), lines);
     __syncthreads();  // both cuts are there before any thread reads one
     return range_between(first, cuts[0], last, cuts[1]);
+}
+
+// Calls work(a, b, section, to) for the section of every pair of runs that falls to this block. All blocks get the same
+// length of output, but the last ones, which may get less or nothing. Every thread of the block must call this.
+template <typename Work>
+__device__ __forceinline__ void for_sections(const Source& source, Item* out, Lines lines, Work work)
+{
+    const long long each = (source.total() + gridDim.x - 1) / gridDim.x;
+    for_groups(source, out, each * blockIdx.x, each * blockIdx.x + each,
+        [&](const Runs& pair, Item* to, long long first, long long last) {
+            work(pair.items_of(0), pair.items_of(1), block_section(pair, first, last, lines), to);
+        });
 }
 
 // Merges the first `round` items of two staged sequences to out[0 .. round), `items` outputs a thread at a time.

@@ -138,6 +138,28 @@ inline void bulk_store(void* to, const void* from, int bytes)
 #endif
 #endif
 
+// Loads `bytes` bytes (more than 0) to shared memory, as far behind `to`, a vector's start, as `from` is behind one. Whole
+// vectors are read. Every thread of the block must call this; it ends with all bytes there. arrival: in shared memory.
+__device__ __forceinline__ void load(
+    unsigned char* to, const unsigned char* from, int bytes, int threads, [[maybe_unused]] Arrival* arrival)
+{
+    const int offset = vector_offset(from);
+    const int vectors = (offset + bytes + VECTOR - 1) / VECTOR;
+    const uint4* const source = reinterpret_cast<const uint4*>(from - offset);
+#if BULK
+    if (threadIdx.x == 0) {
+        prepare(arrival);
+        announce(arrival, vectors * VECTOR);
+        bulk_load(to, source, vectors * VECTOR, arrival);
+    }
+    __syncthreads();  // there is something to wait for
+    await(arrival);
+#else
+    for (int at = static_cast<int>(threadIdx.x); at < vectors; at += threads) reinterpret_cast<uint4*>(to)[at] = source[at];
+    __syncthreads();  // the bytes are there before any thread reads them
+#endif
+}
+
 // Stores `bytes` bytes that lie in shared memory, `from` as far behind a vector's start as `to` is. Every thread of the
 // block must call this, behind a `publish` (where BULK) and a barrier.
 __device__ __forceinline__ void store(unsigned char* to, const unsigned char* from, int bytes, int threads)

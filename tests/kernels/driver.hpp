@@ -10,7 +10,8 @@
 #include <string>
 
 enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK,
-    ROWS_PREFIXES, ROWS_COMPARE };
+    ROWS_PREFIXES, ROWS_COMPARE,
+    SORT, ROWS_SORT, SERIAL };
 
 // As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE; skew: items by which a buffer starts off a
 // 16-byte boundary. strict: for CHECK.
@@ -31,6 +32,14 @@ public:
     T* as() const
     {
         return reinterpret_cast<T*>(memory_.get() + skew_);
+    }
+
+    // Whether what lies around the bytes was left alone.
+    bool nothing_around(long long bytes) const
+    {
+        const unsigned char *const begin = memory_.get(), *const end = begin + (skew_ + bytes + 15) / 16 * 16;
+        const auto untouched = [](unsigned char byte) { return byte == 0xee; };
+        return std::all_of(begin, begin + skew_, untouched) && std::all_of(begin + skew_ + bytes, end, untouched);
     }
 
 private:

@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import KERNELS, LaunchRequest
+from gpumerge_cli.backends.base import ALGORITHMS, FAN_INS, KERNELS, LaunchRequest, SortRequest
 from gpumerge_cli.order import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 from tests.oracles import first_keys, merged_keys, same_bits
@@ -19,6 +19,12 @@ from tests.strategies import as_text, special_values
 
 MONTHS = (b"jan", b"DEC", b"Mar 3", b"")
 _TINY = {"block_size": 2, "items_per_thread": 2}
+_SORTS = [
+    *(SortRequest(algorithm) for algorithm in ALGORITHMS),
+    *(SortRequest("bottom-up", LaunchRequest(kernel)) for kernel in KERNELS),
+    *(SortRequest("merge", LaunchRequest(fan_in=fan_in, block_size=32, items_per_thread=4)) for fan_in in FAN_INS),
+    SortRequest("merge", LaunchRequest(transfer="vector")),
+]
 
 
 def main() -> None:
@@ -45,6 +51,11 @@ def main() -> None:
         workspace.merge(backend.resolve(LaunchRequest(), order), "first")
         assert same_bits(workspace.download().view(dtype), first_keys(merged_keys(runs))), dtype
         right += 1
+        for request in _SORTS:
+            workspace.poison()
+            workspace.sort(backend.resolve_sort(request, order, 1 << 10))
+            assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, request)
+            right += 1
         workspace.close()
     for text in LINE_ORDERS:
         order = Order.lines(text)
@@ -66,6 +77,11 @@ def main() -> None:
         first = [next(group) for _, group in groupby(merged, order.key)]
         assert workspace.download().tobytes() == as_text(first, end), order
         right += 1
+        for sort in filter(lambda wish: wish.algorithm != "radix", _SORTS):
+            workspace.poison()
+            workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
+            assert workspace.download().tobytes() == as_text(merged), sort
+            right += 1
         workspace.close()
     for size, offset, key in ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20)):
         order = Order.records(size, offset, key)
@@ -87,8 +103,13 @@ def main() -> None:
         first = ranks[np.r_[True, images[ranks][1:] != images[ranks][:-1]]]
         assert np.array_equal(workspace.download(), every[first].reshape(-1)), order
         right += 1
+        for sort in filter(lambda wish: wish.algorithm != "radix" or order.width <= 8, _SORTS):
+            workspace.poison()
+            workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
+            assert np.array_equal(workspace.download(), every[ranks].reshape(-1)), (order, sort)
+            right += 1
         workspace.close()
-    print(f"{right} merges right")
+    print(f"{right} merges and sorts right")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,18 @@ FILES = {
     "circular": "merge_circular.cu",
     "path": "merge_path.cu",
     "check": "check.cu",
+    "sorts": "sort_tile.cu",
     "rows": "rows.cu",
 }
+LEVELS = {
+    "level_parts": "partition.cu",
+    "level_basic": "merge_basic.cu",
+    "level_tiled": "merge_tiled.cu",
+    "level_circular": "merge_circular.cu",
+    "level_path": "merge_path.cu",
+    "level_serial": "sort_serial.cu",
+}
+"""The same kernels on all runs of a level."""
 WORKS = (
     "partition",
     "basic",
@@ -48,13 +58,16 @@ WORKS = (
     "rows_mark",
     "rows_prefixes",
     "rows_compare",
+    "sort",
+    "rows_sort",
+    "serial",
 )
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
 }  # fmt: skip
-_DERIVED = ("NARROW", "SIGNED_IMAGES")
+_DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
 _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
@@ -82,10 +95,11 @@ class Variant:
         lines = [f"#undef {name}" for name in _DERIVED]
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         lines.append(f"namespace variant_{number} {{")
-        for name, file in FILES.items():
+        for name, file in (FILES | LEVELS).items():
             if name != "rows" or moves_rows(self.order):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
+                lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")
                 lines.append(f"namespace {name} {{\n{text}\n}}")
         lines.append('#include "variant.inl"\n}')
         return "\n".join(lines)

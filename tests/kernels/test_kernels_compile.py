@@ -9,15 +9,19 @@ import numpy as np
 import pytest
 
 from gpumerge_cli import lines
-from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, Transfer
-from gpumerge_cli.backends.gpu.policy import path_tile
+from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
+from gpumerge_cli.backends.gpu.policy import DeviceLimits, path_tile
+from gpumerge_cli.backends.gpu.sort_policy import resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
+    comparison_macros,
     compiler_options,
     flatten,
     moves_rows,
     order_macros,
     partition_macros,
     policy_macros,
+    row_macros,
+    tile_macros,
 )
 from gpumerge_cli.lines import NUL, LineKey, LineOrder
 from gpumerge_cli.order import DTYPES, Order
@@ -31,7 +35,8 @@ RECORD_ORDERS = [
     for down in (False, True)
 ]  # fmt: skip
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
-MERGES = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu", "check.cu")
+LEVELS = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu")
+MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
 
 
@@ -120,6 +125,44 @@ def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
     compile_for(architecture, "partition.cu", compiler_options((*order_macros(order), *partition_macros(fan_in))))
 
 
+def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
+    """As sort_tile.cu is launched on such a device."""
+    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    policy = resolve_sort(SortRequest("merge"), order, limits, 1 << 20)
+    shape = tile_shape(policy.tile, order, limits)
+    macros = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer)
+    return compiler_options((*comparison_macros(order), *macros))
+
+
+@pytest.mark.parametrize("order", [*KEY_ORDERS, Order.lines(), *RECORD_ORDERS], ids=Order.describe)
+def test_sorts_of_every_order(order: Order) -> None:
+    compile_for(90, "sort_tile.cu", sort_options(order, 90))
+    compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
+
+
+@pytest.mark.parametrize("order", [Order("uint", 4), Order("float", 8), Order.lines(), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
+    compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
+    for file in (*LEVELS, "sort_serial.cu"):
+        compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
+
+
+@pytest.mark.parametrize("order", [Order("uint", 1), Order("float", 2), Order("int", 8), Order.records(4, 1, 3)])
+def test_rows_of_keys_and_small_records(order: Order) -> None:
+    compile_for(75, "rows.cu", compiler_options(row_macros(order)))
+
+
+@pytest.mark.parametrize("fan_in", FAN_INS)
+def test_levels_of_every_fan_in(fan_in: int) -> None:
+    for order in (Order("uint", 4), Order("uint", 8), Order.lines()):
+        policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
+        options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
+        compile_for(90, "merge_path.cu", options)
+        options = compiler_options((*order_macros(order), *partition_macros(fan_in, batched=True)))
+        compile_for(90, "partition.cu", options)
+
+
 @pytest.mark.parametrize("architecture", [90, 100, 120])
 def test_bulk_copies_on_every_device_that_has_them(architecture: int) -> None:
     compile_for(architecture, "merge_path.cu", ("-DKEY_BITS=32", "-DBULK=1"))
@@ -137,6 +180,13 @@ def test_cub_baseline() -> None:
     for payload in (4, 8):
         options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("int", 8), payload)))
         compile_for(90, "baseline_cub.cu", options)
+
+
+@pytest.mark.parametrize("order", [Order("uint", 4), Order("uint", 8), Order("float", 2, True)], ids=Order.describe)
+def test_cub_sort_baseline(order: Order) -> None:
+    baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
+    options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_sort_macros(order)))
+    compile_for(90, "baseline_cub_sort.cu", options)
 
 
 def test_a_header_is_written_out_once() -> None:

@@ -50,26 +50,27 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
     const std::size_t size = sizeof(keys::Item);
     const unsigned threads = static_cast<unsigned>(h.block);
     const unsigned blocks = static_cast<unsigned>(h.blocks);
+    const std::vector<Run> pair = {{a, m}, {b, n}};
     switch (work) {
     case BASIC:
         return shim::launch(ceil_div(total, h.block * h.items), threads, 0, [&] {
             using namespace basic;
-            merge_basic((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, text, starts);
+            merge_basic(table_of<basic::Runs>(pair), (Item*)out, h.items, text, starts);
         });
     case TILED_FULL:
         return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
             using namespace tiled;
-            merge_tiled_full((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
+            merge_tiled_full(table_of<tiled::Runs>(pair), (Item*)out, h.items, h.tile, text, starts);
         });
     case TILED_EXACT:
         return shim::launch(blocks, threads, h.tile * size, [&] {
             using namespace tiled;
-            merge_tiled_exact((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
+            merge_tiled_exact(table_of<tiled::Runs>(pair), (Item*)out, h.items, h.tile, text, starts);
         });
     case CIRCULAR:
         return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
             using namespace circular;
-            merge_circular((const Item*)a, m, (const Item*)b, n, (Item*)out, h.items, h.tile, text, starts);
+            merge_circular(table_of<circular::Runs>(pair), (Item*)out, h.items, h.tile, text, starts);
         });
     case PATH: {
         // Pieces of a run, one behind the other, are runs.
@@ -84,6 +85,86 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
     default:
         std::abort();
     }
+}
+
+// Merges every `fan_in` neighbouring runs of `length` items by the kernel that `work` names.
+static void merge_level(const Case& c, long long work, const void* in, long long length, long long total, void* out,
+    const unsigned char* text, const long long* starts)
+{
+    const Header& h = c.header;
+    const std::size_t size = sizeof(keys::Item);
+    const unsigned threads = static_cast<unsigned>(h.block);
+    const unsigned blocks = static_cast<unsigned>(h.blocks);
+    switch (work) {
+    case SERIAL:
+        return shim::launch(ceil_div(ceil_div(total, 2 * length), threads), threads, 0, [&] {
+            using namespace level_serial;
+            merge_alone(Source{(const Item*)in, length, total}, (Item*)out, text, starts);
+        });
+    case BASIC:
+        return shim::launch(ceil_div(total, h.block * h.items), threads, 0, [&] {
+            using namespace level_basic;
+            merge_basic(Source{(const Item*)in, length, total}, (Item*)out, h.items, text, starts);
+        });
+    case TILED_FULL:
+        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
+            using namespace level_tiled;
+            merge_tiled_full(Source{(const Item*)in, length, total}, (Item*)out, h.items, h.tile, text, starts);
+        });
+    case TILED_EXACT:
+        return shim::launch(blocks, threads, h.tile * size, [&] {
+            using namespace level_tiled;
+            merge_tiled_exact(Source{(const Item*)in, length, total}, (Item*)out, h.items, h.tile, text, starts);
+        });
+    case CIRCULAR:
+        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
+            using namespace level_circular;
+            merge_circular(Source{(const Item*)in, length, total}, (Item*)out, h.items, h.tile, text, starts);
+        });
+    default:
+        break;
+    }
+    const long long group = length > total / RUNS ? total : RUNS * length;
+    const long long tiles = ceil_div(group, level_path::TILE), edges = tiles + 1;
+    std::vector<long long> cuts;
+    if (h.blocks % 2 == 0) {
+        cuts.assign(ceil_div(total, group) * edges * RUNS, -1);
+        shim::launch(ceil_div(total, group) * ceil_div(edges, STRETCH), PARTITION_SIZE, 0, [&] {
+            using namespace level_parts;
+            partition(Source{(const Item*)in, length, total}, cuts.data(), edges, STRETCH, level_path::TILE, text, starts);
+        });
+    }
+    shim::launch(total / group * tiles + ceil_div(total % group, level_path::TILE), BLOCK_SIZE, level_path::STAGED_BYTES, [&] {
+        using namespace level_path;
+        merge_path(Source{(const Item*)in, length, total}, (Item*)out, cuts.empty() ? nullptr : cuts.data(), text, starts);
+    });
+}
+
+// Sorts tiles of h.n items, if any, then merges level by level, between `out` and a buffer of its own. False: bytes around
+// one of them were written.
+static bool sort_items(const Case& c, const void* in, long long count, Buffer& out, const unsigned char* text,
+    const long long* starts)
+{
+    using sorts::Item;
+    const Header& h = c.header;
+    Buffer scratch(count * sizeof(Item), h.b_skew * sizeof(Item));
+    const long long fan_in = h.merge == PATH ? RUNS : 2;
+    long long length = h.n > 0 ? h.n : 1, levels = 0;
+    for (long long runs = ceil_div(count, length); runs > 1; runs = ceil_div(runs, fan_in)) ++levels;
+    const auto target = [&] { return levels % 2 == 0 ? out.as<Item>() : scratch.as<Item>(); };
+    const Item* from = (const Item*)in;
+    if (h.n > 0 || levels == 0) {
+        shim::launch(ceil_div(count, length), BLOCK_SIZE, sorts::STAGED_BYTES,
+            [&] { sorts::sort_tile(from, count, length, target(), text, starts); });
+        from = target();
+    }
+    for (; levels > 0; length *= fan_in) {
+        --levels;
+        merge_level(c, h.merge, from, length, count, target(), text, starts);
+        from = target();
+    }
+    const long long bytes = count * sizeof(Item);
+    return out.nothing_around(bytes) && scratch.nothing_around(bytes);
 }
 
 static unsigned long long first_disorder(
@@ -252,6 +333,12 @@ static std::string run_rows(const Case& c)
     }
     if (h.work == ROWS_COMPARE) return comparisons(items.as<Item>(), found.count, {text, starts});
 
+    if (h.work == ROWS_SORT) {
+        if (!sort_items(c, items.as<Item>(), found.count, merged, text, starts)) return "rows around were written";
+        Output sorted(nbytes, h.out_skew);
+        gather(text, found, merged.as<Item>(), sorted.as<unsigned char>(), nbytes);
+        return bytes_of(sorted.as<unsigned char>(), nbytes);
+    }
     const long long m = rows_in(found, c.a.size());
     merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, found.count - m, merged.as<Item>(), text, starts);
     Output out(nbytes, h.out_skew);
@@ -273,6 +360,11 @@ static std::string run(const Case& c)
     Buffer b(h.b_bytes, h.b_skew * sizeof(Item));
     std::memcpy(a.as<char>(), c.a.data(), h.a_bytes);
     std::memcpy(b.as<char>(), c.b.data(), h.b_bytes);
+    if (h.work == SORT) {
+        Buffer sorted(h.a_bytes, h.out_skew * sizeof(Item));
+        if (!sort_items(c, a.as<Item>(), h.m, sorted, nullptr, nullptr)) return "items around were written";
+        return bytes_of(sorted.as<char>(), h.a_bytes);
+    }
     if (h.work == CHECK) {
         const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, h.strict, nullptr, nullptr);
         return bytes_of(&first, 1);

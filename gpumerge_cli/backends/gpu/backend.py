@@ -8,11 +8,15 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import DeviceInfo, LaunchPolicy, LaunchRequest, Pace, Workspace
-from gpumerge_cli.backends.gpu import device, policy
+from gpumerge_cli.backends.base import DeviceInfo, LaunchPolicy, LaunchRequest, Pace, SortPolicy, SortRequest, Workspace
+from gpumerge_cli.backends.gpu import device, policy, sort_policy
+from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
+from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
+from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -41,6 +45,10 @@ class GpuBackend:
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         """See Backend."""
         return policy.resolve(request, order, self._limits, runs)
+
+    def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
+        """See Backend."""
+        return resolve_sort(request, order, self._limits, nbytes)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
@@ -94,6 +102,48 @@ class GpuBackend:
                 merge=lambda group, to: kernels.merge(policy, group, to),
                 copy=copy,
             )
+
+    def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
+        """See Backend. CuPy arrays, sorted on the current stream; only radix waits, and only of floats.
+
+        `out` may be `items`, but not overlap it otherwise.
+        """
+        with device_errors(), self._device:
+            for array in (items, out):
+                _check_array(array, order)
+            if out.size != items.size:
+                raise UsageError(
+                    f"out holds {out.size} items, not {items.size}", way_out="make out as long as the items"
+                )
+            if out.data.ptr != items.data.ptr and _overlap(items, out):
+                raise UsageError("out overlaps the items", way_out="give an array of its own, or the items themselves")
+            if items.size == 0:
+                return
+            kernels = self._kernels(order)
+            if policy.algorithm == "radix":
+                sort_keys(kernels, items, out, order)
+                return
+            scratch = cupy.empty(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
+            run = (items.data.ptr, items.size)
+            sort_items(kernels, policy, run, order.width, out.data.ptr, scratch.data.ptr, copy_on_device)
+
+    def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
+        """See Backend. A CuPy array; by any algorithm but radix rows of image and index are sorted."""
+        with device_errors(), self._device:
+            _check_array(items, order)
+            if items.size == 0:
+                return cupy.empty(0, cupy.int64)
+            kernels = self._kernels(order)
+            if policy.algorithm == "radix":
+                return ranks(kernels, items.data.ptr, items.size, order)
+            rows, out, scratch = (cupy.empty((items.size, 2), cupy.int64) for _ in range(3))
+            kernels.make_rows(items.data.ptr, 0, items.size, rows.data.ptr)
+            of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
+            run = (rows.data.ptr, items.size)
+            sort_items(
+                self._kernels(sort_policy.RANKS), of_rows, run, 16, out.data.ptr, scratch.data.ptr, copy_on_device
+            )
+            return out[:, 1].copy()
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
 
 CUB_BLOCK_SIZE = 512
+CUB_SORT_BLOCK_SIZE = 256
+_CUB_SORT_WIDEST = 17
 _PARTITION_THREADS = 256
 _CUB_WIDEST = 15
 """CUB's tuning for current devices: 15 items a thread of 4 bytes, 7 of 8, and for narrower keys up to 30."""
@@ -38,6 +41,16 @@ def cub_macros(order: Order, payload: int = 0) -> Macros:
     return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_BLOCK_SIZE), ("CUB_ITEMS", items), ("CUB_PAYLOAD", payload))
 
 
+def cub_sort_items(width: int) -> int:
+    """Items a thread of CUB's merge sort, as it scales them by the key's width."""
+    return max(1, min(_CUB_SORT_WIDEST, _CUB_SORT_WIDEST * 4 // width))
+
+
+def cub_sort_macros(order: Order) -> Macros:
+    """The macros of baseline_cub_sort.cu."""
+    return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_SORT_BLOCK_SIZE), ("CUB_ITEMS", cub_sort_items(order.width)))
+
+
 @lru_cache(maxsize=64)
 def _cub_functions(device: int, macros: Macros) -> tuple[Any, Any]:
     options = (*compiler_options(macros), *cub_include_options(), "-std=c++17")
@@ -49,7 +62,7 @@ class CubTree:
     """CUB's merge agent on pairs of neighbouring runs of keys, level by level, for any number of runs but none.
 
     runs: not empty; they stay as they are. out: address of the output. Memory to merge more than two is taken by the
-    first `merge`, so that later ones can be timed, and freed with the object.
+    first `run`, so that later ones can be timed, and freed with the object.
     """
 
     def __init__(self, device: int, order: Order, runs: Sequence[Run], out: int) -> None:
@@ -59,7 +72,7 @@ class CubTree:
         self._out = out
         self._scratch = DeviceBuffer()
 
-    def merge(self, stream: cupy.cuda.Stream) -> None:
+    def run(self, stream: cupy.cuda.Stream) -> None:
         """Queue the merge on `stream`, which is current."""
         width = self._order.width
         room = sum(count for _, count in self._runs) * width if len(self._runs) > 2 else 0
@@ -74,6 +87,40 @@ class CubTree:
                 to, run[0], run[1] * width, cupy.cuda.runtime.memcpyDeviceToDevice, stream.ptr
             ),
         )
+
+
+class CubSort:
+    """CUB's merge sort of keys: tiles, then a pass for each doubling, by its agents and its tuning.
+
+    run: the keys, which stay as they are; not empty. out: address of the output. Memory is taken as CubTree takes it.
+    """
+
+    def __init__(self, device: int, order: Order, run: Run, out: int) -> None:
+        self._order = order
+        self._keys = run
+        self._out = out
+        self._scratch, self._cuts = DeviceBuffer(), DeviceBuffer()
+        options = (*compiler_options(cub_sort_macros(order)), *cub_include_options(), "-std=c++17")
+        module = cupy.RawModule(code=flatten("baseline_cub_sort.cu"), options=options)
+        self._functions = [module.get_function(f"cub_sort_{step}") for step in ("tiles", "partition", "merge")]
+
+    def run(self, stream: cupy.cuda.Stream) -> None:
+        """Queue the sort on `stream`, which is current."""
+        address, count = self._keys
+        tiles, partition, merge = self._functions
+        blocks = -(-count // (CUB_SORT_BLOCK_SIZE * cub_sort_items(self._order.width)))
+        passes = (blocks - 1).bit_length()
+        scratch = self._scratch.reserve(count * self._order.width if passes else 0).address
+        cuts = self._cuts.reserve(8 * (blocks + 1)).address
+        targets = [self._out if left % 2 == 0 else scratch for left in reversed(range(passes + 1))]
+        tiles((blocks,), (CUB_SORT_BLOCK_SIZE,), (address, targets[0], count))
+        for level, (source, target) in enumerate(pairwise(targets)):
+            merged = 2 << level
+            partition(
+                (-(-(blocks + 1) // _PARTITION_THREADS),), (_PARTITION_THREADS,),
+                (source, count, cuts, blocks + 1, merged),
+            )  # fmt: skip
+            merge((blocks,), (CUB_SORT_BLOCK_SIZE,), (source, target, count, cuts, merged))
 
 
 class CubPairs:

@@ -12,6 +12,12 @@ from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.gpu.failures import pinning_errors
 
 
+def copy_on_device(source: int, to: int, nbytes: int) -> None:
+    """Copy between addresses of the device, on the current stream."""
+    kind = cupy.cuda.runtime.memcpyDeviceToDevice
+    cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, cupy.cuda.get_current_stream().ptr)
+
+
 class DeviceBuffer:
     """Bytes on the current device. Growing loses what they held, and waits for the device."""
 

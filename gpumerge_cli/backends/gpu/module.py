@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.policy import (
     STATIC_SHARED,
     DeviceLimits,
@@ -20,16 +20,19 @@ from gpumerge_cli.backends.gpu.policy import (
     partition_stretch,
     shared_bytes,
 )
+from gpumerge_cli.backends.gpu.sort_policy import tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
     Macros,
     comparison_macros,
     compiler_options,
     flatten,
     lines_order,
-    order_macros,
     partition_macros,
     policy_macros,
+    row_macros,
+    tile_macros,
 )
+from gpumerge_cli.backends.gpu.tree import Level
 from gpumerge_cli.order import Order
 
 Address = int
@@ -38,6 +41,7 @@ Address = int
 _THREADS = 256
 _OWN_CUTS = 12
 """With so few tiles for each multiprocessor, blocks that find their own cuts are done before a partition would be."""
+_SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
 _BYTES_PER_THREAD = 16  # rows.cu
 
@@ -67,7 +71,7 @@ class Kernels:
         self._device = device
         self._order = order
         self._limits = limits
-        self._macros = {"rows.cu": order_macros(order)}  # which looks into them
+        self._macros = {"rows.cu": row_macros(order)}  # which looks into them
         self._comparing = comparison_macros(order)
 
     def merge(
@@ -82,38 +86,88 @@ class Kernels:
         total = sum(count for _, count in runs)
         if total == 0:
             return
-        blocks = grid_size(policy, total)
+        self._merge(policy, _run_table(runs, policy.fan_in), total, out, text, starts)
+
+    def merge_level(
+        self, policy: LaunchPolicy, level: Level, out: Address, text: Address = 0, starts: Address = 0
+    ) -> None:
+        """Merge every `policy.fan_in` neighbouring runs of a level into one, in one launch."""
+        length = min(level.length, level.total)
+        self._merge(policy, _words([level.items, length, level.total]), level.total, out, text, starts, length)
+
+    def merge_alone(self, level: Level, out: Address, text: Address = 0, starts: Address = 0) -> None:
+        """Merge every two neighbouring runs of a level, a thread a pair."""
+        pairs = _ceil_div(level.total, 2 * level.length)
+        threads = min(pairs, _SERIAL_THREADS)
+        table = _words([level.items, level.length, level.total])
+        self._launch(
+            "merge_alone",
+            _ceil_div(pairs, threads),
+            threads,
+            (table, out, text, starts),
+            file="sort_serial.cu",
+            macros=(("BATCHED", 1),),
+        )
+
+    def sort_tiles(
+        self, policy: SortPolicy, items: tuple[Address, int], out: Address, text: Address = 0, starts: Address = 0
+    ) -> None:
+        """Sort every `policy.tile` items by themselves; `out` may be the items."""
+        shape = tile_shape(policy.tile, self._order, self._limits)
+        self._launch(
+            "sort_tile", _ceil_div(items[1], policy.tile), shape.block_size, (*items, policy.tile, out, text, starts),
+            macros=tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer),
+            shared=tile_shared_bytes(shape, self._order),
+        )  # fmt: skip
+
+    def _merge(
+        self, policy: LaunchPolicy, source: Any, total: int, out: Address, text: Address, starts: Address,
+        length: int = 0,
+    ) -> None:  # fmt: skip
+        """source: a table of runs, or a level whose runs are `length` long."""
+        batched = length > 0
         shared = shared_bytes(policy, self._order)
-        if policy.kernel == "path":
-            table = _run_table(runs, policy.fan_in)
-            cuts = (
-                None
-                if blocks <= _OWN_CUTS * self._limits.multiprocessors
-                else self._partition(policy, blocks + 1, table, text, starts)
+        macros = policy_macros(policy, batched=batched)
+        if policy.kernel != "path":
+            sizes = (
+                (policy.items_per_thread,) if policy.kernel == "basic" else (policy.items_per_thread, policy.tile_size)
             )
+            name = f"merge_tiled_{policy.tile_load}" if policy.kernel == "tiled" else f"merge_{policy.kernel}"
             self._launch(
-                "merge_path", blocks, policy.block_size,
-                (table, out, 0 if cuts is None else cuts.data.ptr, text, starts),
-                macros=policy_macros(policy), shared=shared,
+                name, grid_size(policy, total), policy.block_size, (source, out, *sizes, text, starts),
+                file=f"merge_{policy.kernel}.cu", macros=macros, shared=shared,
             )  # fmt: skip
             return
-        a, b = runs
-        if policy.kernel == "basic":
-            arguments: tuple[Any, ...] = (*a, *b, out, policy.items_per_thread, text, starts)
-        else:
-            arguments = (*a, *b, out, policy.items_per_thread, policy.tile_size, text, starts)
-        name = f"merge_tiled_{policy.tile_load}" if policy.kernel == "tiled" else f"merge_{policy.kernel}"
-        self._launch(name, blocks, policy.block_size, arguments, file=f"merge_{policy.kernel}.cu", shared=shared)
+        group = min(policy.fan_in * length, total) if batched else total
+        tiles = grid_size(policy, group)
+        blocks = total // group * tiles + grid_size(policy, total % group)
+        cuts = None
+        if blocks > _OWN_CUTS * self._limits.multiprocessors:
+            cuts = self._partition(policy, tiles + 1, _ceil_div(total, group), source, text, starts, batched=batched)
+        self._launch(
+            "merge_path", blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
+            macros=macros, shared=shared,
+        )  # fmt: skip
 
-    def _partition(self, policy: LaunchPolicy, edges: int, table: Any, text: Address, starts: Address) -> Any:
-        cuts = cupy.empty(edges * policy.fan_in, cupy.int64)
+    def _partition(
+        self,
+        policy: LaunchPolicy,
+        edges: int,
+        groups: int,
+        source: Any,
+        text: Address,
+        starts: Address,
+        *,
+        batched: bool,
+    ) -> Any:
+        cuts = cupy.empty(groups * edges * policy.fan_in, cupy.int64)
         stretch = partition_stretch(edges, policy.fan_in, self._limits)
         self._launch(
             "partition",
-            _ceil_div(edges, stretch),
+            groups * _ceil_div(edges, stretch),
             partition_size(policy.fan_in),
-            (table, cuts.data.ptr, edges, stretch, policy.tile_size, text, starts),
-            macros=partition_macros(policy.fan_in),
+            (source, cuts.data.ptr, edges, stretch, policy.tile_size, text, starts),
+            macros=partition_macros(policy.fan_in, batched=batched),
         )
         return cuts
 
@@ -237,7 +291,11 @@ class Kernels:
 def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:
     """The runs as the kernels take them: `fan_in` addresses, then as many counts, of which the last may be 0."""
     padded = [*runs, *[(runs[0][0], 0)] * (fan_in - len(runs))]
-    words = np.array([*(address for address, _ in padded), *(count for _, count in padded)], np.int64)
+    return _words([*(address for address, _ in padded), *(count for _, count in padded)])
+
+
+def _words(numbers: Sequence[int]) -> Any:
+    words = np.array(numbers, np.int64)
     return words.view(f"V{words.nbytes}")  # CuPy passes an array of one item by value
 
 

@@ -6,13 +6,14 @@ Flat because CuPy's kernel cache does not look into included files: an edited he
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.base import LaunchPolicy, Transfer
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
@@ -99,11 +100,21 @@ def lines_order(order: LineOrder) -> NDArray[np.int64]:
     return np.append(words, np.int64(len(words)))
 
 
-def policy_macros(policy: LaunchPolicy) -> Macros:
+def row_macros(order: Order) -> Macros:
+    """The macros of rows.cu: rows are made of keys and of small records, too, though those are merged as they are."""
+    if moves_rows(order):
+        return order_macros(order)
+    record = order if order.record else replace(order, record=order.width)
+    return tuple({**dict(order_macros(record)), "ROWS": 1, "KEY_BITS": 64}.items())
+
+
+def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
     """The macros of the kernel that the policy launches; only the path kernel's shape is compiled in."""
+    batch = (("BATCHED", 1),) if batched else ()
     if policy.kernel != "path":
-        return ()
+        return batch
     return (
+        *batch,
         ("RUNS", policy.fan_in),
         ("BLOCK_SIZE", policy.block_size),
         ("ITEMS_PER_THREAD", policy.items_per_thread),
@@ -112,9 +123,19 @@ def policy_macros(policy: LaunchPolicy) -> Macros:
     )
 
 
-def partition_macros(fan_in: int) -> Macros:
+def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:
     """The macros of partition.cu."""
-    return (("RUNS", fan_in),)
+    return (("RUNS", fan_in), *((("BATCHED", 1),) if batched else ()))
+
+
+def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer: Transfer | None) -> Macros:
+    """The macros of sort_tile.cu."""
+    return (
+        ("BLOCK_SIZE", block_size),
+        ("ITEMS_PER_THREAD", items_per_thread),
+        ("BLOCKS_PER_MULTIPROCESSOR", resident),
+        ("BULK", int(transfer == "bulk")),
+    )
 
 
 def compiler_options(macros: Macros) -> tuple[str, ...]:

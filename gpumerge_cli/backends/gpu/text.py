@@ -8,10 +8,12 @@ from itertools import accumulate, pairwise
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy, Unique
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.radix import sort_rows
+from gpumerge_cli.backends.gpu.sorting import sort_items
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
 
@@ -24,6 +26,7 @@ class DeviceText:
     """
 
     def __init__(self, order: Order, kernels: Kernels) -> None:
+        self._order = order
         self._row = item_bytes(order)
         self._record = order.record
         self._kernels = kernels
@@ -88,6 +91,33 @@ class DeviceText:
             merge=lambda group, to: self._kernels.merge(policy, group, to, text, starts),
             copy=self._copy_rows,
         )
+        return self._gathered(lines, out, nbytes, unique)
+
+    def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
+        """Sort all rows, of whatever run, and gather by them, as `merge` does."""
+        self.runs()
+        self._fresh = False  # the rows are worked on where they are
+        lines = self._found()[-1]
+        self._merged.reserve(lines * self._row)
+        if policy.algorithm == "radix":
+            words = np.dtype(np.uint64)
+            rows, merged = (buffer.view(2 * lines, words).reshape(-1, 2) for buffer in (self._rows, self._merged))
+            sort_rows(rows, merged, self._order)
+        else:
+            items, out_rows = (self._rows.address, lines), self._merged.address
+            sort_items(
+                self._kernels, policy, items, self._row, out_rows, self._rows.address, copy_on_device, *self.context
+            )
+        return self._gathered(lines, out, nbytes, unique)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._starts = self._edges = None
+        for buffer in (self._rows, self._merged, self._scratch):
+            buffer.free()
+
+    def _gathered(self, lines: int, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
+        text, starts = self.context
         kept = lines
         if unique:
             kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", text, starts)
@@ -95,12 +125,6 @@ class DeviceText:
             text, starts, (self._merged.address, kept), out, nbytes if kept == lines else None
         )
         return written, lines - kept
-
-    def free(self) -> None:
-        """Give the memory back."""
-        self._starts = self._edges = None
-        for buffer in (self._rows, self._merged, self._scratch):
-            buffer.free()
 
     def _found(self) -> list[int]:
         """The numbers of the runs' first rows, and of the end."""
@@ -117,6 +141,4 @@ class DeviceText:
         return self._edges
 
     def _copy_rows(self, run: Run, to: int) -> None:
-        stream = cupy.cuda.get_current_stream()
-        kind = cupy.cuda.runtime.memcpyDeviceToDevice
-        cupy.cuda.runtime.memcpyAsync(to, run[0], run[1] * self._row, kind, stream.ptr)
+        copy_on_device(run[0], to, run[1] * self._row)

@@ -6,10 +6,22 @@ What to launch is decided here, on addresses alone; who launches is the caller's
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 Run = tuple[int, int]
 """A sorted run: its address in bytes, and its items."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """`total` items at address `items`, in sorted runs of `length`, the last of which may be shorter."""
+
+    items: int
+    length: int
+    total: int
+
 
 Merge = Callable[[Sequence[Run], int], None]
 Copy = Callable[[Run, int], None]
@@ -22,6 +34,22 @@ def passes(runs: int, fan_in: int) -> int:
         runs = -(-runs // fan_in)
         count += 1
     return count
+
+
+def fan_ins(runs: int, most: int) -> list[int]:
+    """How many runs each pass over equally long runs merges into one: powers of two up to `most`, as few passes as may
+    be, and no more runs a pass than that needs."""
+    found = [most] * passes(runs, most)
+    at = len(found)
+    while any(fan_in > 2 for fan_in in found):
+        at = (at or len(found)) - 1
+        if found[at] == 2:
+            continue
+        lower = [*found[:at], found[at] // 2, *found[at + 1 :]]
+        if prod(lower) < runs:
+            break
+        found = lower
+    return found
 
 
 def merge_runs(

@@ -13,11 +13,13 @@ from itertools import accumulate, pairwise
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, Unique
-from gpumerge_cli.backends.gpu.baselines import CubPairs, CubTree, cub_pairs, sort_by_cupy
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
+from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.backends.gpu.baselines import CubPairs, CubSort, CubTree, cub_pairs, sort_by_cupy
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.radix import sort_by_ranks, sort_keys
+from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
@@ -121,12 +123,33 @@ class GpuWorkspace:
                 self._scratch.address if deep else 0,
                 fan_in=policy.fan_in,
                 merge=lambda group, out: self._kernels.merge(policy, group, out),
-                copy=lambda run, out: self._copy_bytes(out, run[0], run[1] * self._order.item_bytes, _ON_DEVICE),
+                copy=lambda run, out: copy_on_device(run[0], out, run[1] * self._order.item_bytes),
             )
-            if unique:
-                count = total // self._order.item_bytes
-                kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
-                self._merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
+            self._drop_equals(unique, total // self._order.item_bytes)
+
+    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        """See Workspace. Returns before the sort is done, unless something may be dropped."""
+        total = self._merged_bytes = self._total
+        self.dropped = 0
+        self._pairs = None
+        if total == 0:
+            return
+        with self._span("kernel", total):
+            if self._text is not None:
+                self._merged_bytes, self.dropped = self._text.sort(policy, self._output.address, total, unique)
+                self.counts = self._text.counts
+                return
+            size = self._order.item_bytes
+            count = total // size
+            if policy.algorithm == "radix":
+                self._sort_by_radix(count)
+            else:
+                scratch = self._scratch.reserve(max(total, self._capacity) if needs_scratch(policy, count) else 0)
+                items = (self._input.address, count)
+                sort_items(
+                    self._kernels, policy, items, size, self._output.address, scratch.address, copy_on_device
+                )  # fmt: skip
+            self._drop_equals(unique, count)
 
     def download(self) -> Bytes:
         """See Workspace. Waits for all work so far."""
@@ -166,6 +189,14 @@ class GpuWorkspace:
         runs = [run for run in self._runs() if run[1]]
         cub = partial(self._cub, CubTree(self._device.id, self._order, runs, self._output.address))
         return {"cupy.sort": self._sort, "cub tree" if len(runs) > 2 else "cub": cub}
+
+    def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        """Library ways to the sort's output by key image, of keys alone; run one, then `download`."""
+        if self._total == 0 or self._order.is_rows:
+            return {}
+        run = (self._input.address, self._total // self._order.item_bytes)
+        cub = partial(self._cub, CubSort(self._device.id, self._order, run, self._output.address))
+        return {"cupy.sort": self._sort, "cub merge sort": cub}
 
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
@@ -208,6 +239,20 @@ class GpuWorkspace:
         starts = accumulate(self._lengths, initial=self._input.address)
         return [(start, length // self._order.item_bytes) for start, length in zip(starts, self._lengths, strict=False)]
 
+    def _drop_equals(self, unique: Unique, count: int) -> None:
+        if unique:
+            kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
+            self._merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
+
+    def _sort_by_radix(self, count: int) -> None:
+        if self._order.record:
+            nbytes, of_bytes = count * self._order.record, np.dtype(np.uint8)
+            items, out = self._input.view(nbytes, of_bytes), self._output.view(nbytes, of_bytes)
+            sort_by_ranks(self._kernels, items, out, self._order)
+        else:
+            keys, out = self._input.view(count, self._order.dtype), self._output.view(count, self._order.dtype)
+            sort_keys(self._kernels, keys, out, self._order)
+
     def _sort(self) -> None:
         with self._entered():
             count = self._total // self._order.item_bytes
@@ -220,9 +265,9 @@ class GpuWorkspace:
             pairs.merge()
             self._pairs = pairs
 
-    def _cub(self, tree: CubTree) -> None:
+    def _cub(self, library: CubTree | CubSort) -> None:
         with self._entered():
-            tree.merge(self._stream)
+            library.run(self._stream)
 
     def _copy_bytes(self, to: int, source: int, nbytes: int, kind: int) -> None:
         cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._stream.ptr)

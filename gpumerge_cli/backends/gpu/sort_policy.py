@@ -1,0 +1,182 @@
+"""From what the user asked for to how a sort runs. Pure, as policy.py is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from gpumerge_cli.backends.base import Algorithm, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.backends.gpu.policy import STATIC_SHARED, DeviceLimits, item_bytes, resolve
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+RANKS = Order.records(1, 0, 1)
+"""Of rows whose prefixes decide, whatever they are the prefixes of."""
+
+_VECTOR = 16
+_IMAGE_BYTES = 8
+_RADIX_BYTES = 4
+"""A radix sort makes a pass for each byte of the key, a merge sort for each doubling of the runs: of keys up to this
+width the radix sort is faster."""
+_MOST: dict[Algorithm, int] = {"recursive": 1 << 16, "iterative": 1 << 26}
+"""Items, above which these are refused."""
+_WHY_NOT: dict[Algorithm, str] = {
+    "recursive": "launches a kernel for each of as many merges as there are items",
+    "iterative": "merges its last two runs with one thread",
+}
+_FAN_IN = {1: 4, 2: 4, 4: 4, 8: 4, 12: 4, 16: 4}
+"""Runs that a pass merges, by item bytes. Not yet swept."""
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """How sort_tile.cu is compiled. resident: blocks that a multiprocessor should hold at once."""
+
+    block_size: int
+    items_per_thread: int
+    resident: int = 1
+
+    @property
+    def room(self) -> int:
+        """Items that a block can sort."""
+        return self.block_size * self.items_per_thread
+
+
+_TILES = {
+    1: TileShape(512, 31, 2),
+    2: TileShape(512, 23, 2),
+    4: TileShape(512, 23, 3),
+    8: TileShape(256, 23, 4),
+    12: TileShape(256, 11, 3),
+    16: TileShape(256, 9, 3),
+}
+"""By item bytes: as many items as registers hold without spilling at that residency. Not yet swept. Odd item counts
+spread accesses over the banks of shared memory."""
+_FULL = 0.9
+"""Of a pass's tiles, where smaller tiles to begin with would have filled them wholly."""
+_WHY: dict[Algorithm, str] = {
+    "merge": "asked for: tiles in shared memory, then passes over several runs",
+    "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
+    "iterative": "asked for: a level at a time, a thread a pair",
+    "recursive": "asked for: top-down, a launch of one thread for each merge",
+    "radix": "asked for: the library's radix sort",
+}
+
+
+def tile_shape(tile: int, order: Order, limits: DeviceLimits) -> TileShape:
+    """The shape in which blocks sort tiles of so many items: no larger than they need, in steps of two."""
+    shape = _largest(order, limits)
+    items = max(shape.items_per_thread, _ceil_div(tile, shape.block_size))
+    block = shape.block_size
+    while block > 1 and block // 2 * items >= tile:
+        block //= 2
+    return replace(shape, block_size=block, items_per_thread=items)
+
+
+def tile_shared_bytes(shape: TileShape, order: Order) -> int:
+    """Dynamic shared memory of one block of sort_tile.cu."""
+    return _shared_bytes(shape, item_bytes(order))
+
+
+def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbytes: int) -> SortPolicy:
+    """See Backend.resolve_sort."""
+    algorithm = request.algorithm if request.algorithm != "auto" else _auto(request.launch, order)
+    why = _WHY[algorithm] if request.algorithm != "auto" else _why_auto(algorithm)
+    if algorithm in ("iterative", "recursive", "radix"):
+        _refuse_launch(algorithm, request.launch)
+        if algorithm == "radix" and (order.is_lines or order.width > _IMAGE_BYTES):
+            raise UsageError(
+                f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
+                way_out="use --algorithm merge",
+            )
+        items = nbytes // (order.item_bytes or 1)
+        if items > _MOST.get(algorithm, items):
+            raise UsageError(
+                f"--algorithm {algorithm}: {'up to ' if order.is_lines else ''}{items} items are more than the "
+                f"{_MOST[algorithm]} that it is allowed, since it {_WHY_NOT[algorithm]}",
+                way_out="use --algorithm merge or bottom-up",
+            )
+        return SortPolicy(algorithm, resolve(LaunchRequest("basic"), order, limits), why=why)
+    if algorithm == "merge" and request.launch.decided_kernel() != "path":
+        raise UsageError(
+            f"--kernel {request.launch.kernel}: --algorithm merge merges by the path kernel",
+            way_out="leave it out, or use --algorithm bottom-up",
+        )
+    if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
+        raise UsageError(
+            f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
+            way_out="leave it out, or use --algorithm merge",
+        )
+    runs = _FAN_IN[item_bytes(order)] if algorithm == "merge" else 2
+    launch = resolve(request.launch, order, limits, runs)
+    return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
+
+
+def for_ranks(policy: SortPolicy, limits: DeviceLimits, count: int) -> SortPolicy:
+    """The policy by which rows of images and indices are sorted, where keys would be sorted by `policy`."""
+    launch = LaunchRequest(policy.launch.kernel) if policy.algorithm == "bottom-up" else LaunchRequest()
+    return resolve_sort(SortRequest(policy.algorithm, launch), RANKS, limits, count)
+
+
+def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
+    """The same path kernel for a pass that merges so many runs, which is no more than it was resolved for."""
+    if fan_in == launch.fan_in:
+        return launch
+    spare = fan_in // 2 if fan_in > 2 else 0
+    return replace(launch, fan_in=fan_in, tile_size=(launch.block_size - spare) * launch.items_per_thread)
+
+
+def _auto(launch: LaunchRequest, order: Order) -> Algorithm:
+    """A launch that was asked for is one of merges."""
+    if launch != LaunchRequest():
+        return "merge" if launch.decided_kernel() == "path" else "bottom-up"
+    by_bits = not order.is_rows and (order.kind != "float" or order.width > 2)  # halves CuPy sorts by comparing
+    return "radix" if by_bits and order.width <= _RADIX_BYTES else "merge"
+
+
+def _why_auto(algorithm: Algorithm) -> str:
+    if algorithm == "radix":
+        return f"the fastest of keys of up to {_RADIX_BYTES} bytes"
+    if algorithm == "merge":
+        return "the fastest of wide keys, records and lines"
+    return "the kernel asked for merges pairs"
+
+
+def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:
+    for field in fields(launch):
+        if getattr(launch, field.name) != field.default:
+            raise UsageError(
+                f"--{field.name.replace('_', '-')}: --algorithm {algorithm} has no use for it",
+                way_out="leave it out, or use --algorithm merge or bottom-up",
+            )
+
+
+def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
+    """Items that are sorted before any merge. Of the path kernel about a whole number of its tiles, so that those of a
+    pass are full; basic, whose threads need no staging, starts from single items."""
+    room = _largest(order, limits).room
+    if launch.kernel == "basic":
+        return 1
+    if launch.kernel != "path":
+        return room
+    tiles = _ceil_div(room, launch.tile_size)
+    if tiles == 1 or room > _FULL * tiles * launch.tile_size:
+        return room
+    return (tiles - 1) * launch.tile_size
+
+
+def _largest(order: Order, limits: DeviceLimits) -> TileShape:
+    """The tuned shape, as far as it fits the device."""
+    shape = _TILES[item_bytes(order)]
+    shape = replace(shape, block_size=min(shape.block_size, limits.max_threads))
+    available = limits.shared_memory - STATIC_SHARED
+    while _shared_bytes(shape, item_bytes(order)) > available and shape.items_per_thread > 1:
+        shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
+    return replace(shape, resident=max(1, min(shape.resident, available // _shared_bytes(shape, item_bytes(order)))))
+
+
+def _shared_bytes(shape: TileShape, size: int) -> int:
+    return (_ceil_div(shape.room * size, _VECTOR) + 3) * _VECTOR + (shape.items_per_thread + 1) * size
+
+
+def _ceil_div(count: int, size: int) -> int:
+    return -(-count // size)

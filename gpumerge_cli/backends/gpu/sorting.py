@@ -1,0 +1,104 @@
+"""Sorting items that lie on the device: tiles, levels and passes between two buffers.
+
+What to launch is decided here, on addresses alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.gpu.sort_policy import of_fan_in
+from gpumerge_cli.backends.gpu.tree import Level, fan_ins
+
+Copy = Callable[[int, int, int], None]
+
+
+class Launcher(Protocol):
+    """What sorts launch: see module.Kernels. text and starts: see lines.cuh."""
+
+    def sort_tiles(self, policy: SortPolicy, items: tuple[int, int], out: int, text: int, starts: int) -> None: ...
+
+    def merge_level(self, policy: LaunchPolicy, level: Level, out: int, text: int, starts: int) -> None: ...
+
+    def merge_alone(self, level: Level, out: int, text: int, starts: int) -> None: ...
+
+
+def needs_scratch(policy: SortPolicy, count: int) -> bool:
+    """Whether `sort_items` writes to its scratch."""
+    return count > policy.tile
+
+
+def sort_items(
+    kernels: Launcher,
+    policy: SortPolicy,
+    items: tuple[int, int],
+    item_bytes: int,
+    out: int,
+    scratch: int,
+    copy: Copy,
+    text: int = 0,
+    starts: int = 0,
+) -> None:
+    """Sort items, an address and a count, into `out`, stably, by any algorithm but radix.
+
+    scratch: as large as `out`, where `needs_scratch`. Either may be where the items are; else those stay as they are.
+    copy(source, to, nbytes) copies on the device. All is queued in an order in which each may start when the one
+    before is done.
+    """
+    address, count = items
+    if count == 0:
+        return
+    if policy.algorithm == "recursive":
+        _sort_recursively(kernels, items, item_bytes, out, scratch, copy, text, starts)
+        return
+    alone = policy.algorithm == "iterative"
+    tile = 1 if alone else policy.tile
+    merges = fan_ins(-(-count // tile), 2 if alone else policy.launch.fan_in)
+    # The last target is `out`, and they take turns.
+    targets = [out if left % 2 == 0 else scratch for left in reversed(range(len(merges) + 1))]
+    if tile > 1:
+        kernels.sort_tiles(policy, items, targets[0], text, starts)
+    elif address != targets[0]:
+        # Without tiles the first pass may read the items where they are, unless that is where it writes.
+        if not merges or address == targets[1]:
+            copy(address, targets[0], count * item_bytes)
+        else:
+            targets[0] = address
+    length = tile
+    for fan_in, source, target in zip(merges, targets, targets[1:], strict=False):
+        level = Level(source, length, count)
+        if alone:
+            kernels.merge_alone(level, target, text, starts)
+        else:
+            kernels.merge_level(of_fan_in(policy.launch, fan_in), level, target, text, starts)
+        length *= fan_in
+
+
+def _sort_recursively(
+    kernels: Launcher,
+    items: tuple[int, int],
+    item_bytes: int,
+    out: int,
+    scratch: int,
+    copy: Copy,
+    text: int,
+    starts: int,
+) -> None:
+    """Top-down: halves are sorted into the other buffer, and merged from there."""
+    address, count = items
+    for buffer in (out, scratch) if count > 1 else (out,):
+        if buffer != address:
+            copy(address, buffer, count * item_bytes)
+
+    def sort(source: int, to: int, first: int, last: int) -> None:
+        if last - first < 2:
+            return
+        middle = (first + last + 1) // 2  # the first half is the longer, as the one run of a level that may be short
+        sort(to, source, first, middle)
+        sort(to, source, middle, last)
+        at = first * item_bytes
+        kernels.merge_alone(Level(source + at, middle - first, last - first), to + at, text, starts)
+
+    sort(scratch, out, 0, count)

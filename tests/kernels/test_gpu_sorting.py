@@ -1,0 +1,164 @@
+"""What sorts launch, played through on a Python model of memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+
+from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.backends.gpu.policy import DeviceLimits, item_bytes
+from gpumerge_cli.backends.gpu.sort_policy import (
+    RANKS,
+    for_ranks,
+    of_fan_in,
+    resolve_sort,
+    tile_shape,
+    tile_shared_bytes,
+)
+from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
+from gpumerge_cli.backends.gpu.tree import Level, fan_ins, passes
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import DTYPES, Order
+
+IN, OUT, SCRATCH = 10_000, 20_000, 30_000
+SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
+HOPPER = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132, capability=90)
+ORDERS = [
+    *(Order.of(name) for name in DTYPES),
+    Order.lines(),
+    Order.records(100, 0, 10),
+    *(Order.records(size, 0, 4) for size in (4, 5, 8, 12, 16)),
+]
+
+
+class Model:
+    """Memory of items, which are pairs of a key and a number, addressed one each."""
+
+    def __init__(self) -> None:
+        self.memory: dict[int, tuple[int, int]] = {}
+        self.launches = 0
+
+    def read(self, at: int, count: int) -> list[tuple[int, int]]:
+        return [self.memory[at + place] for place in range(count)]
+
+    def write(self, at: int, items: list[tuple[int, int]]) -> None:
+        self.memory.update({at + place: item for place, item in enumerate(items)})
+
+    def copy(self, source: int, to: int, count: int) -> None:
+        self.write(to, self.read(source, count))
+
+    def sort_tiles(self, policy: SortPolicy, items: tuple[int, int], out: int, text: int, starts: int) -> None:
+        self.launches += 1
+        for first in range(0, items[1], policy.tile):
+            tile = self.read(items[0] + first, min(policy.tile, items[1] - first))
+            self.write(out + first, sorted(tile, key=lambda item: item[0]))
+
+    def merge_level(self, policy: LaunchPolicy, level: Level, out: int, text: int, starts: int) -> None:
+        self._merge(level, policy.fan_in, out)
+
+    def merge_alone(self, level: Level, out: int, text: int, starts: int) -> None:
+        self._merge(level, 2, out)
+
+    def _merge(self, level: Level, fan_in: int, out: int) -> None:
+        self.launches += 1
+        assert abs(level.items - out) >= level.total
+        for first in range(0, level.total, level.length):
+            keys = [key for key, _ in self.read(level.items + first, min(level.length, level.total - first))]
+            assert keys == sorted(keys)
+        for first in range(0, level.total, fan_in * level.length):
+            group = self.read(level.items + first, min(fan_in * level.length, level.total - first))
+            self.write(out + first, sorted(group, key=lambda item: item[0]))
+
+
+def policies() -> list[SortPolicy]:
+    path = LaunchPolicy("path", 4, 2, 8, fan_in=4)
+    found = [SortPolicy("merge", path, 3), SortPolicy("merge", LaunchPolicy("path", 4, 2, 8), 5)]
+    found += [SortPolicy("bottom-up", LaunchPolicy("basic", 4, 2)), SortPolicy("iterative", path)]
+    return [*found, SortPolicy("recursive", path)]
+
+
+@pytest.mark.parametrize("policy", policies(), ids=SortPolicy.describe)
+@pytest.mark.parametrize("where", [IN, OUT, SCRATCH])
+@pytest.mark.parametrize("count", [*range(1, 20), 33, 100])
+def test_is_stable_wherever_the_items_are(policy: SortPolicy, where: int, count: int) -> None:
+    model = Model()
+    items = [((number * 7) % 5, number) for number in range(count)]
+    model.write(where, items)
+    sort_items(model, policy, (where, count), 1, OUT, SCRATCH, model.copy)
+    assert model.read(OUT, count) == sorted(items)
+    if where == IN:
+        assert model.read(IN, count) == items
+        if not needs_scratch(policy, count):
+            assert SCRATCH not in model.memory
+
+
+def test_one_launch_a_pass() -> None:
+    model = Model()
+    model.write(IN, [(0, number) for number in range(1000)])
+    policy = SortPolicy("merge", LaunchPolicy("path", 4, 2, 8, fan_in=8), 10)
+    sort_items(model, policy, (IN, 1000), 1, OUT, SCRATCH, print)
+    assert model.launches == 1 + 3
+
+
+@pytest.mark.parametrize("most", [2, 4, 8, 16])
+def test_passes_merge_no_more_runs_than_they_need(most: int) -> None:
+    for runs in (1, 2, 3, 4, 5, 8, 9, 16, 17, 63, 64, 65, 1000, 46_000):
+        found = fan_ins(runs, most)
+        assert len(found) == passes(runs, most)
+        assert prod(found) >= runs
+        assert set(found) <= {2, 4, 8, 16}
+        assert all(fan_in == 2 for fan_in in found) or prod(found) // 2 < runs
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
+@pytest.mark.parametrize("limits", [SMALL, HOPPER], ids=["small", "hopper"])
+def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
+    for algorithm in ("auto", *ALGORITHMS):
+        if algorithm == "radix" and (order.is_lines or order.width > 8):
+            continue
+        policy = resolve_sort(SortRequest(algorithm), order, limits, 1 << 10)
+        assert policy.why
+        if policy.algorithm not in ("merge", "bottom-up"):
+            continue
+        shape = tile_shape(policy.tile, order, limits)
+        assert policy.tile <= shape.room
+        assert shape.resident * tile_shared_bytes(shape, order) <= limits.shared_memory
+        assert policy.launch.kernel == "path"
+        tiles = -(-policy.tile // policy.launch.tile_size)
+        assert policy.tile > 0.8 * tiles * policy.launch.tile_size, item_bytes(order)
+        for fan_in in (2, 4):
+            if fan_in <= policy.launch.fan_in:
+                smaller = of_fan_in(policy.launch, fan_in)
+                assert smaller.tile_size >= policy.launch.tile_size
+    ranks = for_ranks(resolve_sort(SortRequest("merge"), Order("int", 4), limits, 1), limits, 1)
+    assert ranks.tile <= tile_shape(ranks.tile, RANKS, limits).room
+
+
+def test_auto() -> None:
+    def algorithm(order: Order, launch: LaunchRequest = LaunchRequest()) -> str:  # noqa: B008
+        return resolve_sort(SortRequest("auto", launch), order, HOPPER, 1 << 30).algorithm
+
+    assert algorithm(Order("int", 4)) == "radix"
+    assert algorithm(Order("float", 4)) == "radix"
+    assert algorithm(Order("float", 2)) == algorithm(Order("uint", 8)) == algorithm(Order.records(4, 0, 4)) == "merge"
+    assert algorithm(Order("int", 4), LaunchRequest("path")) == "merge"
+    assert algorithm(Order("int", 4), LaunchRequest("tiled")) == "bottom-up"
+
+
+@pytest.mark.parametrize(
+    ("request_", "order", "nbytes", "said"),
+    [
+        (SortRequest("recursive"), Order("int", 4), 1 << 20, r"262144 items are more than the 65536 that"),
+        (SortRequest("iterative"), Order("int", 1), 1 << 27, r"--algorithm iterative: .* since it merges its last two"),
+        (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that no 8 bytes hold"),
+        (SortRequest("radix"), Order.records(20, 0, 10), 8, r"--algorithm radix: records"),
+        (SortRequest("radix", LaunchRequest("path")), Order("int", 4), 8, r"--kernel: --algorithm radix has no use"),
+        (SortRequest("merge", LaunchRequest("tiled")), Order("int", 4), 8, r"--kernel tiled: --algorithm merge"),
+        (SortRequest("bottom-up", LaunchRequest(fan_in=4)), Order("int", 4), 8, r"--fan-in 4: --algorithm bottom-up"),
+    ],
+)
+def test_refusals_name_the_way_out(request_: SortRequest, order: Order, nbytes: int, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refusal:
+        resolve_sort(request_, order, HOPPER, nbytes)
+    assert "use" in str(refusal.value) or "use" in str(refusal.value.way_out)
