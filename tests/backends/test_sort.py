@@ -226,6 +226,16 @@ def test_adversarial_lines(backend: Backend, shape: str, rng: np.random.Generato
             assert sorted_by(backend, order, as_text(lines), request) == expected
 
 
+@pytest.mark.parametrize("stable", [False, True])
+def test_numbers_that_are_written_in_many_ways(backend: Backend, stable: bool, rng: np.random.Generator) -> None:
+    forms = (b"%d", b"0%d", b"00%d and what follows", b" %d", b"%d.0", b"%d.00000000000000000001")
+    picks = rng.integers(0, (len(forms), 20), (60_000, 2))
+    lines = [forms[a] % b for a, b in picks]
+    for descending in (False, True):
+        order = Order.lines(numeric=True, descending=descending, stable=stable)
+        assert sorted_by(backend, order, as_text(lines), SortRequest()) == by_key(order, lines)
+
+
 @pytest.mark.parametrize(("size", "offset", "key"), [(100, 0, 10), (100, 90, 10), (16, 0, 8), (9, 1, np.dtype(">f8"))])
 def test_many_records(backend: Backend, size: int, offset: int, key: Any, rng: np.random.Generator) -> None:
     count = 200_003
