@@ -176,6 +176,8 @@ class ReferenceWorkspace:
         self._span("kernel", start)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        if policy.algorithm == "recursive":
+            judge_recursion(sum(self.counts))
         # A merge here sorts all that there is.
         self.merge(policy.launch, unique)
 

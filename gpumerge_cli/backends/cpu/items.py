@@ -12,7 +12,7 @@ import numpy as np
 from numba.extending import overload
 
 from gpumerge_cli.backends.cpu.keys import key_of
-from gpumerge_cli.backends.cpu.records import row_before
+from gpumerge_cli.backends.cpu.records import deeper_image, row_before
 from gpumerge_cli.backends.cpu.rows import RECORDS, TAIL
 
 
@@ -89,3 +89,29 @@ def _has_ties(context: Any) -> Any:
     if len(context) == 4:
         return lambda context: not (context[3] & RECORDS and context[3] >> TAIL == 0)
     return lambda context: False
+
+
+def deepen(items: Any, first: int, last: int, depth: int, context: Any) -> Any:
+    """Give pairs whose prefixes are equal their words at `depth` instead (see records.deeper_image).
+
+    Returns what is left: 1 something of some, 0 nothing; -1: nothing was done, for there are no such words.
+    """
+    raise AssertionError("runs compiled only")
+
+
+@overload(deepen, strict=False)
+def _deepen(items: Any, first: int, last: int, depth: int, context: Any) -> Any:
+    if len(context) != 4:
+        return lambda items, first, last, depth, context: -1
+
+    def pairs(items: Any, first: int, last: int, depth: int, context: Any) -> Any:
+        left = -1
+        for i in range(np.uint64(first), np.uint64(last)):
+            row = np.int64(items[i, np.uint64(1)])
+            word, behind = deeper_image(context[1], context[2], row, context[3], depth)  # type: ignore[arg-type]
+            if behind >= 0:
+                items[i, np.uint64(0)] = word
+                left = max(left, behind)
+        return left
+
+    return pairs

@@ -30,13 +30,19 @@ def _key_of(item: Any, context: Any) -> Any:
         return lambda item, context: item ^ context[0]
     if fields == 4:
         return lambda item, context: word_at(context[0] + 8 * item)
-    all_ones = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[item.bitwidth](-1 % (1 << item.bitwidth))
+
+    top = np.uint64(item.bitwidth - 1)
+    everything = np.uint64(-1 % (1 << item.bitwidth))
 
     def image(item: Any, context: Any) -> Any:
+        # Without a branch: signs of random keys cannot be foreseen.
         flip, infinity, sign = context
-        magnitude = item & (sign ^ all_ones)
-        ordered = sign - magnitude if item & sign else sign + magnitude
-        return (all_ones if magnitude > infinity else ordered) ^ flip
+        bits = np.uint64(item)
+        magnitude = bits & ~np.uint64(sign) & everything
+        negative = np.uint64(0) - ((bits & np.uint64(sign)) >> top)
+        ordered = np.uint64(sign) + ((magnitude ^ negative) - negative)
+        not_a_number = np.uint64(0) - np.uint64(magnitude > np.uint64(infinity))
+        return (ordered | (not_a_number & everything)) ^ np.uint64(flip)
 
     return image
 

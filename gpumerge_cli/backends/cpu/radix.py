@@ -17,14 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.cpu.items import has_ties, image, load, store, tie_before
+from gpumerge_cli.backends.cpu.items import deepen, has_ties, image, load, store, tie_before
 from gpumerge_cli.backends.cpu.keys import key_of
-from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS
+from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS, OUTER
 from gpumerge_cli.jit import jit
 
 # Bits sorted by, beyond those that number the items: 1 in 2 ** (_SPARE_BITS + 1) random items meets an equal one.
 _SPARE_BITS = 6
 _INSERTION = 24
+# A group's sort takes at least 11 of a word's 64 bits, or all that differ: so many groups within groups it has, and one
+# more that differs in nothing.
+_WITHIN_WORD = 8
 
 
 @jit
@@ -181,14 +184,13 @@ def _count_all(
 def _sort_by_top(items: Any, other: Any, first: int, last: int, counts: Any, context: Any) -> int:
     """Sort items[first:last] in place by the top bits in which they differ; other[first:last] is overwritten.
 
-    Returns the bit from which on they are in order: what is equal in all bits from there may not be. -1 if all is done.
+    Returns the bit from which on they are in order: what is equal in all bits from there may not be. -1 if all is done,
+    -2 if nothing is, for the images are all the same and ties are not.
     """
     differing = differing_bits(items, first, last, first, context)
     height = bit_length(differing)
     if height == 0:
-        if has_ties(context):
-            sort_ties(items, other, first, last, context)
-        return -1
+        return -2 if has_ties(context) else -1
     size = bit_length(np.uint64(last - first))
     width = min(DIGIT, max(4, size - 2))
     passes = min(MOST_DIGITS, (min(height, size + _SPARE_BITS) + width - 1) // width)
@@ -217,25 +219,45 @@ def _sort_by_top(items: Any, other: Any, first: int, last: int, counts: Any, con
 
 
 @jit
-def sort_piece(items: Any, other: Any, first: int, last: int, counts: Any, context: Any) -> None:
-    """Sort items[first:last] in place, stably; other[first:last] is overwritten."""
+def _sort_group(
+    items: Any, other: Any, first: int, last: int, depth: int, may_deepen: bool, counts: Any, context: Any
+) -> Any:
+    """_sort_by_top; where images are all the same, by those that follow. Returns what it does, and the new depth."""
+    low = _sort_by_top(items, other, first, last, counts, context)
+    while low == -2:
+        left = deepen(items, first, last, depth + 1, context) if may_deepen and depth >= 0 else -1
+        if left < 0:
+            sort_ties(items, other, first, last, context)
+            return -1, depth
+        depth = depth + 1 if left > 0 else -1
+        low = _sort_by_top(items, other, first, last, counts, context)
+    return low, depth
+
+
+@jit
+def sort_piece(items: Any, other: Any, first: int, last: int, depth: int, counts: Any, context: Any) -> None:
+    """Sort items[first:last] in place, stably; other[first:last] is overwritten.
+
+    depth: of the words that pairs hold (see items.deepen); -1 if there are no further ones.
+    """
     if last - first <= _INSERTION:
         insertion_sort(items, first, last, context)
         return
-    low = _sort_by_top(items, other, first, last, counts, context)
+    low, depth = _sort_group(items, other, first, last, depth, True, counts, context)
     if low < 0:
         return
-    # Groups within groups, outermost first: where each ends, and the bit from which on it is in order.
+    # Groups within groups, outermost first: where each ends, the bit from which on it is in order, its depth.
     outer = MOST_DIGITS << DIGIT
-    depth = 0
+    held = outer
     i, stop = first, last
     while True:
         if i == stop:
-            if depth == 0:
+            if held == outer:
                 return
-            depth -= 1
-            stop = np.int64(counts[outer + 2 * depth])
-            low = np.int64(counts[outer + 2 * depth + 1])
+            held -= 3
+            stop = np.int64(counts[held])
+            low = np.int64(counts[held + 1])
+            depth = np.int64(counts[held + 2])
             continue
         by = np.uint64(low)
         key = image(load(items, np.uint64(i)), context) >> by
@@ -251,13 +273,17 @@ def sort_piece(items: Any, other: Any, first: int, last: int, counts: Any, conte
             else:
                 break
         if j - i > _INSERTION:
-            below = _sort_by_top(items, other, i, j, counts, context)
+            # Where there is no room for deeper groups, comparisons sort this one.
+            room = held + 3 * _WITHIN_WORD <= outer + OUTER
+            below, deeper = _sort_group(items, other, i, j, depth, room, counts, context)
             if below >= 0:
-                counts[outer + 2 * depth] = np.uint64(stop)
-                counts[outer + 2 * depth + 1] = by
-                depth += 1
+                counts[held] = np.uint64(stop)
+                counts[held + 1] = by
+                counts[held + 2] = np.uint64(depth)
+                held += 3
                 stop = j
                 low = below
+                depth = deeper
                 continue
         elif j - i > 1:
             insertion_sort(items, i, j, context)
@@ -265,12 +291,14 @@ def sort_piece(items: Any, other: Any, first: int, last: int, counts: Any, conte
 
 
 @jit
-def sort_pieces(items: Any, other: Any, edges: Any, begin: int, end: int, counts: Any, context: Any) -> None:
+def sort_pieces(
+    items: Any, other: Any, edges: Any, begin: int, end: int, depth: int, counts: Any, context: Any
+) -> None:
     """sort_piece for the pieces begin to end between neighbouring `edges`; `other` has room for the largest."""
     for number in range(begin, end):
         first, last = edges[number], edges[number + 1]
         if last - first > 1:
-            sort_piece(items[first:last], other, 0, last - first, counts, context)
+            sort_piece(items[first:last], other, 0, last - first, depth, counts, context)
 
 
 @jit

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.backends.cpu.rows import DESCENDING, RECORDS, TAIL
-from gpumerge_cli.backends.cpu.text import compare_bytes, line_before
+from gpumerge_cli.backends.cpu.text import compare_bytes, following_image, line_before
 from gpumerge_cli.jit import byte_at, byte_swap, jit, put_byte, put_word, word_at
 
 
@@ -50,6 +50,24 @@ def row_before(data: int, places: int, y: int, x: int, flags: int) -> bool:
     b = data + x * places
     result = compare_bytes(a, a + tail, b, b + tail)
     return result > 0 if flags & DESCENDING else result < 0
+
+
+@jit
+def deeper_image(data: int, places: int, row: int, flags: int, depth: int) -> Any:
+    """(word, what is left): of rows whose words at all lower depths are alike, words order as far as they reach.
+
+    depth: 0 is the prefix. What is left behind this word of the row: 1 something, 0 nothing; -1: no row has this word.
+    """
+    if not flags & RECORDS:
+        return following_image(data, places, row, flags, depth)
+    at = 8 * (depth - 1)
+    left = (flags >> TAIL) - at
+    if left <= 0:
+        return np.uint64(0), -1
+    word = byte_swap(word_at(data + row * places + at))
+    if left < 8:
+        word >>= np.uint64(64 - 8 * left)
+    return (~word if flags & DESCENDING else word), np.int64(left > 8)
 
 
 @jit

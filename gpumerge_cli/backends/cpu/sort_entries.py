@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from gpumerge_cli.backends.cpu import kernels, radix
+from gpumerge_cli.backends.cpu import items, kernels, radix
 from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS, OUTER
 from gpumerge_cli.jit import jit, pointer_to
 
@@ -62,15 +62,24 @@ def _sort_pieces(kind: str, item: Any, context: Any) -> Callable[..., int]:
     array, sort = _array_of(kind, item), radix.sort_pieces
 
     def sort_pieces(
-        items: int, other: int, edges: int, begin: int, end: int, stop: int, counts: int,
+        items: int, other: int, edges: int, begin: int, end: int, stop: int, depth: int, counts: int,
         c0: int, c1: int, c2: int, c3: int,
     ) -> int:  # fmt: skip
         ends = carray(pointer_to(edges), (end + 1,), np.int64)
         room = carray(pointer_to(counts), (_COUNTS,), np.uint64)
-        sort(array(items, stop), array(other, stop), ends, begin, end, room, context(c0, c1, c2, c3))
+        sort(array(items, stop), array(other, stop), ends, begin, end, depth, room, context(c0, c1, c2, c3))
         return 0
 
     return sort_pieces
+
+
+def _deepen(kind: str, item: Any, context: Any) -> Callable[..., int]:
+    array, work = _array_of(kind, item), items.deepen
+
+    def deepen(pairs: int, first: int, last: int, depth: int, c0: int, c1: int, c2: int, c3: int) -> int:
+        return work(array(pairs, last), first, last, depth, context(c0, c1, c2, c3))
+
+    return deepen
 
 
 def _make_pairs(kind: str, item: Any, context: Any) -> Callable[..., int]:
@@ -111,6 +120,7 @@ BUILDERS: dict[str, Callable[[str, Any, Any], Callable[..., int]]] = {
     "count_digits": _count_digits,
     "deal": _deal,
     "sort_pieces": _sort_pieces,
+    "deepen": _deepen,
     "make_pairs": _make_pairs,
     "make_images": _make_images,
     "fill": _fill,

@@ -20,14 +20,14 @@ from gpumerge_cli.backends.cpu.team import Team
 DIGIT = 11
 """Most bits of a digit: their counts, and a cache line for each bucket, stay in the two innermost caches."""
 MOST_DIGITS = 3
-OUTER = 32
-"""Words of two for each group within groups: a group's sort takes 11 of its 64 bits, or all that differ."""
+OUTER = 3 * 64
+"""Words for groups within groups, three for each."""
 # A piece and the room that it is sorted with share a core's second cache.
 _PIECE_BYTES = 1 << 19
 # A larger one is dealt out by all threads.
 _MOST_PIECE_BYTES = 1 << 21
-# Of 100 M int32, 10 bits were the fastest of 8 to 12: more buckets than the innermost cache has lines, but two digits
-# less to sort by in the second.
+# With more buckets, dealing out costs more than the digits that it saves: of 100 M int32, 12 bits were about as fast as
+# the 10 that _PIECE_BYTES asks for.
 _MOST_BUCKET_BITS = 12
 _TASKS_A_THREAD = 8
 _SAMPLE = 1024
@@ -124,13 +124,25 @@ def _height(kind: str, items: NDArray[Any], context: Context, team: Team) -> int
     return max((word & _ALL).bit_length() for word in found)
 
 
-def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
-    """Sort more items than a piece should have into `out`: deal them out, then sort pieces. Rows are pairs here."""
+def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team, depth: int = 0) -> None:
+    """Sort more items than a piece should have into `out`: deal them out, then sort pieces.
+
+    Rows are pairs here, which hold their words at `depth`; see radix.sort_piece. The items may be overwritten by those.
+    """
     height = _height(kind, items, context, team)
+    if height == 0 and _has_ties(kind, context):
+        left = -1
+        if depth >= 0:
+            calls = [(items.ctypes.data, a, b, depth + 1, *context) for a, b in team.pieces(len(items))]
+            left = max(team.run(LIBRARY.function(f"deepen-{kind}"), calls))
+        if left >= 0:
+            _sort_wide(kind, items, out, context, team, depth + 1 if left else -1)
+            return
+        np.copyto(out, items)
+        _sort_ties(out, context, team)
+        return
     if height == 0:
         np.copyto(out, items)
-        if kind == "rows" and not (context[3] & RECORDS and context[3] >> TAIL == 0):
-            _sort_ties(out, context, team)
         return
     bits = min(height, _MOST_BUCKET_BITS, (items.nbytes // _PIECE_BYTES).bit_length())
     shift = height - bits
@@ -139,20 +151,26 @@ def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Conte
     ends = np.cumsum(counts.T).reshape(1 << bits, len(counts))
     edges = [0, *ends[:, -1].tolist()]
     places = np.ascontiguousarray(ends.T - counts)
-    calls = [
+    deals = [
         (items.ctypes.data, out.ctypes.data, a, b, shift, bits, places[number].ctypes.data, *context)
         for number, (a, b) in enumerate(team.pieces(len(items)))
     ]
-    team.run(LIBRARY.function(f"deal-{kind}"), calls)
+    team.run(LIBRARY.function(f"deal-{kind}"), deals)
     wide = [bucket for bucket, (a, b) in enumerate(pairwise(edges)) if (b - a) * _bytes_of(items) > _MOST_PIECE_BYTES]
     start = 0
+    if shift == 0 and not _has_ties(kind, context):
+        return
     for bucket in [*wide, 1 << bits]:
-        _sort_pieces(kind, out, edges[start : bucket + 1], context, team, shift > 0)
+        _sort_pieces(kind, out, edges[start : bucket + 1], context, team, depth)
         start = bucket + 1
     for bucket in wide:
         part = out[edges[bucket] : edges[bucket + 1]]
-        if shift > 0 or kind == "rows":
-            _sort_wide(kind, part.copy(), part, context, team)
+        _sort_wide(kind, part.copy(), part, context, team, depth)
+
+
+def _has_ties(kind: str, context: Context) -> bool:
+    """Whether items with equal images may differ in order."""
+    return kind == "rows" and not (context[3] & RECORDS and context[3] >> TAIL == 0)
 
 
 def _bytes_of(items: NDArray[Any]) -> int:
@@ -160,43 +178,35 @@ def _bytes_of(items: NDArray[Any]) -> int:
 
 
 def _sort_pieces(
-    kind: str, items: NDArray[Any], edges: list[int], context: Context, team: Team, needed: bool = True
+    kind: str, items: NDArray[Any], edges: list[int], context: Context, team: Team, depth: int = 0
 ) -> None:
     """Sort what lies between neighbouring edges, in place, each piece by one thread."""
-    if len(edges) < 2 or edges[-1] == edges[0] or not (needed or kind == "rows"):
+    if len(edges) < 2 or edges[-1] == edges[0]:
         return
     share = max(1, (edges[-1] - edges[0]) // (_TASKS_A_THREAD * team.size))
     where = np.array(edges, np.int64)
     # The first edge at or behind each multiple of the share.
     marks = np.searchsorted(where, np.arange(edges[0], edges[-1], share)).tolist()
     cuts = sorted({*marks, 0, len(edges) - 1})
-    team.run(_sort_some, [(kind, items, where, a, b, context) for a, b in pairwise(cuts)])
+    team.run(_sort_some, [(kind, items, where, a, b, depth, context) for a, b in pairwise(cuts)])
 
 
 def _sort_some(
-    kind: str, items: NDArray[Any], edges: NDArray[np.int64], begin: int, end: int, context: Context
+    kind: str, items: NDArray[Any], edges: NDArray[np.int64], begin: int, end: int, depth: int, context: Context
 ) -> None:
     most = int(np.max(edges[begin + 1 : end + 1] - edges[begin:end]))
     room = np.empty((most, *items.shape[1:]), items.dtype)
     counts = np.empty((MOST_DIGITS << DIGIT) + OUTER, np.int64)
     sort_pieces = LIBRARY.function(f"sort_pieces-{kind}")
-    sort_pieces(
-        items.ctypes.data,
-        room.ctypes.data,
-        edges.ctypes.data,
-        begin,
-        end,
-        int(edges[end]),
-        counts.ctypes.data,
-        *context,
-    )
+    where = items.ctypes.data, room.ctypes.data, edges.ctypes.data
+    sort_pieces(*where, begin, end, int(edges[end]), depth, counts.ctypes.data, *context)
 
 
 def _sort_ties(pairs: NDArray[np.uint64], context: Context, team: Team) -> None:
     """Sort pairs of equal prefixes, in place."""
     tile = _PIECE_BYTES // 16
     edges = [*range(0, len(pairs), tile), len(pairs)]
-    _sort_pieces("rows", pairs, edges, context, team)
+    _sort_pieces("rows", pairs, edges, context, team, -1)
     numbers = np.ascontiguousarray(pairs[:, 1]).view(np.int64)
     # The order of rows asks for prefixes first, by number; that of the merge is theirs.
     launch = LaunchPolicy("path", 1, 1 << 14, 1 << 16)

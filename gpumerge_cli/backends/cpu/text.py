@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.backends.cpu.fields import table_word
-from gpumerge_cli.backends.cpu.numbers import number_image
+from gpumerge_cli.backends.cpu.numbers import is_exact, number_image
 from gpumerge_cli.jit import byte_at, byte_swap, call, jit, put_byte, put_word, trailing_zeros, word_at
-from gpumerge_cli.lines import COMPARE_WORD, FOLLOWING_WORD, KEY_REVERSE, NUMERIC, PLAIN, REVERSE, TABLE_HEAD
+from gpumerge_cli.lines import COMPARE_WORD, FOLLOWING_WORD, KEY_REVERSE, NUMERIC, PLAIN, REVERSE, STABLE, TABLE_HEAD
 
 _EACH = np.uint64(0x0101010101010101)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -151,6 +151,29 @@ def line_before(text: int, starts: int, y: int, x: int, table: int) -> bool:
     b_stop = text + line_start(starts, x + 1) - 1
     result = compare_bytes(a, a_stop, b, b_stop)
     return result > 0 if flags & REVERSE else result < 0
+
+
+@jit
+def following_image(text: int, starts: int, line: int, table: int, depth: int) -> Any:
+    """See records.deeper_image."""
+    flags = table_word(table, 0)
+    following = table_word(table, FOLLOWING_WORD)
+    start = text + line_start(starts, line)
+    stop = text + line_start(starts, line + 1) - 1
+    if flags & PLAIN:
+        start += following + 8 * depth
+    elif flags & NUMERIC:
+        # Behind a number that its image tells wholly comes the last resort, the line.
+        if flags & STABLE or not is_exact(number_image(start, stop)):
+            return np.uint64(0), -1
+        start += 8 * (depth - 1)
+    elif following != 0 and depth == 1:
+        return word_at(following + 8 * line), 0
+    else:
+        return np.uint64(0), -1
+    # A line that has ended goes on as zeros, as its prefix does.
+    word = _prefix_bytes(start, stop) if start < stop else np.uint64(0)
+    return (~word if flags & REVERSE else word), np.int64(stop - start > 8)
 
 
 @jit

@@ -1,0 +1,341 @@
+"""One suite for every backend: what comes out is the stable sort, whatever the algorithm and its shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend, LaunchRequest, SortRequest, Unique
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order import DTYPES, Order
+from tests.oracles import first_keys, first_records, merged_keys, same_bits, sorted_lines
+from tests.strategies import Records, as_text, key_runs, line_runs, record_runs, special_values
+
+_REQUESTS = [
+    SortRequest(),
+    *(SortRequest(algorithm) for algorithm in ALGORITHMS),
+    *(SortRequest(algorithm, LaunchRequest(kernel)) for algorithm in ("merge", "bottom-up") for kernel in KERNELS),  # type: ignore[arg-type]
+]
+_FAST = [request for request in _REQUESTS if request.algorithm in ("auto", "merge", "radix")]
+_SHARED = [request for request in _REQUESTS if request.algorithm != "recursive"]
+_KEYED = {
+    "-k2,2n -t,": LineOrder((LineKey("numeric", 1, end_field=1),), separator=ord(",")),
+    "-k1,1 -k3,3nr": LineOrder(
+        (LineKey("bytes", 0, end_field=0), LineKey("numeric", 2, end_field=2, reverse=True)), separator=ord(",")
+    ),
+    "-V": LineOrder((LineKey("version"),)),
+    "-s -k2,2nr": LineOrder((LineKey("numeric", 1, end_field=1, reverse=True),), separator=ord(","), stable=True),
+    "-f": LineOrder((LineKey("bytes", fold=True),)),
+}
+
+
+def name_of(request: SortRequest) -> str:
+    return f"{request.algorithm}-{request.launch.kernel}"
+
+
+def sorted_by(
+    backend: Backend, order: Order, data: bytes, request: SortRequest, unique: Unique = None, threads: int = 3
+) -> bytes:
+    """The items through a workspace, as two runs, into an output that held something else before."""
+    workspace = backend.workspace(order, 1, threads=threads)
+    try:
+        workspace.staging(len(data))[:] = np.frombuffer(data, np.uint8)
+        middle = len(data) // 2 if order.is_lines else len(data) // order.item_bytes // 2 * order.item_bytes
+        if order.is_lines:
+            middle = data.rfind(bytes([order.text.terminator]), 0, middle) + 1 if order.text else 0
+        workspace.upload([middle, len(data) - middle])
+        workspace.poison()
+        workspace.sort(backend.resolve_sort(request, order, len(data)), unique)
+        return workspace.download().tobytes()
+    finally:
+        workspace.close()
+
+
+def sort_keys(backend: Backend, items: NDArray[Any], request: SortRequest, *, descending: bool = False) -> NDArray[Any]:
+    order = Order.of(items.dtype, descending=descending)
+    return np.frombuffer(sorted_by(backend, order, items.tobytes(), request), items.dtype)
+
+
+def by_key(order: Order, lines: list[bytes]) -> bytes:
+    return as_text(sorted(lines, key=order.key))
+
+
+@pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
+@settings(max_examples=40)
+@given(case=key_runs(most_runs=3), seed=st.integers(0, 2**32 - 1))
+def test_keys_equal_numpy_stable_sort(backend: Backend, request_: SortRequest, case: Any, seed: int) -> None:
+    runs, descending = case
+    items = np.random.default_rng(seed).permutation(np.concatenate(runs))
+    result = sort_keys(backend, items, request_, descending=descending)
+    assert same_bits(result, merged_keys([items], descending=descending))
+
+
+@pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
+@settings(max_examples=25)
+@given(case=line_runs(most_runs=3), random=st.randoms(use_true_random=False))
+def test_lines_equal_a_stable_sort(backend: Backend, request_: SortRequest, case: Any, random: Any) -> None:
+    runs, numeric, descending = case
+    lines = [line for run in runs for line in run]
+    random.shuffle(lines)
+    order = Order.lines(numeric=numeric, descending=descending)
+    result = sorted_by(backend, order, as_text(lines), request_)
+    assert result == as_text(sorted_lines(lines, numeric=numeric, descending=descending))
+
+
+@pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
+@settings(max_examples=25)
+@given(case=record_runs(sizes=(1, 3, 12, 100)), seed=st.integers(0, 2**32 - 1))
+def test_records_equal_a_stable_sort(backend: Backend, request_: SortRequest, case: Records, seed: int) -> None:
+    records = case.all
+    shuffled = [records[i] for i in np.random.default_rng(seed).permutation(len(records))]
+    case = Records([shuffled], case.size, case.offset, case.key, case.descending)
+    assert sorted_by(backend, case.order, b"".join(shuffled), request_) == b"".join(case.merged)
+
+
+def patterns(dtype: str, count: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Inputs that have broken sorts."""
+    kind = np.dtype(dtype)
+    bits = rng.integers(0, 256, (count, kind.itemsize), np.uint8)
+    random = bits.view(dtype).reshape(-1)
+    order = Order.of(dtype)
+    ordered = random[np.argsort(order.image(random), kind="stable")]
+    # Images that share a long beginning, and those that differ at both ends alone.
+    middle = bits.copy()
+    middle[:, 1:] = 5
+    ends = bits.copy()
+    ends[:, 1:-1] = 0
+    half = random.copy()
+    half[rng.random(count) < 0.5] = 3
+    return {
+        "random": random,
+        "sorted": ordered,
+        "reversed": ordered[::-1],
+        "all equal": np.full(count, 7).astype(dtype),
+        "few values": rng.integers(0, 3, count).astype(dtype),
+        "sawtooth": (np.arange(count) % 100).astype(dtype),
+        "long common start": middle.view(dtype).reshape(-1),
+        "both ends": ends.view(dtype).reshape(-1),
+        "half equal": half,
+        "specials": rng.choice(special_values(kind), count),
+    }
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("descending", [False, True])
+def test_adversarial_keys(backend: Backend, dtype: str, descending: bool, rng: np.random.Generator) -> None:
+    requests = _FAST if dtype in ("uint8", "int32", "float64") else [SortRequest()]
+    for count in (3_000, 100_003):
+        for shape, items in patterns(dtype, count, rng).items():
+            order = Order.of(dtype, descending=descending)
+            expected = items[np.argsort(order.image(items), kind="stable")]
+            for request in requests:
+                result = sort_keys(backend, items, request, descending=descending)
+                assert same_bits(result, expected), (shape, count, request)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "uint64", "float64"])
+def test_more_keys_than_fit_caches(backend: Backend, dtype: str, rng: np.random.Generator) -> None:
+    order = Order.of(dtype)
+    for shape, items in patterns(dtype, 1_500_001, rng).items():
+        expected = items[np.argsort(order.image(items), kind="stable")]
+        assert same_bits(sort_keys(backend, items, SortRequest()), expected), shape
+
+
+@pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
+def test_sizes_at_the_edges_of_pieces(backend: Backend, request_: SortRequest, rng: np.random.Generator) -> None:
+    order = Order.of("uint32")
+    tile = backend.resolve_sort(request_, order, 4 << 10).tile
+    edges = {1, 8, 16, 24, 25, 32, 64, 1024, 4096} | ({tile, 2 * tile, 3 * tile} if tile < 1 << 20 else set())
+    for count in sorted({0} | {edge + d for edge in edges for d in (-1, 0, 1)}):
+        if request_.algorithm == "recursive" and count > 5000:
+            break
+        items = rng.integers(0, 1 + count // 2, count).astype(np.uint32)
+        assert same_bits(sort_keys(backend, items, request_), np.sort(items)), count
+
+
+@pytest.mark.parametrize("request_", _SHARED, ids=name_of)
+def test_arrays_and_their_ranks(backend: Backend, request_: SortRequest, rng: np.random.Generator) -> None:
+    if backend.name == "gpu":
+        cupy = pytest.importorskip("cupy")
+        there, back, empty = cupy.asarray, cupy.asnumpy, cupy.empty_like
+    else:
+        there, back, empty = np.asarray, np.asarray, np.empty_like
+    for dtype in DTYPES:
+        for descending in (False, True):
+            for count in (0, 1, 700, 70_001):
+                items = rng.choice(special_values(np.dtype(dtype)), count)
+                items[: count // 2] = rng.integers(0, 100, count // 2)
+                order = Order.of(dtype, descending=descending)
+                policy = backend.resolve_sort(request_, order, items.nbytes)
+                ranks = np.argsort(order.image(items), kind="stable")
+                resident = there(items)
+                out = empty(resident)
+                backend.sort_array(resident, order, policy, out, threads=3)
+                assert same_bits(back(out), items[ranks])
+                found = back(backend.sort_ranks(resident, order, policy, threads=3))
+                assert found.dtype == np.int64
+                assert np.array_equal(found, ranks)
+                assert same_bits(back(resident), items)
+
+
+def keyed_lines(rng: np.random.Generator, count: int) -> list[bytes]:
+    names = [b"alpha", b"Alpha", b"beta", b"a-name-longer-than-a-word", b"", b"file1.10", b"file1.9"]
+    picks = rng.integers(0, (len(names), 50, 3, 9), (count, 4))
+    return [b"%s,%d,%s,%d" % (names[a], b - 25, b"12345678901234567.%d" % c if c else b"", d) for a, b, c, d in picks]
+
+
+@pytest.mark.parametrize("options", _KEYED)
+def test_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator) -> None:
+    order = Order.lines(_KEYED[options])
+    lines = keyed_lines(rng, 2_000)
+    for request in _REQUESTS:
+        assert sorted_by(backend, order, as_text(lines), request) == by_key(order, lines), request
+
+
+@pytest.mark.parametrize("options", _KEYED)
+def test_many_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator) -> None:
+    order = Order.lines(_KEYED[options])
+    lines = keyed_lines(rng, 70_000)
+    assert sorted_by(backend, order, as_text(lines), SortRequest()) == by_key(order, lines)
+
+
+@pytest.mark.parametrize("shape", ["equal", "equal starts", "two groups", "sorted", "reversed", "long", "nuls"])
+def test_adversarial_lines(backend: Backend, shape: str, rng: np.random.Generator) -> None:
+    count = 300_000 if backend.name == "cpu" else 30_000
+    numbers = rng.permutation(count)
+    lines = {
+        "equal": lambda: [b"the same line everywhere"] * count,
+        # The first line keeps the others' common start from being left out.
+        "equal starts": lambda: [b"x", *(b"a start much longer than eight bytes %d" % i for i in numbers)],
+        "two groups": lambda: [b"%s start much longer than eight bytes %d" % (b"ab"[i % 2 :][:1], i) for i in numbers],
+        "sorted": lambda: [b"%09d" % i for i in range(count)],
+        "reversed": lambda: [b"%09d" % i for i in range(count)][::-1],
+        "long": lambda: [b"z" * 1_000_000, b"z" * 999_999, b"", *(b"%d" % i for i in numbers)],
+        "nuls": lambda: [b"a" + b"\0" * (i % 20) for i in numbers],
+    }[shape]()
+    for descending in (False, True):
+        order = Order.lines(descending=descending)
+        expected = as_text(sorted(lines, reverse=descending))
+        for request in (SortRequest(), SortRequest("merge")):
+            assert sorted_by(backend, order, as_text(lines), request) == expected
+
+
+@pytest.mark.parametrize("stable", [False, True])
+def test_numbers_that_are_written_in_many_ways(backend: Backend, stable: bool, rng: np.random.Generator) -> None:
+    forms = (b"%d", b"0%d", b"00%d and what follows", b" %d", b"%d.0", b"%d.00000000000000000001")
+    picks = rng.integers(0, (len(forms), 20), (60_000, 2))
+    lines = [forms[a] % b for a, b in picks]
+    for descending in (False, True):
+        order = Order.lines(numeric=True, descending=descending, stable=stable)
+        assert sorted_by(backend, order, as_text(lines), SortRequest()) == by_key(order, lines)
+
+
+@pytest.mark.parametrize(("size", "offset", "key"), [(100, 0, 10), (100, 90, 10), (16, 0, 8), (9, 1, np.dtype(">f8"))])
+def test_many_records(backend: Backend, size: int, offset: int, key: Any, rng: np.random.Generator) -> None:
+    count = 200_003
+    width = key if isinstance(key, int) else key.itemsize
+    for shape in ("random", "equal prefixes", "all equal", "few"):
+        for descending in (False, True):
+            records = rng.integers(0, 256, (count, size), np.uint8)
+            keys = records[:, offset : offset + width]
+            if shape == "equal prefixes":
+                keys[:, :8] = 1
+            elif shape == "all equal":
+                keys[:] = 65
+            elif shape == "few":
+                keys[:] = rng.integers(0, 2, keys.shape)
+            order = Order.records(size, offset, key, descending=descending)
+            # NumPy sorts bytes as they are, but for trailing zeros, which it does not see.
+            images = order.image(order.keys(records.reshape(-1)))
+            expected = records[np.argsort(images, kind="stable")].tobytes()
+            assert sorted_by(backend, order, records.tobytes(), SortRequest()) == expected, shape
+
+
+@settings(max_examples=40)
+@given(case=key_runs(most_runs=3), seed=st.integers(0, 2**32 - 1))
+def test_unique_keys(backend: Backend, case: Any, seed: int) -> None:
+    runs, descending = case
+    items = np.random.default_rng(seed).permutation(np.concatenate(runs))
+    expected = first_keys(merged_keys([items], descending=descending))
+    order = Order.of(items.dtype, descending=descending)
+    for unique, there in (("first", expected), ("ahead", expected[1:])):
+        result = sorted_by(backend, order, items.tobytes(), SortRequest(), unique)  # type: ignore[arg-type]
+        assert same_bits(np.frombuffer(result, items.dtype), there)
+
+
+@pytest.mark.parametrize("options", _KEYED)
+def test_unique_lines(backend: Backend, options: str, rng: np.random.Generator) -> None:
+    """With -u, what compares by the keys alone is told apart by nothing else."""
+    text = _KEYED[options]
+    order = Order.lines(LineOrder(text.keys, text.separator, stable=True))
+    lines = keyed_lines(rng, 5_000)
+    first: dict[Any, bytes] = {}
+    for line in lines:
+        first.setdefault(order.key(line), line)
+    expected = [first[key] for key in sorted(first)]
+    for request in (SortRequest(), SortRequest("merge")):
+        assert sorted_by(backend, order, as_text(lines), request, "first") == as_text(expected)
+        assert sorted_by(backend, order, as_text(lines), request, "ahead") == as_text(expected[1:])
+
+
+@settings(max_examples=30)
+@given(case=record_runs(sizes=(3, 12)), seed=st.integers(0, 2**32 - 1))
+def test_unique_records(backend: Backend, case: Records, seed: int) -> None:
+    records = case.all
+    shuffled = [records[i] for i in np.random.default_rng(seed).permutation(len(records))]
+    case = Records([shuffled], case.size, case.offset, case.key, case.descending)
+    expected = first_records(case.merged, case.offset, case.key)
+    assert sorted_by(backend, case.order, b"".join(shuffled), SortRequest(), "first") == b"".join(expected)
+
+
+def test_a_sort_that_recurses_is_refused_above_a_size(backend: Backend) -> None:
+    order = Order.of("int32")
+    backend.resolve_sort(SortRequest("recursive"), order, 4 << 16)
+    with pytest.raises(UsageError, match=r"recursive: 65537 items .* iterative"):
+        backend.resolve_sort(SortRequest("recursive"), order, 4 * 65_537)
+    lines = b"\n" * 65_537
+    with pytest.raises(UsageError, match="recursive"):
+        sorted_by(backend, Order.lines(), lines, SortRequest("recursive"))
+
+
+@pytest.mark.parametrize("order", [Order.of("uint8"), Order.of("float32"), Order.records(4, 1, 2), Order.lines()])
+def test_what_was_uploaded_stays(backend: Backend, order: Order, rng: np.random.Generator) -> None:
+    """A comparison sorts the same resident items again and again."""
+    data = rng.integers(65, 70, 40_000, np.uint8)
+    data[3::4] = 10
+    workspace = backend.workspace(order, 1, threads=2)
+    workspace.staging(len(data))[:] = data
+    workspace.upload([len(data)])
+    results = []
+    for request in _SHARED:
+        workspace.poison()
+        workspace.sort(backend.resolve_sort(request, order, len(data)))
+        assert workspace.dropped == 0
+        results.append(workspace.download().tobytes())
+    assert len(set(results)) == 1
+    assert "kernel" in {span.name for span in workspace.spans}
+    workspace.close()
+
+
+def test_wishes_that_do_not_go_together(backend: Backend) -> None:
+    if backend.name == "reference":
+        pytest.skip("its algorithms do not differ")
+    for algorithm in ("radix", "iterative", "recursive"):
+        with pytest.raises(UsageError, match=f"--algorithm {algorithm}"):
+            backend.resolve_sort(SortRequest(algorithm, LaunchRequest("tiled")), Order.of("int32"), 4)  # type: ignore[arg-type]
+
+
+def test_a_policy_says_what_and_why(backend: Backend) -> None:
+    for request in _REQUESTS:
+        policy = backend.resolve_sort(request, Order.of("int32"), 1 << 10)
+        assert policy.why
+        assert policy.describe().startswith(policy.algorithm)
+        assert request.algorithm in ("auto", policy.algorithm)
+    with pytest.raises(UsageError, match="no algorithm"):
+        SortRequest("quick")  # type: ignore[arg-type]
