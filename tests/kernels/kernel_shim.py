@@ -62,7 +62,7 @@ WORKS = (
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _DEFAULTS = {
-    "KEY_KIND": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0,
+    "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0,
     "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
 }  # fmt: skip
 _DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")

@@ -245,13 +245,18 @@ def test_lengths_past_32_bits(gpu: GpuBackend) -> None:
     if free < 3.5 * total:
         pytest.skip("needs 16 GB of device memory")
     order = Order.of("uint8")
-    keys = cupy.random.default_rng(1).integers(0, 256, total, dtype=cupy.uint8)
-    counts = cupy.bincount(keys[: 1 << 31], minlength=256) + cupy.bincount(keys[1 << 31 :], minlength=256)
+    keys = cupy.empty(total, cupy.uint8)
+    counts = cupy.zeros(256, cupy.int64)
+    for start in range(0, total, 1 << 26):
+        numbers = cupy.arange(start, min(total, start + (1 << 26)), dtype=cupy.uint64)
+        part = (numbers * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)).astype(cupy.uint8)
+        keys[start : start + len(part)] = part
+        counts += cupy.bincount(part, minlength=256)
     gpu.sort_array(keys, order, gpu.resolve_sort(SortRequest("merge"), order, total), keys)
     edges = np.r_[0, np.cumsum(counts.get())]
     for value in range(256):
         assert (keys[edges[value] : edges[value + 1]] == value).all(), value
-    del keys, counts
+    del keys, counts, numbers, part
     cupy.get_default_memory_pool().free_all_blocks()
 
 

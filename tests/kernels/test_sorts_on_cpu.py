@@ -135,8 +135,9 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     unnoticed = []
     for at, which in enumerate(mutants):
         cases = [
-            Case(number, "sort", keys.tobytes(), b"", stable(order, keys).tobytes(), len(keys), 12, "path")
+            Case(number, "sort", keys.tobytes(), b"", stable(order, keys).tobytes(), len(keys), 12, "path", skews=skews)
             for number in (2 * at, 2 * at + 1)
+            for skews in ((0, 0, 0), (1, 0, 0))  # a tile that is staged off its place is moved within the block
         ]
         # A run may end by a wrong output before the racing accesses meet, so a few may be needed for the report.
         runs = (program.run([case]) for _ in range(10) for case in cases)
