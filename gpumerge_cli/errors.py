@@ -45,7 +45,9 @@ class InputError(GpumergeError):
 
 
 class DisorderError(InputError):
-    """An input that is not in the order asked for."""
+    """An input that is not in the order asked for. item: the one that shows it, where that is a line."""
+
+    item: bytes | None = None
 
 
 class OutputError(GpumergeError):

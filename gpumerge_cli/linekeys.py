@@ -124,14 +124,19 @@ class LongKey:
         return self._whole(), other._whole()
 
     def _whole(self) -> tuple[Any, ...]:
-        return _parts(self._order, self._read(), _WHOLE)[0]
+        return whole_key(self._order, self._read())
 
 
 def key_of(order: LineOrder, line: bytes, read: Callable[[], bytes] | None = None) -> tuple[Any, ...] | LongKey:
     """See LineOrder.key."""
     if len(line) <= LONG:
-        return _parts(order, line, _WHOLE)[0]
+        return whole_key(order, line)
     return LongKey(order, line, read or (lambda: line))
+
+
+def whole_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
+    """A line's key with nothing cut, however long it is; compares with its like, and with no LongKey."""
+    return _parts(order, line, _WHOLE)[0]
 
 
 def _parts(order: LineOrder, line: bytes, most: int) -> tuple[tuple[Any, ...], bool]:
@@ -231,7 +236,7 @@ def _general(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
     sign, infinity, nan, hex_whole, hex_fraction, hex_exponent, whole, fraction, exponent = found.groups(default=b"")
     minus = sign == b"-"
     if nan:
-        return (1, 0 if minus else 1), False
+        return (1, 1 if minus else 0), False
     if found[4] is not None:
         number = _hexadecimal(hex_whole, hex_fraction, _clamped(hex_exponent))
     else:
@@ -323,8 +328,8 @@ def _signed(minus: bytes | bool, exponent: int, digits: bytes, most: int) -> tup
 
 
 def _stem_length(name: bytes) -> int:
-    """Bytes of a name, at least 1, ahead of its suffixes (".tar.gz")."""
-    for found in _SUFFIXES.finditer(name, 1):
+    """Bytes of a name ahead of its suffixes (".tar.gz")."""
+    for found in _SUFFIXES.finditer(name):
         if found.end() == len(name):
             return found.start()
     return len(name)

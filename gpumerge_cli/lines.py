@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gpumerge_cli.linekeys import key_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
@@ -110,6 +111,8 @@ class LineOrder:
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
+        import numpy as np  # only here: what reads command lines reads orders, too
+
         salt = np.frombuffer(self.salt, np.int64).tolist()
         separator = -1 if self.separator is None else self.separator
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]

@@ -7,8 +7,9 @@
 // flush to zero (-ftz). Twin of gpumerge_cli/order.py; there all images are unsigned, here those of wide signed keys are
 // signed, which spares flipping their sign.
 //
-// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS, NUMERIC, STABLE 0 or
-// 1. Of records RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN; KEY_KIND is then that of the record's key.
+// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Of records
+// RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN; KEY_KIND is then that of the record's key. The order of lines is
+// no macro: kernels read it.
 #pragma once
 
 #ifndef KEY_BITS
@@ -84,17 +85,18 @@ __device__ __forceinline__ Image image(Item row) { return row.prefix; }
 constexpr int PREFIX_BYTES = KEY_SIZE < 8 ? KEY_SIZE : 8;
 
 // The image of a record's key, as far as 8 bytes hold it.
-__device__ inline Image row_prefix(Line key)
+__device__ inline Image row_prefix(Lines records, long long record)
 {
+    const Place key = text_of(records, record).start;
     Image bits = 0;
 #pragma unroll
-    for (int at = 0; at < PREFIX_BYTES; ++at) bits = bits << 8 | key.bytes[KEY_BIG_ENDIAN ? at : PREFIX_BYTES - 1 - at];
+    for (int at = 0; at < PREFIX_BYTES; ++at) bits = bits << 8 | key[KEY_BIG_ENDIAN ? at : PREFIX_BYTES - 1 - at];
     return image_of<8 * PREFIX_BYTES>(bits);
 }
 
 #else
 
-__device__ inline Image row_prefix(Line line) { return line_prefix(line); }
+__device__ inline Image row_prefix(Lines lines, long long line) { return line_prefix(lines, line); }
 
 #endif
 

@@ -1,24 +1,15 @@
 // Rows: text lines, or records of one size by a key in them. How they compare, and the 64-bit prefix that decides most
 // comparisons without touching the text.
 //
-// Lines compare as GNU sort has it in the C locale: by their unsigned bytes, a line that ends first going first; or,
-// with NUMERIC, by their leading number (blanks, an optional '-', digits, an optional fraction; no number is 0; of any
-// length, compared exactly) and on equal numbers by their bytes, or with STABLE not at all. DESCENDING reverses the whole
-// comparison.
-// A prefix orders lines as the comparison does, except that different lines may share one: only then is text read.
-// Twin of gpumerge_cli/order.py.
+// A prefix orders rows as the comparison does, except that different ones may share one: only then is text read.
+//
+// How lines compare is data that kernels read: GNU sort's keys, as gpumerge_cli/lines.py lays them out; one module does
+// for all. Twin of gpumerge_cli/backends/cpu/linekeys.py; prefixes are the first words of its images, to the bit.
 //
 // With RECORD_SIZE, rows are records of so many bytes. What is compared is the key of KEY_SIZE bytes at KEY_OFFSET: a
 // number, by the image of keys.cuh, or bytes as memcmp has it. KEY_BIG_ENDIAN: its most significant byte comes first, as
 // that of bytes does. A key of at most 8 bytes is all in its prefix.
 #pragma once
-
-#ifndef NUMERIC
-#define NUMERIC 0
-#endif
-#ifndef STABLE
-#define STABLE 0
-#endif
 
 #ifndef RECORD_SIZE
 #define RECORD_SIZE 0
@@ -33,147 +24,226 @@
 #define KEY_BIG_ENDIAN 0
 #endif
 
-// Line L is text[starts[L] .. starts[L + 1] - 1), its newline left out; `starts` holds one entry more than lines.
+// Line L is text[starts[L] .. starts[L + 1] - 1), its terminator left out; `starts` holds one entry more than lines.
+// Ahead of starts[0] lies the number of words of the lines' order, and ahead of that the order.
 // Record R is text[R * RECORD_SIZE .. (R + 1) * RECORD_SIZE); it has no starts.
 struct Lines {
     const unsigned char* text;
     const long long* starts;
 };
 
-struct Line {
-    const unsigned char* bytes;
-    long long length;
-};
+#if ROWS
 
-// A line without its newline, or the key of a record.
-__device__ __forceinline__ Line line_of(Lines lines, long long line)
-{
+#include "bytes.cuh"
+
 #if RECORD_SIZE
-    return {lines.text + line * RECORD_SIZE + KEY_OFFSET, KEY_SIZE};
-#else
-    return {lines.text + lines.starts[line], lines.starts[line + 1] - 1 - lines.starts[line]};
-#endif
-}
 
-// Negative, zero or positive, as memcmp; the first `known` bytes are known to be equal.
-__device__ inline int compare_bytes(Line x, Line y, long long known)
+// The key of a record.
+__device__ __forceinline__ Text text_of(Lines lines, long long record)
 {
-    const long long shared = x.length < y.length ? x.length : y.length;
-    for (long long at = known; at < shared; ++at) {
-        const int difference = static_cast<int>(x.bytes[at]) - static_cast<int>(y.bytes[at]);
-        if (difference != 0) return difference;
-    }
-    return x.length == y.length ? 0 : x.length < y.length ? -1 : 1;
+    const Place key = lines.text + record * RECORD_SIZE + KEY_OFFSET;
+    return {key, key + KEY_SIZE};
 }
 
-// sign: -1, 0 or 1. whole: digits before the point, no leading zeros. fraction: digits after it, no trailing zeros.
-struct Number {
-    int sign;
-    Line whole, fraction;
-};
-
-__device__ inline bool is_digit(const unsigned char* at, const unsigned char* end)
-{
-    return at < end && *at >= '0' && *at <= '9';
-}
-
-__device__ inline Number leading_number(Line line)
-{
-    const unsigned char* at = line.bytes;
-    const unsigned char* const end = line.bytes + line.length;
-    while (at < end && (*at == ' ' || *at == '\t')) ++at;
-    const bool minus = at < end && *at == '-';
-    if (minus) ++at;
-    while (at < end && *at == '0') ++at;
-
-    Number number;
-    number.whole.bytes = at;
-    while (is_digit(at, end)) ++at;
-    number.whole.length = at - number.whole.bytes;
-
-    const bool has_fraction = at < end && *at == '.';
-    if (has_fraction) ++at;
-    number.fraction.bytes = at;
-    while (has_fraction && is_digit(at, end)) ++at;
-    while (at > number.fraction.bytes && at[-1] == '0') --at;
-    number.fraction.length = at - number.fraction.bytes;
-
-    const bool zero = number.whole.length == 0 && number.fraction.length == 0;
-    number.sign = zero ? 0 : minus ? -1 : 1;
-    return number;
-}
-
-__device__ inline int compare_numbers(Number x, Number y)
-{
-    if (x.sign != y.sign) return x.sign < y.sign ? -1 : 1;
-    int magnitude = 0;
-    if (x.whole.length != y.whole.length) magnitude = x.whole.length < y.whole.length ? -1 : 1;
-    if (magnitude == 0) magnitude = compare_bytes(x.whole, y.whole, 0);
-    if (magnitude == 0) magnitude = compare_bytes(x.fraction, y.fraction, 0);
-    return x.sign < 0 ? -magnitude : magnitude;
-}
-
-// Whether line y goes strictly before line x. Their prefixes must be equal: bytes that a prefix holds are not read.
-// Not inlined: ties are the rare case, and the path kernel would repeat this once an item.
+// Whether record y goes strictly before record x. Their prefixes must be equal: bytes that a prefix holds are not read.
 __device__ __noinline__ bool line_before(Lines lines, long long y, long long x)
 {
-    const Line line_y = line_of(lines, y);
-    const Line line_x = line_of(lines, x);
-#if NUMERIC
-    int order = compare_numbers(leading_number(line_y), leading_number(line_x));
-    if (order == 0 && !STABLE) order = compare_bytes(line_y, line_x, 0);
-#else
-    const long long shorter = line_y.length < line_x.length ? line_y.length : line_x.length;
-    const int order = compare_bytes(line_y, line_x, shorter < 8 ? shorter : 8);
-#endif
+    constexpr int known = KEY_SIZE < 8 ? KEY_SIZE : 8;
+    const Text key_y = text_of(lines, y), key_x = text_of(lines, x);
+    const int order = compare_bytes({key_y.start + known, key_y.stop}, {key_x.start + known, key_x.stop});
     return DESCENDING ? order > 0 : order < 0;
 }
 
-// The first 8 bytes, big endian, zero padded.
-__device__ inline unsigned long long bytewise_prefix(Line line)
+#else
+
+#include "digest.cuh"
+#include "general.cuh"
+#include "version.cuh"
+
+__device__ __forceinline__ const LineOrder& order_of(Lines lines)
 {
-    unsigned long long prefix = 0;
-    for (int at = 0; at < 8; ++at) prefix = prefix << 8 | (at < line.length ? line.bytes[at] : 0);
-    return prefix;
+    return *reinterpret_cast<const LineOrder*>(lines.starts - 1 - lines.starts[-1]);
 }
 
-constexpr int PREFIX_DIGITS = 14;    // the most whose value fits below 2^47
-constexpr long long PREFIX_BIAS = 32768;
-
-// Sign, 16 bits of decimal exponent and 14 significant digits, as one number that grows as the line's number does.
-// The exponent is the count of whole digits, or minus the count of zeros right behind the point.
-__device__ inline unsigned long long numeric_prefix(Line line)
+// A line without its terminator.
+__device__ __forceinline__ Text text_of(Lines lines, long long line)
 {
-    const Number number = leading_number(line);
-    const unsigned long long zero = 1ull << 63;
-    if (number.sign == 0) return zero;
+    return {lines.text + lines.starts[line], lines.text + lines.starts[line + 1] - 1};
+}
 
-    long long zeros = 0;
-    if (number.whole.length == 0)
-        while (number.fraction.bytes[zeros] == '0') ++zeros;
-    unsigned long long digits = 0;
-    for (int at = 0; at < PREFIX_DIGITS; ++at) {
-        const long long behind = at - number.whole.length + zeros;
-        unsigned digit = 0;
-        if (at < number.whole.length) digit = number.whole.bytes[at] - '0';
-        else if (behind < number.fraction.length) digit = number.fraction.bytes[behind] - '0';
-        digits = digits * 10 + digit;
+// The number of the month whose name begins the text: 1 to 12, 0 for none.
+__device__ inline int month_of(Text text)
+{
+    const Place at = skip_blanks(text.start, text.stop);
+    if (text.stop - at < 3) return 0;
+    switch (folded(at[0], FOLD) << 16 | folded(at[1], FOLD) << 8 | folded(at[2], FOLD)) {
+    case 'J' << 16 | 'A' << 8 | 'N': return 1;
+    case 'F' << 16 | 'E' << 8 | 'B': return 2;
+    case 'M' << 16 | 'A' << 8 | 'R': return 3;
+    case 'A' << 16 | 'P' << 8 | 'R': return 4;
+    case 'M' << 16 | 'A' << 8 | 'Y': return 5;
+    case 'J' << 16 | 'U' << 8 | 'N': return 6;
+    case 'J' << 16 | 'U' << 8 | 'L': return 7;
+    case 'A' << 16 | 'U' << 8 | 'G': return 8;
+    case 'S' << 16 | 'E' << 8 | 'P': return 9;
+    case 'O' << 16 | 'C' << 8 | 'T': return 10;
+    case 'N' << 16 | 'O' << 8 | 'V': return 11;
+    case 'D' << 16 | 'E' << 8 | 'C': return 12;
+    }
+    return 0;
+}
+
+// The 64-bit image of a key that is compared neither by bytes nor as a month.
+__device__ inline Word key_image(const LineOrder& order, const Key& key, Text text)
+{
+    switch (key.compare) {
+    case NUMBERS: return number_image(text);
+    case UNITS: return unit_image(text, key.flags);
+    case GENERAL: return general_image(text);
+    case VERSIONS: return version_image(text, key.flags);
+    }
+    return digest(order.salt, text, key.flags).first;
+}
+
+// A prefix under way: its bytes come in the order in which they count, and there may be too many.
+struct Prefix {
+    Word bits = 0;
+    int room = 64;
+
+    __device__ __forceinline__ bool full() const { return room <= 0; }
+
+    // turned: 0, or 255 to complement.
+    __device__ __forceinline__ void put(int byte, int turned)
+    {
+        room -= 8;
+        if (room >= 0) bits |= static_cast<Word>(byte ^ turned) << room;
     }
 
-    const long long exponent = PREFIX_BIAS + (number.whole.length > 0 ? number.whole.length : -zeros);
-    unsigned long long magnitude;
-    if (exponent >= 65535) magnitude = (65535ull << 47) | ((1ull << 47) - 1);
-    else if (exponent <= 1) magnitude = 1ull << 47;
-    else magnitude = static_cast<unsigned long long>(exponent) << 47 | digits;
-    return number.sign > 0 ? zero + magnitude : zero - magnitude;
+    // A key compared by bytes: 0 and 1 take two bytes, 0 ends it.
+    __device__ inline void put_text(Text text, long long flags, int turned)
+    {
+        for (Place at = next_counting(text.start, text.stop, flags); at < text.stop && !full();
+             at = next_counting(at + 1, text.stop, flags)) {
+            int byte = folded(*at, flags);
+            if (byte < 2) {
+                put(1, turned);
+                ++byte;
+            }
+            put(byte, turned);
+        }
+        put(0, turned);
+    }
+};
+
+// The images of a line's keys one after the other, then its bytes, as far as 64 bits reach.
+__device__ __noinline__ Word key_prefix(const LineOrder& order, Text line)
+{
+    Prefix prefix;
+    for (long long number = 0; number < order.keys && !prefix.full(); ++number) {
+        const Key& key = order.key(number);
+        const Text text = key_text(key, order.separator, line);
+        const int turned = key.flags & KEY_REVERSE ? 255 : 0;
+        if (key.compare == BYTES) {
+            prefix.put_text(text, key.flags, turned);
+        } else if (key.compare == MONTHS) {
+            prefix.put(month_of(text), turned);
+        } else {
+            const Word image = key_image(order, key, text);
+            return prefix.bits | (turned ? ~image : image) >> (64 - prefix.room);
+        }
+    }
+    if (!(order.flags & STABLE)) {
+        const int turned = order.flags & REVERSE ? 255 : 0;
+        for (Place at = line.start; !prefix.full(); ++at) prefix.put(at < line.stop ? *at : 0, turned);
+    }
+    return prefix.bits;
 }
 
-__device__ inline unsigned long long line_prefix(Line line)
+__device__ inline Word line_prefix(Lines lines, long long number)
 {
-#if NUMERIC
-    const unsigned long long prefix = numeric_prefix(line);
-#else
-    const unsigned long long prefix = bytewise_prefix(line);
-#endif
-    return DESCENDING ? ~prefix : prefix;
+    const LineOrder& order = order_of(lines);
+    const Text line = text_of(lines, number);
+    if (order.flags & PLAIN) {
+        Word prefix = 0;
+        for (int at = 0; at < 8; ++at) prefix = prefix << 8 | (at < line.stop - line.start ? line.start[at] : 0);
+        return order.flags & REVERSE ? ~prefix : prefix;
+    }
+    if (order.flags & NUMERIC) {
+        const Word image = number_image(line);
+        return order.key(0).flags & KEY_REVERSE ? ~image : image;
+    }
+    return key_prefix(order, line);
 }
+
+__device__ inline int compare_translated(Text x, Text y, long long flags)
+{
+    x.start = next_counting(x.start, x.stop, flags);
+    y.start = next_counting(y.start, y.stop, flags);
+    while (x.start < x.stop && y.start < y.stop) {
+        const int difference = folded(*x.start, flags) - folded(*y.start, flags);
+        if (difference != 0) return difference;
+        x.start = next_counting(x.start + 1, x.stop, flags);
+        y.start = next_counting(y.start + 1, y.stop, flags);
+    }
+    return (x.start < x.stop) - (y.start < y.stop);
+}
+
+__device__ inline int compare_random(const long long* salt, Text a, Text b, long long flags)
+{
+    const int as_text = compare_translated(a, b, flags);
+    if (as_text == 0) return 0;
+    const Digest x = digest(salt, a, flags), y = digest(salt, b, flags);
+    if (x.first != y.first) return x.first < y.first ? -1 : 1;
+    if (x.rest != y.rest) return x.rest < y.rest ? -1 : 1;
+    return as_text;
+}
+
+__device__ inline int compare_key(const LineOrder& order, const Key& key, Text a, Text b)
+{
+    const Text x = key_text(key, order.separator, a), y = key_text(key, order.separator, b);
+    switch (key.compare) {
+    case BYTES: return compare_translated(x, y, key.flags);
+    case NUMBERS: return compare_numbers(x, y);
+    case UNITS: return compare_units(x, y, key.flags);
+    case GENERAL: return compare_general(x, y);
+    case MONTHS: return month_of(x) - month_of(y);
+    case VERSIONS: return compare_versions(x, y, key.flags);
+    }
+    return compare_random(order.salt, x, y, key.flags);
+}
+
+// Lines by their keys, then, unless stable, by their bytes. Negative, zero or positive, as a and b compare.
+__device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text b)
+{
+    for (long long number = 0; number < order.keys; ++number) {
+        const Key& key = order.key(number);
+        const int result = compare_key(order, key, a, b);
+        if (result != 0) return key.flags & KEY_REVERSE ? -result : result;
+    }
+    if (order.flags & STABLE) return 0;
+    const int result = compare_bytes(a, b);
+    return order.flags & REVERSE ? -result : result;
+}
+
+// Called by its address: merges then hold no more of it than a call, and keep their registers.
+__device__ int (*compare_keyed)(const LineOrder& order, Text a, Text b) = compare_by_keys;
+
+// Whether line y goes strictly before line x. Their prefixes must be equal: of lines without keys, bytes that a prefix
+// holds are not read. Not inlined: ties are the rare case, and the path kernel would repeat this once an item.
+__device__ __noinline__ bool line_before(Lines lines, long long y, long long x)
+{
+    const LineOrder& order = order_of(lines);
+    Text line_y = text_of(lines, y), line_x = text_of(lines, x);
+    if (!(order.flags & PLAIN)) return compare_keyed(order, line_y, line_x) < 0;
+    const long long y_length = line_y.stop - line_y.start, x_length = line_x.stop - line_x.start;
+    const long long shorter = y_length < x_length ? y_length : x_length;
+    const long long known = shorter < 8 ? shorter : 8;
+    line_y.start += known;
+    line_x.start += known;
+    const int result = compare_bytes(line_y, line_x);
+    return order.flags & REVERSE ? result > 0 : result < 0;
+}
+
+#endif
+
+#endif

@@ -5,11 +5,11 @@
 
 constexpr int BYTES_PER_THREAD = 16;
 
-__device__ inline int newlines_in(const unsigned char* text, long long begin, long long end)
+__device__ inline int terminators_in(const unsigned char* text, long long begin, long long end, long long terminator)
 {
-    int newlines = 0;
-    for (long long at = begin; at < end; ++at) newlines += text[at] == '\n';
-    return newlines;
+    int terminators = 0;
+    for (long long at = begin; at < end; ++at) terminators += text[at] == terminator;
+    return terminators;
 }
 
 // Sum of `value` over the threads of the block up to and with this one. Shared memory: an int a thread.
@@ -28,29 +28,31 @@ __device__ inline int block_inclusive_scan(int value)
     return sums[thread];
 }
 
-// counts[block] becomes the newlines in the block's part of text[0 .. nbytes).
+// counts[block] becomes the terminators in the block's part of text[0 .. nbytes).
 // Grid: ceil(nbytes / (threads a block * BYTES_PER_THREAD)) blocks.
-extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) count_lines(const unsigned char* text, long long nbytes, long long* counts)
-{
-    const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const long long begin = smaller(thread * BYTES_PER_THREAD, nbytes);
-    const int sum = block_inclusive_scan(newlines_in(text, begin, smaller(begin + BYTES_PER_THREAD, nbytes)));
-    if (threadIdx.x == blockDim.x - 1) counts[blockIdx.x] = sum;
-}
-
-// starts[L] becomes the offset of line L, and one entry more that of the end. The text must end in a newline.
-// ends[block]: newlines in the parts of all blocks up to and with this one. Grid: as count_lines.
-extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) find_lines(
-    const unsigned char* text, long long nbytes, const long long* ends, long long* starts)
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) count_lines(
+    const unsigned char* text, long long nbytes, long long terminator, long long* counts)
 {
     const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     const long long begin = smaller(thread * BYTES_PER_THREAD, nbytes);
     const long long end = smaller(begin + BYTES_PER_THREAD, nbytes);
-    const int newlines = newlines_in(text, begin, end);
-    long long line = block_inclusive_scan(newlines) - newlines + (blockIdx.x == 0 ? 0 : ends[blockIdx.x - 1]);
+    const int sum = block_inclusive_scan(terminators_in(text, begin, end, terminator));
+    if (threadIdx.x == blockDim.x - 1) counts[blockIdx.x] = sum;
+}
+
+// starts[L] becomes the offset of line L, and one entry more that of the end. The text must end in a terminator.
+// ends[block]: terminators in the parts of all blocks up to and with this one. Grid: as count_lines.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) find_lines(
+    const unsigned char* text, long long nbytes, long long terminator, const long long* ends, long long* starts)
+{
+    const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const long long begin = smaller(thread * BYTES_PER_THREAD, nbytes);
+    const long long end = smaller(begin + BYTES_PER_THREAD, nbytes);
+    const int found = terminators_in(text, begin, end, terminator);
+    long long line = block_inclusive_scan(found) - found + (blockIdx.x == 0 ? 0 : ends[blockIdx.x - 1]);
     if (thread == 0) starts[0] = 0;
     for (long long at = begin; at < end; ++at)
-        if (text[at] == '\n') starts[++line] = at + 1;
+        if (text[at] == terminator) starts[++line] = at + 1;
 }
 
 // Of lines, or, with RECORD_SIZE, of records, which need no starts. Grid: a thread a row.
@@ -59,11 +61,11 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
 {
     const long long line = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (line >= lines) return;
-    rows[line].prefix = row_prefix(line_of(Lines{text, starts}, line));
+    rows[line].prefix = row_prefix(Lines{text, starts}, line);
     rows[line].line = line;
 }
 
-// lengths[r] becomes the bytes of row r's line, its newline with it. Grid: a thread a row.
+// lengths[r] becomes the bytes of row r's line, its terminator with it. Grid: a thread a row.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) line_lengths(
     const Item* rows, long long count, const long long* starts, long long* lengths)
 {

@@ -27,13 +27,12 @@ from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchReq
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Order
+from tests import line_orders
 from tests.oracles import first_keys, first_records, merged_keys, merged_records, number_of
 from tests.strategies import as_text, special_values
 
 KEY_ORDERS = [Order.of(dtype, descending=down) for dtype in DTYPES for down in (False, True)]
-LINE_ORDERS = [Order.lines(descending=down) for down in (False, True)] + [
-    Order.lines(numeric=True, descending=down, stable=stable) for down in (False, True) for stable in (False, True)
-]
+LINE_ORDERS = [Order.lines(order) for order in line_orders.LINE_ORDERS]
 RECORD_KEYS: list[tuple[int, int, np.dtype[Any] | int]] = [
     (4, 0, np.dtype("i2")),
     (8, 0, np.dtype("i4")),
@@ -219,7 +218,7 @@ def _place(order: Order) -> tuple[int, np.dtype[Any] | int]:
 def _line_runs(random: np.random.Generator, case: Case) -> list[list[bytes]]:
     make = _LINES[int(random.integers(len(_LINES)))]
     distinct = {"equal": 1, "few": 4, "specials": 30}.get(case.shape, 400)
-    pool = [make(random).replace(b"\n", b"") for _ in range(distinct)]
+    pool = [make(random).replace(end_of(case.order), b"") for _ in range(distinct)]
     pool = _sorted_lines(pool, case.order)
     total = sum(case.lengths)
     index = random.integers(0, len(pool), total)
@@ -250,17 +249,46 @@ def _numbers(random: np.random.Generator) -> bytes:
     return text + [b"", b"", b"a", b" x", b"-"][int(random.integers(5))]
 
 
-_LINES: tuple[Callable[[np.random.Generator], bytes], ...] = (_binary, _letters, _prefixed, _numbers, _numbers)
+def _fields(random: np.random.Generator) -> bytes:
+    names = [b"", b"a", b"B", b"v1.10.tar.gz", b"v1.9", b"v1.09", b"jan", b"Feb 1", b"MAR", b"1e3", b"-inf", b"~1.0~"]
+    numbers = [_numbers(random) + [b"", b"K", b"M", b"e-2"][int(random.integers(4))] for _ in range(2)]
+    between = [b",", b",", b" ", b" \t"][int(random.integers(4))]
+    return between.join([names[int(random.integers(len(names)))], *numbers, names[int(random.integers(len(names)))]])
+
+
+_LINES: tuple[Callable[[np.random.Generator], bytes], ...] = (
+    _binary,
+    _letters,
+    _prefixed,
+    _numbers,
+    _numbers,
+    _fields,
+    _fields,
+)
+
+
+def end_of(order: Order) -> bytes:
+    """What ends a line."""
+    assert order.text is not None
+    return bytes([order.text.terminator])
+
+
+def _by(order: Order) -> Callable[[bytes], Any]:
+    """What lines sort by: of the simple orders by their plainest reading."""
+    assert order.text is not None
+    if not order.text.simple:
+        return order.text.key
+    if not order.text.numeric:
+        return bytes
+    return number_of if order.text.stable else lambda line: (number_of(line), line)
 
 
 def _sorted_lines(lines: Sequence[bytes], order: Order) -> list[bytes]:
-    """Python's stable sort by the plainest reading of the order; `reverse` leaves ties as they are."""
-    if order.kind == "bytes":
-        return sorted(lines, reverse=order.descending)
-    numbers = {line: number_of(line) for line in set(lines)}
-    if order.stable:
-        return sorted(lines, key=lambda line: numbers[line], reverse=order.descending)
-    return sorted(lines, key=lambda line: (numbers[line], line), reverse=order.descending)
+    """Python's stable sort; its `reverse` leaves ties as they are."""
+    assert order.text is not None
+    by = _by(order)
+    keys = {line: by(line) for line in set(lines)}
+    return sorted(lines, key=lambda line: keys[line], reverse=order.text.simple and order.text.reverse)
 
 
 def expected(case: Case, runs: Runs) -> bytes:
@@ -277,16 +305,16 @@ def expected(case: Case, runs: Runs) -> bytes:
         return keys.tobytes()
     lines = _sorted_lines([line for run in runs for line in run], case.order)
     if case.unique:
-        same = number_of if case.order.stable else bytes
+        same = _by(case.order)
         firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
         lines = firsts[case.unique == "ahead" :]
-    return as_text(lines)
+    return as_text(lines, end_of(case.order))
 
 
 def merged(case: Case, runs: Runs, backend: Backend) -> bytes:
     """The backend's output, into memory that held something else. Raises AssertionError for a false disorder."""
-    join: Any = b"".join if case.order.record else as_text
-    data = [join(run) if isinstance(run, list) else run.tobytes() for run in runs]
+    end = end_of(case.order) if case.order.is_lines else b""
+    data = [as_text(run, end) if isinstance(run, list) else run.tobytes() for run in runs]
     total = sum(map(len, data))
     workspace = backend.workspace(case.order, max(1, total), threads=case.threads)
     try:

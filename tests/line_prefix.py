@@ -5,7 +5,7 @@ Prefixes that differ compare as the lines do; equal prefixes decide nothing. Wit
 
 - of a key "bytes": its bytes, escaped (0 as 1 1, and 1 as 1 2), and 0 for its end;
 - of a key "month": its number, one byte;
-- of any other key: a 64-bit image, and nothing behind it;
+- of any other key: a 64-bit image, and nothing behind it, unless it is that of a number of at most 16 digits;
 - each of them complemented if the key is reversed;
 - unless the order is stable: the line's bytes, zero padded, complemented if the order is reversed.
 
@@ -15,6 +15,7 @@ A stable order's stream is zero padded.
 from __future__ import annotations
 
 import hashlib
+import math
 
 from gpumerge_cli.lines import LineKey, LineOrder
 
@@ -27,18 +28,18 @@ ZERO = 1 << 63
 """The image of the number 0."""
 
 
-def prefix(order: LineOrder, line: bytes) -> int:
-    """The line's prefix: 64 bits, unsigned."""
+def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
+    """The line's prefix: 64 bits, unsigned; or the first `nbytes` of what that is the beginning of."""
     stream = b""
     for key in order.keys:
         text = translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
         part, goes_on = streamed(key, text, order.salt)
         stream += complement(part) if key.reverse else part
-        if len(stream) >= 8 or not goes_on:
-            return int.from_bytes(stream[:8].ljust(8, b"\0"), "big")
-    last = b"" if order.stable and order.keys else line[:8].ljust(8, b"\0")
+        if len(stream) >= nbytes or not goes_on:
+            return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
+    last = b"" if order.stable and order.keys else line[:nbytes].ljust(nbytes, b"\0")
     stream += complement(last) if order.reverse else last
-    return int.from_bytes(stream[:8].ljust(8, b"\0"), "big")
+    return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
 
 
 def complement(text: bytes) -> bytes:
@@ -112,7 +113,7 @@ def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
     if key.compare == "random":
         return hashlib.md5(salt + text).digest()[:8], False
     image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
-    return image.to_bytes(8, "big"), False
+    return image.to_bytes(8, "big"), key.compare == "numeric" and is_exact(text)
 
 
 def magnitude(exponent: int, digits: bytes) -> int:
@@ -121,7 +122,7 @@ def magnitude(exponent: int, digits: bytes) -> int:
         return (1 << 63) - 1
     if exponent + 64 <= 0:
         return 1
-    return (exponent + 64 << 56) | int(digits[:16].ljust(16, b"0")) * 7
+    return (exponent + 64 << 56) + int(digits[:16].ljust(16, b"0")) * 7 + bool(digits[16:].strip(b"0"))
 
 
 def decimal(text: bytes) -> tuple[int, bytes, bytes]:
@@ -149,6 +150,12 @@ def numeric(text: bytes) -> int:
     if not digits:
         return ZERO
     return ZERO - magnitude(exponent, digits) if minus else ZERO + magnitude(exponent, digits)
+
+
+def is_exact(text: bytes) -> bool:
+    text = text[behind_blanks(text, 0) :].removeprefix(b"-")
+    exponent, digits, _ = decimal(text)
+    return not digits or (not digits[16:].strip(b"0") and 1 <= exponent + 64 <= 126)
 
 
 def human(text: bytes) -> int:
@@ -183,7 +190,7 @@ def general(text: bytes) -> int:
         return ZERO
     if (exponent, digits) >= (4933, b"1189731495357231765"):
         return infinity
-    image = magnitude(exponent, digits) >> 1
+    image = magnitude(exponent, digits[:16]) >> 1
     return ZERO - image if minus else ZERO + image
 
 
@@ -226,17 +233,12 @@ def hexadecimal(text: bytes) -> tuple[int, bytes]:
     if -64 < shift < 0 and mantissa * 5**-shift < 2**64:
         digits = b"%d" % (mantissa * 5**-shift)
         return len(digits) + shift, digits
-    if shift > 1024:
-        return 10**9, b"1"
-    if shift < -1200:
-        return 0, b""
-    value = mantissa * 2.0**shift if shift < 960 else float(min(mantissa << shift, 1 << 1023)) * 1.0
-    if shift >= 960 and mantissa << shift >= (1 << 1024) - (1 << 970):
+    try:
+        value = math.ldexp(mantissa, shift)
+    except OverflowError:
         return 10**9, b"1"
     if value == 0:
         return 0, b""
-    if shift >= 960:
-        value = float(mantissa << shift)
     number, _, exponent = (b"%.16e" % value).partition(b"e")
     return int(exponent) + 1, number.replace(b".", b"")
 
@@ -273,12 +275,13 @@ def rank(c: int) -> int:
 
 def without_suffix(s: bytes) -> int:
     """gnulib's file_prefixlen."""
-    i = length = 0
-    while i < len(s):
-        i += 1
+    i = 0
+    while True:
         length = i
         while i + 1 < len(s) and s[i] == ord(".") and s[i + 1] in LETTERS + b"~":
             i += 2
             while i < len(s) and s[i] in LETTERS + DIGITS + b"~":
                 i += 1
-    return length
+        if i >= len(s):
+            return length
+        i += 1

@@ -77,9 +77,9 @@ def line_runs(draw: st.DrawFn, most_runs: int = 2) -> tuple[list[list[bytes]], b
     return [sorted_lines(run, numeric=numeric, descending=descending) for run in runs], numeric, descending
 
 
-def as_text(lines: list[bytes]) -> bytes:
+def as_text(lines: list[bytes], end: bytes = b"\n") -> bytes:
     """Lines as a file holds them, each ended."""
-    return b"".join(line + b"\n" for line in lines)
+    return b"".join(line + end for line in lines)
 
 
 RECORD_SIZES = (1, 2, 3, 7, 8, 12, 16, 100, 4097)

@@ -22,16 +22,16 @@ LAYERS = {
 # Below their own layer, these see no more than this.
 ONLY = {
     "report": {"report", "units", "errors"},
-    "backends": {"backends", "errors", "units", "order", "jit", "measure", "cache", "native"},
-    "formats": {"formats", "errors", "units", "order"},
-    "plan": {"plan", "corank", "order", "formats.base", "errors"},
+    "backends": {"backends", "errors", "units", "order", "lines", "jit", "measure", "cache", "native"},
+    "formats": {"formats", "errors", "units", "order", "lines"},
+    "plan": {"plan", "corank", "order", "linekeys", "formats.base", "errors"},
 }
 # Outside libraries and the only rooms that may import them.
 LIBRARIES = {
     "typer": {"cli", "__main__"},
     "click": {"cli", "__main__"},
     "rich": {"cli", "report.terminal"},
-    "numba": {"jit", "backends.cpu.entries", "backends.cpu.keys"},
+    "numba": {"jit", "backends.cpu.entries", "backends.cpu.sort_entries", "backends.cpu.items", "backends.cpu.keys"},
     "llvmlite": {"jit", "native"},
     "cupy": {"backends.gpu", "arrays"},
     "polars": {"backends.cpu.baselines"},

@@ -156,6 +156,20 @@ class SortPolicy:
         return self.algorithm
 
 
+MOST_RECURSED = 1 << 16
+"""Items that a recursive sort takes: it calls a merge for each, and waits for it."""
+
+
+def judge_recursion(items: int) -> None:
+    """Raises UsageError for more items than a recursive sort takes."""
+    if items > MOST_RECURSED:
+        raise UsageError(
+            f"--algorithm recursive: {items} items would be as many merges one after the other, each too small to be "
+            f"shared; it takes {MOST_RECURSED} items at most",
+            way_out="use --algorithm iterative, which merges a whole level at once, or auto",
+        )
+
+
 @dataclass(frozen=True)
 class Disorder:
     """The first item of a run that sorts before the one ahead of it: run number and its byte offset in that run."""

@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
+from gpumerge_cli.backends.base import (
+    Bytes,
+    DeviceInfo,
+    Disorder,
+    LaunchPolicy,
+    LaunchRequest,
+    Pace,
+    SortPolicy,
+    SortRequest,
+    Unique,
+    judge_recursion,
+)
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
@@ -29,6 +40,20 @@ class ReferenceBackend:
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
+
+    def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
+        algorithm = "merge" if request.algorithm == "auto" else request.algorithm
+        if algorithm == "recursive" and not order.is_lines:
+            judge_recursion(nbytes // order.item_bytes)
+        return SortPolicy(
+            algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
+        )
+
+    def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
+        out[...] = items[self.sort_ranks(items, order, policy)]
+
+    def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
+        return np.argsort(order.image(items), kind="stable").astype(np.int64, copy=False)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
@@ -149,6 +174,10 @@ class ReferenceWorkspace:
             self._out = first.view(np.uint8)
             self.dropped = len(items) - len(first)
         self._span("kernel", start)
+
+    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        # A merge here sorts all that there is.
+        self.merge(policy.launch, unique)
 
     def download(self) -> Bytes:
         return self._out

@@ -17,6 +17,11 @@ import typer
 from gpumerge_cli.cli import bench, check, generate, info, merge, options
 from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
 
+
+def sort() -> None:
+    """Sort lines as GNU sort does."""  # what reads its command line is not Typer, see _dispatch
+
+
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -24,10 +29,12 @@ app = typer.Typer(
     epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}",
 )
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
+app.command(add_help_option=False)(sort)
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
 app.command(epilog=bench.EPILOG)(bench.bench)
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command()(info.info)
+
 
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 _CLOSED_PIPE = 128 + signal.SIGPIPE
@@ -74,6 +81,10 @@ def _remove_unfinished() -> None:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
+        from gpumerge_cli.cli.sort import sort as sort_files
+
+        return sort_files(arguments[1:])
     # Not `app()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
     command = typer.main.get_command(app)
     try:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpumerge_cli.cli import options
+from gpumerge_cli.cli import line_options, options
+from gpumerge_cli.cli.keyspec import csv_names
 from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +40,24 @@ def merge(
     key_offset: options.KeyOffset = None,
     key_size: options.KeySize = None,
     key: options.KeyField = None,
+    ignore_leading_blanks: line_options.IgnoreLeadingBlanks = False,
+    dictionary_order: line_options.DictionaryOrder = False,
+    ignore_case: line_options.IgnoreCase = False,
+    ignore_nonprinting: line_options.IgnoreNonprinting = False,
+    general_numeric_sort: line_options.GeneralNumeric = False,
+    human_numeric_sort: line_options.HumanNumeric = False,
+    month_sort: line_options.MonthSort = False,
     numeric_sort: options.Numeric = False,
+    version_sort: line_options.VersionSort = False,
+    random_sort: line_options.RandomSort = False,
+    random_source: line_options.RandomSource = None,
+    sort_word: line_options.SortWord = None,
+    sort_key: line_options.SortKey = None,
+    field_separator: line_options.FieldSeparator = None,
+    stable: line_options.Stable = False,
+    zero_terminated: line_options.ZeroTerminated = False,
+    header: line_options.Header = 0,
+    csv: line_options.Csv = False,
     reverse: options.Reverse = False,
     unique: Annotated[
         bool, typer.Option("--unique", "-u", help="Of items that compare equal, only the first goes out.")
@@ -182,15 +200,33 @@ def merge(
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
     from gpumerge_cli.formats.records import RecordRequest
-    from gpumerge_cli.lines import LineKey, LineOrder
 
-    keys = (LineKey("numeric", reverse=reverse),)
-    text = LineOrder(keys, reverse=reverse, stable=unique) if numeric_sort else None
+    text = line_options.said_order(
+        ignore_leading_blanks=ignore_leading_blanks,
+        dictionary_order=dictionary_order,
+        ignore_case=ignore_case,
+        ignore_nonprinting=ignore_nonprinting,
+        general_numeric_sort=general_numeric_sort,
+        human_numeric_sort=human_numeric_sort,
+        month_sort=month_sort,
+        numeric_sort=numeric_sort,
+        version_sort=version_sort,
+        random_sort=random_sort,
+        random_source=random_source,
+        reverse=reverse,
+        sort=sort_word,
+        sort_key=sort_key,
+        field_separator=field_separator,
+        stable=stable,
+        unique=unique,
+        zero_terminated=zero_terminated,
+        csv_names=(lambda separator: csv_names(files or (), separator, header)) if csv else None,
+    )
     records = RecordRequest(record_size, key_offset, key_size, key)
     request = MergeRequest(
         inputs=names,
         output="-" if output is None else output,
-        items=ItemRequest(format, dtype, text, reverse, records=records),
+        items=ItemRequest(format, dtype, text, reverse, header, csv, records=records),
         on=BackendRequest(
             backend,
             device,

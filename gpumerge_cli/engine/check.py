@@ -14,6 +14,7 @@ from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.csv import shown
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
@@ -92,11 +93,13 @@ def disorder_error(source: Source, offset: int, order: Order, backend: Backend, 
         if first_disorder(source, other, backend, workers) is None:
             way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
             break
-    return DisorderError(
+    error = DisorderError(
         f"disorder: {_shown(here, order)} comes after {_shown(ahead, order)}",
         where=source.place(offset),
         way_out=way_out,
     )
+    error.item = None if order.text is None else shown(here, order.text)
+    return error
 
 
 def _others(order: Order) -> list[Order]:
@@ -136,5 +139,5 @@ def _shown(item: bytes, order: Order) -> str:
         if order.kind != "bytes":
             return str(key[0])
         return repr(key.tobytes()[:_SHOWN])[1:] + ("..." if order.width > _SHOWN else "")
-    text = item[:_SHOWN].decode("utf-8", "replace")
-    return repr(text) + ("..." if len(item) > _SHOWN else "")
+    line = item if order.text is None else shown(item, order.text)
+    return repr(line[:_SHOWN].decode("utf-8", "replace")) + ("..." if len(line) > _SHOWN else "")

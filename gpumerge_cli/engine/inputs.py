@@ -16,6 +16,7 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.csv import csv_order
 from gpumerge_cli.formats.input import InputFile as OpenedFile
 from gpumerge_cli.formats.records import item_name, order_of
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
@@ -81,6 +82,7 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
             items.dtype,
             lines=items.lines,
             header_lines=items.header_lines,
+            csv=items.csv,
             records=items.records,
         )
         for name in names
@@ -90,7 +92,8 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         _same_items(sources)
         dtype = sources[0].dtype
         if dtype is None:
-            order = Order.lines(items.lines or LineOrder(reverse=items.reverse))
+            lines = items.lines or LineOrder(reverse=items.reverse)
+            order = Order.lines(csv_order(lines) if items.csv else lines)
         else:
             order = order_of(dtype, formats[0].key, descending=items.reverse)
         yield Inputs(tuple(sources), order, formats[0], dtype)

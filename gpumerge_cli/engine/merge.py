@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
+from gpumerge_cli.engine.heads import merge_heads
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.engine.resources import Shares, default_memory, peak_memory, shares
@@ -21,6 +23,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, plan_in_spans
 from gpumerge_cli.report.model import InputFile, MergeReport, Stage
 
+_LITTLE = 64 << 20  # bytes that are soon checked ahead
 _STAGES = ("read", "upload", "index", "check", "kernel", "download", "compress", "write")
 
 
@@ -62,14 +65,19 @@ def merge_files(
                 unique=request.unique,
             )
             try:
-                outcome = run(stream, stopwatch, advance)
+                outcome = run(_ready(stream, request.lenient), stopwatch, advance)
             except FoundDisorderError as found:
                 source = inputs.sources[found.source]
-                offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
-                assert offset is not None
-                raise check.disorder_error(
-                    source, offset, inputs.order, selected.backend, stream.shares.workers
-                ) from None
+                if not request.lenient:
+                    offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
+                    assert offset is not None
+                    raise check.disorder_error(
+                        source, offset, inputs.order, selected.backend, stream.shares.workers
+                    ) from None
+                if sink.seekable:
+                    sink.abort()
+                    sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
+                outcome = merge_heads(inputs.sources, sink, inputs.order, unique=request.unique)
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
@@ -84,6 +92,20 @@ def merge_files(
             start_up=since_start + started - called,
             busy=ended - started,
         )  # fmt: skip
+
+
+def _ready(stream: Stream, lenient: bool) -> Stream:
+    """The stream as it can run if disorder is to be borne: what is written cannot be taken back everywhere.
+
+    Raises FoundDisorderError for an input that it would be found in, if there is little of it all.
+    """
+    if not lenient or stream.sink.seekable:
+        return stream
+    if stream.nbytes <= _LITTLE:
+        for number, source in enumerate(stream.sources):
+            if check.first_disorder(source, stream.order, stream.backend, stream.shares.workers) is not None:
+                raise FoundDisorderError(number)
+    return replace(stream, check=False)
 
 
 def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
@@ -157,13 +179,13 @@ def _report(
         plan=stopwatch.total("plan").seconds,
         busy=busy,
         stages=stages,
-        bound=_bound(stages, start_up, busy, workers),
+        bound=bound_of(stages, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
     )
 
 
-def _bound(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
+def bound_of(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
     """What to make faster to make the run faster."""
     if not stages or start_up > busy:
         return f"start-up: {start_up:.3f} s before the first byte, {busy:.3f} s of work"

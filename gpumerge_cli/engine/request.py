@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.records import RecordRequest
 from gpumerge_cli.lines import LineOrder
 
@@ -20,7 +20,8 @@ class ItemRequest:
     format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
     header. lines: how lines compare; None for bytewise, where inputs are text. reverse: descending order of items that
     are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
-    those of the first stay ahead of the output. records: what is said of fixed-size records.
+    those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: what is said of
+    fixed-size records.
     """
 
     format: FormatChoice | None = None
@@ -28,6 +29,7 @@ class ItemRequest:
     lines: LineOrder | None = None
     reverse: bool = False
     header_lines: int = 0
+    csv: bool = False
     records: RecordRequest = field(default_factory=RecordRequest)
 
 
@@ -42,13 +44,36 @@ class BackendRequest:
 
 
 @dataclass(frozen=True)
+class SortFilesRequest:
+    """One sort: inputs to one output; "-" is standard input or output.
+
+    sort: algorithm and kernel. unique, memory, durable: as of MergeRequest, but that memory is for all that is held,
+    and None takes half of what is available. folders: for temporary files, in turn; none for the system's.
+    compress_program: what packs them, "builtin" for what needs none. always_spill: as if there were no memory for all
+    of it.
+    """
+
+    inputs: tuple[str, ...]
+    output: str = "-"
+    items: ItemRequest = field(default_factory=ItemRequest)
+    on: BackendRequest = field(default_factory=BackendRequest)
+    sort: SortRequest = field(default_factory=SortRequest)
+    unique: bool = False
+    memory: int | None = None
+    folders: tuple[str, ...] = ()
+    compress_program: str | None = None
+    always_spill: bool = False
+    durable: bool = False
+
+
+@dataclass(frozen=True)
 class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
     check: verify the order of the inputs while they are merged. unique: of items that compare equal, only the first
     goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
     device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
-    storage before it is shown.
+    storage before it is shown. lenient: of lines that are not in order, give what sort -m gives, and say nothing.
     """
 
     inputs: tuple[str, ...]
@@ -60,3 +85,4 @@ class MergeRequest:
     memory: int | None = None
     device_memory: int | None = None
     durable: bool = False
+    lenient: bool = False

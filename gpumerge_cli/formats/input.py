@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 import numpy as np
@@ -61,6 +61,22 @@ class InputFile:
         elif descriptor >= _kept_descriptors() and name != STDIO:
             os.close(descriptor)
             self._descriptor = -1
+
+    def replaced(self, write: Callable[[IO[bytes]], None]) -> InputFile:
+        """This file as what `write` writes to a temporary file; this one is closed."""
+        with tempfile.TemporaryFile() as spool:
+            try:
+                write(spool)
+                spool.flush()
+                descriptor = os.dup(spool.fileno())
+            except OSError as error:
+                raise input_error(error, f"{self.name} (spooled to {tempfile.gettempdir()})") from None
+        self.close()
+        copy = InputFile.__new__(InputFile)
+        status = os.fstat(descriptor)
+        copy.name, copy.start, copy.size = self.name, 0, status.st_size
+        copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
+        return copy
 
     def read_into(self, position: int, out: Bytes) -> None:
         """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""

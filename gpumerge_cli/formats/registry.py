@@ -17,7 +17,7 @@ from gpumerge_cli.formats.output import is_terminal, open_output
 from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.text import LineSource
-from gpumerge_cli.lines import NEWLINE, LineOrder
+from gpumerge_cli.lines import NEWLINE, NUL, LineOrder
 from gpumerge_cli.order import DTYPES
 
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
@@ -30,7 +30,8 @@ class Format:
     """A format and, for keys and records, the dtype with its byte order (None: the file's header says it).
 
     key: what of an item is its key, if anything was said of that. terminator: the byte that ends a line. header_lines:
-    lines at the start that are not items.
+    lines at the start that are not items. csv: lines are made of CSV's records, see formats.csv. separator: between
+    fields.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Format:
     key: Key | None = None
     terminator: int = NEWLINE
     header_lines: int = 0
+    csv: bool = False
+    separator: int | None = None
 
 
 def resolve_format(
@@ -47,6 +50,7 @@ def resolve_format(
     *,
     lines: LineOrder | None = None,
     header_lines: int = 0,
+    csv: bool = False,
     records: RecordRequest = RecordRequest(),  # noqa: B008 - frozen
 ) -> Format:
     """The format of the file `name`.
@@ -58,7 +62,7 @@ def resolve_format(
     if format not in (None, "raw", "npy", "text"):
         raise UsageError(f"--format {format}: no such format", way_out="use raw, npy or text")
     items, key = record_format(dtype, records)
-    text = lines is not None or header_lines > 0
+    text = lines is not None or header_lines > 0 or csv
     if key is not None:
         return _records(name, suffix, format, items, key, records.said or f"--dtype {dtype}", text)
     if dtype is not None and format in (None, "raw"):
@@ -83,7 +87,10 @@ def resolve_format(
                 f"{name} is binary: how lines compare means nothing to it",
                 way_out="leave -n and the like out, or --format text",
             )
-        return Format("text", terminator=NEWLINE if lines is None else lines.terminator, header_lines=header_lines)
+        terminator, separator = (NEWLINE, None) if lines is None else (lines.terminator, lines.separator)
+        if csv and terminator == NUL:
+            raise UsageError("--csv: records end in newlines", way_out="leave -z out")
+        return Format("text", None, None, NUL if csv else terminator, header_lines, csv, separator)
     raise UsageError(
         f"{name}: what the suffix {suffix!r} holds is not known",
         way_out="say --format text, or --dtype or --record-size for raw binary items",
@@ -119,6 +126,10 @@ def open_source(name: str, chosen: Format) -> Source:
     file = InputFile(name)
     try:
         if chosen.name == "text":
+            if chosen.csv:
+                from gpumerge_cli.formats.csv import as_lines
+
+                file = as_lines(file, chosen.separator)
             return LineSource(file, chosen.terminator, chosen.header_lines)
         if chosen.name == "raw":
             assert chosen.dtype is not None
@@ -166,6 +177,11 @@ def open_sink(
     if dtype is None:
         if suffix in RAW_SUFFIXES or suffix == ".npy":
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
+        if source_format.csv:
+            from gpumerge_cli.formats.csv import plain
+
+            packed = compress
+            compress = (lambda data: packed(plain(bytes(data)))) if packed else lambda data: plain(bytes(data))
         return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
     if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
         raise OutputError(

@@ -1,79 +1,113 @@
-"""The CPU backend's rows: every fast path equals its plain counterpart."""
+"""The CPU backend's lines: every fast path equals its plain counterpart, and all of them the plainest one."""
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.cpu import text
-from gpumerge_cli.backends.cpu.rows import DESCENDING, NUMERIC, PADDING
+from gpumerge_cli.backends.cpu import numbers
+from gpumerge_cli.backends.cpu.library import LIBRARY
+from gpumerge_cli.backends.cpu.rows import PADDING, LineRows
+from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.lines import COMPARISONS, Comparison, LineKey, LineOrder
 from gpumerge_cli.order import Order
+from tests import line_cases
+from tests.line_prefix import prefix
 from tests.oracles import number_of
 
 _NUMBERS = st.one_of(
     st.from_regex(rb"[ \t]{0,2}-?[0-9]{0,17}(\.[0-9]{0,17})?[ .x:/]?[0-9]?", fullmatch=True),
     st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")),
 )
+_NUMERIC = LineOrder((LineKey("numeric"),))
 
 
-def rows(lines: list[bytes], flags: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(padded text, starts, prefixes)."""
-    data = b"".join(line + b"\n" for line in lines)
-    room = np.frombuffer(data + b"9" * PADDING, np.uint8)
-    starts = np.empty(len(lines) + 1, np.int64)
-    assert text.count_lines(room, len(data)) == len(lines)
-    assert text.find_lines(room.ctypes.data, len(data), starts) == len(lines)
-    prefixes = np.empty(len(lines), np.uint64)
-    text.make_prefixes(room.ctypes.data, starts.ctypes.data, 0, len(lines), flags, prefixes)
-    return room, starts, prefixes
+class Indexed:
+    """Lines as the backend has them: row numbers are those of `lines`."""
+
+    def __init__(self, order: LineOrder, lines: list[bytes]) -> None:
+        end = bytes([order.terminator])
+        data = b"".join(line + end for line in lines)
+        self.rows = LineRows(Order.lines(order))
+        self.room = np.frombuffer(data + b"9" * PADDING, np.uint8).copy()
+        with Team(2) as team:
+            assert self.rows.index(self.room, [0, len(data)], team) == [0, len(lines)]
+        self.prefixes: list[int] = self.rows.prefixes[: len(lines)].tolist()
+
+    def compare(self, y: int, x: int) -> int:
+        _, text, starts, table = self.rows.context()
+        return LIBRARY.function("compare_keyed")(text, starts, y, x, table)
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"\x8a")), max_size=30))
 def test_lines_are_found_where_they_start(lines: list[bytes]) -> None:
-    _, starts, _ = rows(lines, 0)
-    assert starts.tolist() == np.cumsum([0, *(len(line) + 1 for line in lines)]).tolist()
+    starts = Indexed(LineOrder(), lines).rows.starts
+    assert starts[: len(lines) + 1].tolist() == np.cumsum([0, *(len(line) + 1 for line in lines)]).tolist()
 
 
 @given(_NUMBERS)
 @example(b"12345678")
 @example(b"12345678.5")
 @example(b"-12345678901234")
-@example(b"123456789012345")
+@example(b"1234567890123456")
+@example(b"12345678901234567")
 def test_the_short_way_to_a_number_equals_the_long_one(line: bytes) -> None:
-    room, starts, prefixes = rows([line], NUMERIC)
-    assert prefixes[0] == text.prefix_of_any_number(room.ctypes.data, room.ctypes.data + int(starts[1]) - 1)
+    room = ctypes.create_string_buffer(line + b"\n" + b"9" * PADDING)
+    start = ctypes.addressof(room)
+    stop = start + len(line)
+    assert numbers.number_image(start, stop) == numbers.image_of_any_number(start, stop)
 
 
-@given(st.lists(_NUMBERS, min_size=2, max_size=6), st.booleans(), st.booleans())
-def test_prefixes_never_contradict_the_order(lines: list[bytes], numeric: bool, descending: bool) -> None:
-    flags = NUMERIC * numeric | DESCENDING * descending
-    room, starts, prefixes = rows(lines, flags)
-    order = Order.lines(numeric=numeric, descending=descending)
-    for y in range(len(lines)):
-        for x in range(len(lines)):
-            before = order.key(lines[y]) < order.key(lines[x])
-            if prefixes[y] < prefixes[x]:
-                assert before
-            assert text.line_before(room.ctypes.data, starts.ctypes.data, y, x, flags) == before
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@given(data=st.data())
+def test_prefixes_and_comparisons_equal_the_plain_ones(comparison: Comparison, data: st.DataObject) -> None:
+    case = data.draw(line_cases.cases((comparison, "bytes", "numeric")))
+    lines = data.draw(line_cases.lines(case.order, 8))
+    order = case.order
+    indexed = Indexed(order, lines)
+    skip = 0 if order.keys else int(indexed.rows._table[7])
+    simple = indexed.rows._simple
+    for line, found in zip(lines, indexed.prefixes, strict=True):
+        assert found == prefix(order, line[skip:])
+    if not simple:
+        both = [high << 64 | int(low) for high, low in zip(indexed.prefixes, indexed.rows._following, strict=False)]
+        assert both == [prefix(order, line, 16) for line in lines]
+    if order.keys:
+        keys = [order.key(line) for line in lines]
+        for y in range(len(lines)):
+            for x in range(len(lines)):
+                found = indexed.compare(y, x)
+                assert (found > 0) - (found < 0) == (keys[y] > keys[x]) - (keys[y] < keys[x]), (lines[y], lines[x])
 
 
-def test_numbers_of_fourteen_digits_or_fewer_are_told_apart_by_prefix() -> None:
+@given(st.binary(max_size=20), st.lists(st.binary(max_size=9), min_size=1, max_size=9), st.booleans())
+def test_what_all_lines_begin_with_is_left_out(start: bytes, ends: list[bytes], reverse: bool) -> None:
+    lines = [(start + end).replace(b"\n", b"") for end in ends]
+    indexed = Indexed(LineOrder(reverse=reverse), lines)
+    common = next((at for at, each in enumerate(zip(*lines, strict=False)) if len(set(each)) > 1), min(map(len, lines)))
+    assert indexed.prefixes == [prefix(LineOrder(reverse=reverse), line[common:]) for line in lines]
+
+
+def test_numbers_of_sixteen_digits_or_fewer_are_told_apart_by_prefix() -> None:
     lines = [
-        b"-99999999999999",
+        b"-9999999999999999",
         b"-2",
         b"-1.5",
         b"-.001",
         b"-.0001",
         b"0",
         b"1e9",
-        b"1.0000000000001",
-        b"99999999999999",
+        b"1.000000000000001",
+        b"9999999999999999",
     ]
-    _, _, prefixes = rows(lines, NUMERIC)
+    prefixes = Indexed(_NUMERIC, lines).prefixes
     assert [number_of(line) for line in lines] == sorted(number_of(line) for line in lines)
-    assert len(set(prefixes.tolist())) == len(lines)
-    assert prefixes.tolist() == sorted(prefixes.tolist())
+    assert len(set(prefixes)) == len(lines)
+    assert prefixes == sorted(prefixes)
 
 
 def test_exponents_beyond_the_prefix_still_compare() -> None:
@@ -85,9 +119,8 @@ def test_exponents_beyond_the_prefix_still_compare() -> None:
         b"." + b"0" * numbers + b"1",
         b"0",
     ]
-    room, starts, _ = rows(lines, NUMERIC)
-    order = Order.lines(numeric=True)
+    indexed = Indexed(_NUMERIC, lines)
+    keys = [_NUMERIC.key(line) for line in lines]
     for y in range(len(lines)):
         for x in range(len(lines)):
-            found = text.line_before(room.ctypes.data, starts.ctypes.data, y, x, NUMERIC)
-            assert found == (order.key(lines[y]) < order.key(lines[x]))
+            assert (indexed.compare(y, x) < 0) == (keys[y] < keys[x])

@@ -152,7 +152,7 @@ WHOLE = "say --record-size, or --dtype with fields, if it holds records"
         ),
         (
             "a.dat --record-size 10 -n",
-            "-n: --record-size says that the items are records, not lines; leave one of them out",
+            "--record-size says that the items are records, not lines; leave -n and the like out",
         ),
         (
             "a.i32 --record-size 10",

@@ -10,13 +10,13 @@
 #include <string>
 
 enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK,
-    SORT, ROWS_SORT, SERIAL };
+    ROWS_PREFIXES, ROWS_COMPARE, SORT, ROWS_SORT, SERIAL };
 
 // As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE; skew: items by which a buffer starts off a
-// 16-byte boundary.
+// 16-byte boundary. strict: for CHECK.
 struct Header {
-    long long variant, work, merge, block, items, tile, blocks, m, n, a_skew, b_skew, out_skew, a_bytes, b_bytes,
-        expected_bytes;
+    long long variant, work, merge, block, items, tile, blocks, m, n, a_skew, b_skew, out_skew, strict, order_bytes,
+        a_bytes, b_bytes, expected_bytes;
 };
 
 // `bytes` bytes, `skew` bytes behind a 16-byte boundary. Room up to the next boundary, since vectors are read whole.
@@ -70,9 +70,10 @@ private:
     shim::Bytes memory_;
 };
 
+// order: what lies ahead of the starts of lines.
 struct Case {
     Header header;
-    std::string a, b, expected;
+    std::string order, a, b, expected;
 };
 
 inline unsigned ceil_div(long long count, long long size) { return static_cast<unsigned>((count + size - 1) / size); }
@@ -80,12 +81,14 @@ inline unsigned ceil_div(long long count, long long size) { return static_cast<u
 inline bool read_case(std::ifstream& file, Case& next)
 {
     if (!file.read(reinterpret_cast<char*>(&next.header), sizeof(Header))) return false;
-    next.a.resize(next.header.a_bytes);
-    next.b.resize(next.header.b_bytes);
-    next.expected.resize(next.header.expected_bytes);
-    file.read(next.a.data(), next.header.a_bytes);
-    file.read(next.b.data(), next.header.b_bytes);
-    file.read(next.expected.data(), next.header.expected_bytes);
+    const auto read = [&](std::string& part, long long bytes) {
+        part.resize(bytes);
+        file.read(part.data(), bytes);
+    };
+    read(next.order, next.header.order_bytes);
+    read(next.a, next.header.a_bytes);
+    read(next.b, next.header.b_bytes);
+    read(next.expected, next.header.expected_bytes);
     return true;
 }
 

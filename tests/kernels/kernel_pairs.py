@@ -105,7 +105,7 @@ def record_pairs(order: Order, seed: int) -> Iterator[tuple[str, Run, Run]]:
 
 
 def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list[bytes]]]:
-    """Pairs of sorted lists of lines, each with its newline."""
+    """Pairs of sorted lists of lines, each with its terminator."""
     random = np.random.default_rng(seed)
     words = [
         b"",
@@ -143,13 +143,37 @@ def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list
     numbers += [b"123456789012345678", b"123456789012345679", b"-123456789012345678", b"-123456789012345679"]
     numbers += [b"9" * 30, b"9" * 30 + b".1", b"1" + b"0" * 30]
     pool = words + long + numbers
+    if order.text is not None and order.text.keys:
+        words += [
+            b"b,2,JAN",
+            b"B,2.0,feb",
+            b"b!,10,Feb 3",
+            b"b,,dec",
+            b",2e1,x",
+            b"  b \t20 Mar",
+            b"b 0x14,0x14",
+            b"a\nb c",
+        ]
+        numbers += [
+            b"1K",
+            b"1000",
+            b"-2M",
+            b"inf",
+            b"nan",
+            b"1e400",
+            b"v1.10.tar.gz",
+            b"v1.9",
+            b"v1.09",
+            b"~v1",
+            b"a.b~",
+        ]
     for name, m, n in (("mixed", 40, 37), ("a_tiny", 1, 50), ("b_tiny", 50, 1), ("a_empty", 0, 20)):
         chosen = [pool[i] for i in random.integers(0, len(pool), m + n)]
         yield name, sorted_lines(order, chosen[:m]), sorted_lines(order, chosen[m:])
     ties = [b"tie to the last" for _ in range(30)]
     yield "long_ties", sorted_lines(order, ties + long), sorted_lines(order, ties[:20] + long)
     yield "whole_pool", sorted_lines(order, pool), sorted_lines(order, pool[::-1])
-    if order.kind == "numeric":
+    if order.text is not None and order.text.numeric:
         # Exponents beyond what a prefix holds.
         huge = [b"7" * 33000, b"7" * 32999 + b"8", b"-" + b"7" * 33000, b"8" * 32800, b"-" + b"8" * 32800]
         tiny = [b"." + b"0" * zeros + digit for zeros in (32765, 32766, 32767, 33000) for digit in (b"1", b"2")]
@@ -157,5 +181,7 @@ def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list
 
 
 def sorted_lines(order: Order, lines: list[bytes]) -> list[bytes]:
-    """Lines in order, each with its newline."""
-    return [line + b"\n" for line in sorted(lines, key=order.key)]
+    """Lines in order, each with its terminator."""
+    assert order.text is not None
+    end = bytes([order.text.terminator])
+    return [line + end for line in sorted((line.replace(end, b"") for line in lines), key=order.key)]

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu.source import flatten, moves_rows, order_macros
+from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
 
 HERE = Path(__file__).parent
@@ -55,6 +56,8 @@ WORKS = (
     "rows_merge",
     "rows_check",
     "rows_mark",
+    "rows_prefixes",
+    "rows_compare",
     "sort",
     "rows_sort",
     "serial",
@@ -62,8 +65,7 @@ WORKS = (
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _DEFAULTS = {
-    "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "NUMERIC": 0, "STABLE": 0,
-    "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
+    "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
 }  # fmt: skip
 _DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
@@ -72,7 +74,7 @@ _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];
 
 @dataclass(frozen=True)
 class Variant:
-    """The kernels for one order.
+    """The kernels for one order; those for lines do for every order of lines.
 
     partition: threads a block, edges a block and the stride of marks. change: takes and gives the flattened text of
     every file, by its short name.
@@ -105,7 +107,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Case:
-    """One run of one kernel (`work`; for rows also which `merge`), and the bytes that must come out."""
+    """One run of one kernel (`work`; for rows also which `merge`), and the bytes that must come out.
+
+    text: the order of lines. strict: equal neighbours are disorder.
+    """
 
     variant: int
     work: str
@@ -120,15 +125,18 @@ class Case:
     tile: int = 4
     blocks: int = 2
     skews: tuple[int, int, int] = (0, 0, 0)
+    text: LineOrder | None = None
+    strict: bool = False
 
     def pack(self) -> bytes:
+        order = b"" if self.text is None else lines_order(self.text).tobytes()
         header = struct.pack(
-            "15q",
+            "17q",
             *(self.variant, WORKS.index(self.work), WORKS.index(self.merge)),
             *(self.block, self.items, self.tile, self.blocks, self.m, self.n, *self.skews),
-            *(len(self.a), len(self.b), len(self.expected)),
+            *(self.strict, len(order), len(self.a), len(self.b), len(self.expected)),
         )
-        return header + self.a + self.b + self.expected
+        return header + order + self.a + self.b + self.expected
 
 
 class Program:

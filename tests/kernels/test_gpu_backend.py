@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from kernel_pairs import in_order, key_pairs, line_pairs
 
 from gpumerge_cli.backends.base import KERNELS, Disorder, LaunchRequest
 from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
+from tests.line_orders import LINE_ORDERS
+from tests.line_prefix import prefix
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -93,22 +97,61 @@ def test_refuses_arrays_that_do_not_fit(gpu: GpuBackend) -> None:
         gpu.merge_arrays([memory[:2]], order, policy, memory[3:6])
 
 
-@pytest.mark.parametrize("request_", REQUESTS + TINY, ids=str)
-def test_merges_lines(gpu: GpuBackend, request_: LaunchRequest) -> None:
-    for numeric in (False, True):
-        for descending in (False, True):
-            order = Order.lines(numeric=numeric, descending=descending)
-            workspace = gpu.workspace(order, 1 << 12)
-            for name, a, b in line_pairs(order, seed=4):
-                c, _ = next((x, y) for other, x, y in line_pairs(order, seed=5) if other == "mixed")
-                runs = [a, b, [], c]
-                fill(workspace, [b"".join(run) for run in runs])
-                assert workspace.disorder() is None, name
-                workspace.merge(gpu.resolve(request_, order))
-                expected = b"".join(sorted(a + b + c, key=lambda line: order.key(line[:-1])))
-                assert workspace.download().tobytes() == expected, (order.describe(), name)
-                assert workspace.counts == [len(run) for run in runs]
-            workspace.close()
+@pytest.mark.parametrize("text", LINE_ORDERS, ids=LineOrder.describe)
+def test_merges_lines(gpu: GpuBackend, text: LineOrder) -> None:
+    order = Order.lines(text)
+    workspace = gpu.workspace(order, 1 << 12)
+    c, _ = next((x, y) for name, x, y in line_pairs(order, seed=5) if name == "mixed")
+    for name, a, b in line_pairs(order, seed=4):
+        runs = [a, b, [], c]
+        merged = sorted(a + b + c, key=lambda line: order.key(line[:-1]))
+        first = [next(group) for _, group in groupby(merged, lambda line: order.key(line[:-1]))]
+        fill(workspace, [b"".join(run) for run in runs])
+        assert workspace.disorder() is None, name
+        for request in REQUESTS + TINY:
+            workspace.poison()
+            workspace.merge(gpu.resolve(request, order))
+            assert workspace.download().tobytes() == b"".join(merged), (request, name)
+            assert workspace.counts == [len(run) for run in runs]
+        workspace.merge(gpu.resolve(LaunchRequest(), order), "first")
+        assert workspace.download().tobytes() == b"".join(first), name
+    workspace.close()
+
+
+@pytest.mark.parametrize("text", LINE_ORDERS, ids=LineOrder.describe)
+def test_prefixes_of_lines(gpu: GpuBackend, text: LineOrder) -> None:
+    """Those that the CPU's tests hold the CPU backend to."""
+    import cupy
+
+    order = Order.lines(text)
+    lines = [line for _, a, b in line_pairs(order, seed=9) for line in a + b]
+    bytes_ = cupy.asarray(np.frombuffer(b"".join(lines), np.uint8))
+    kernels = gpu._kernels(order)
+    starts = kernels.line_starts(bytes_.data.ptr, bytes_.size)
+    rows = cupy.empty((len(lines), 2), cupy.uint64)
+    kernels.make_rows(bytes_.data.ptr, starts.data.ptr, len(lines), rows.data.ptr)
+    assert starts.tolist() == np.cumsum([0, *map(len, lines)]).tolist()
+    assert rows[:, 0].tolist() == [prefix(text, line[:-1]) for line in lines]
+    assert rows[:, 1].tolist() == list(range(len(lines)))
+
+
+@pytest.mark.parametrize("text", LINE_ORDERS, ids=LineOrder.describe)
+def test_finds_the_first_disorder_of_lines(gpu: GpuBackend, text: LineOrder) -> None:
+    order = Order.lines(text)
+    workspace = gpu.workspace(order, 1 << 12)
+    for name, a, b in line_pairs(order, seed=6):
+        for strict in (False, True):
+            found = None
+            for run, part in enumerate((a, b, a + b)):
+                keys = [order.key(line[:-1]) for line in part]
+                bad = (at for at, (x, y) in enumerate(pairwise(keys), 1) if y < x or (strict and not x < y))
+                at = next(bad, None)
+                if at is not None:
+                    found = Disorder(run, sum(map(len, part[:at])))
+                    break
+            fill(workspace, [b"".join(part) for part in (a, b, a + b)])
+            assert workspace.disorder(strict=strict) == found, (name, strict)
+    workspace.close()
 
 
 def test_many_lines(gpu: GpuBackend) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
+from gpumerge_cli import lines
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.policy import DeviceLimits, path_tile
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort, tile_shape
@@ -21,6 +23,7 @@ from gpumerge_cli.backends.gpu.source import (
     row_macros,
     tile_macros,
 )
+from gpumerge_cli.lines import NUL, LineKey, LineOrder
 from gpumerge_cli.order import DTYPES, Order
 
 RECORD_ORDERS = [
@@ -35,7 +38,6 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 LEVELS = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu")
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
-LINE_ORDERS = [Order.lines(numeric=numeric, descending=down) for numeric in (False, True) for down in (False, True)]
 
 
 def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
@@ -68,10 +70,29 @@ def test_every_key_order(order: Order) -> None:
         compile_for(90, file, compiler_options(order_macros(order)))
 
 
-@pytest.mark.parametrize("order", LINE_ORDERS, ids=Order.describe)
-def test_every_line_order(order: Order) -> None:
-    for file in (*MERGES, "rows.cu"):
-        compile_for(80, file, compiler_options(order_macros(order)))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_lines_on_every_architecture(architecture: int) -> None:
+    for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 80 else ())):
+        compile_for(architecture, file, compiler_options(order_macros(Order.lines())))
+
+
+def test_all_orders_of_lines_share_kernels() -> None:
+    orders = (LineOrder(), LineOrder(reverse=True), LineOrder((LineKey("version"),), terminator=NUL))
+    assert len({order_macros(Order.lines(order)) for order in orders}) == 1
+
+
+def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
+    text = flatten("rows.cu")
+    for name in ("OrderFlag", "KeyFlag"):
+        body = re.search(rf"enum {name} {{(.*?)}}", text)
+        assert body is not None
+        for flag, value in re.findall(r"(\w+) = (\d+)", body[1]):
+            assert getattr(lines, flag) == int(value)
+    body = re.search(r"enum Comparison {(.*?)}", text)
+    assert body is not None
+    spelt = {"NUMBERS": "numeric", "UNITS": "human", "MONTHS": "month", "VERSIONS": "version"}
+    assert tuple(spelt.get(name, name.lower()) for name in body[1].replace(",", "").split()) == lines.COMPARISONS
+    assert lines.TABLE_HEAD == lines.KEY_WORDS == 8
 
 
 @pytest.mark.parametrize("order", RECORD_ORDERS, ids=Order.describe)
@@ -113,7 +134,7 @@ def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
     return compiler_options((*comparison_macros(order), *macros))
 
 
-@pytest.mark.parametrize("order", [*KEY_ORDERS, *LINE_ORDERS, *RECORD_ORDERS], ids=Order.describe)
+@pytest.mark.parametrize("order", [*KEY_ORDERS, Order.lines(), *RECORD_ORDERS], ids=Order.describe)
 def test_sorts_of_every_order(order: Order) -> None:
     compile_for(90, "sort_tile.cu", sort_options(order, 90))
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))

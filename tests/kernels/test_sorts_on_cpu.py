@@ -25,7 +25,7 @@ KEYS = [
 ]
 ROWS = [
     Variant(Order.lines(), 4, 3),
-    Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),
+    Variant(Order.lines(numeric=True, descending=True), 5, 2, 4, 1, (8, 4, 2)),
     Variant(Order.records(33, 2, 20, descending=True), 3, 3),
     Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1),
     Variant(Order.records(4, 1, 3), 2, 5),
@@ -91,7 +91,7 @@ def row_cases(program: Program, merge: str) -> Iterator[Case]:
             first = 0 if merge in ("basic", "serial") else variant.path_block * variant.path_items - turn % 2
             yield Case(
                 number, "rows_sort" if moves_rows(order) else "sort", given, b"", expected, count, first, merge,
-                block, items, tile, blocks, SKEWS[turn % len(SKEWS)],
+                block, items, tile, blocks, SKEWS[turn % len(SKEWS)], order.text,
             )  # fmt: skip
 
 

@@ -168,9 +168,8 @@ static bool sort_items(const Case& c, const void* in, long long count, Buffer& o
 }
 
 static unsigned long long first_disorder(
-    const void* run, long long count, long long base, const unsigned char* text, const long long* starts)
+    const void* run, long long count, long long base, long long strict, const unsigned char* text, const long long* starts)
 {
-    constexpr long long strict = 0;
     unsigned long long first = ~0ull;
     shim::launch(2, 3, 0, [&] {
         using namespace check;
@@ -214,12 +213,20 @@ static std::vector<Run> runs_of(const Case& c, const char* items)
 
 struct Rows {
     long long count;
-    std::vector<long long> starts;  // of lines; records have none
+    std::vector<long long> memory;  // of lines: their order, then their starts; records have none
+    std::size_t ahead;
+
+    const long long* starts() const { return memory.empty() ? nullptr : memory.data() + ahead; }
 };
 
 #if RECORD_SIZE
 
-static Rows find_rows(const unsigned char*, long long nbytes) { return {nbytes / RECORD_SIZE, {}}; }
+using TextBuffer = Buffer;
+
+static Rows find_rows(const std::string&, const unsigned char*, long long nbytes)
+{
+    return {nbytes / RECORD_SIZE, {}, 0};
+}
 
 static long long rows_in(const Rows&, long long nbytes) { return nbytes / RECORD_SIZE; }
 
@@ -232,24 +239,33 @@ static void gather(const unsigned char* text, const Rows& rows, const void* merg
 
 #else
 
-static Rows find_rows(const unsigned char* text, long long nbytes)
+// Lines are read byte by byte, so nothing behind them may be.
+using TextBuffer = Output;
+
+static Rows find_rows(const std::string& order, const unsigned char* text, long long nbytes)
 {
     using namespace rows;
+    std::vector<long long> memory(order.size() / sizeof(long long));
+    std::memcpy(memory.data(), order.data(), order.size());
+    const std::size_t ahead = memory.size();
+    const long long terminator = reinterpret_cast<const LineOrder*>(memory.data())->terminator;
     const unsigned threads = 3;
     const unsigned blocks = ceil_div(nbytes, threads * BYTES_PER_THREAD);
     std::vector<long long> ends(blocks);
-    shim::launch(blocks, threads, threads * sizeof(int), [&] { count_lines(text, nbytes, ends.data()); });
+    shim::launch(blocks, threads, threads * sizeof(int), [&] { count_lines(text, nbytes, terminator, ends.data()); });
     for (unsigned block = 1; block < blocks; ++block) ends[block] += ends[block - 1];
     const long long lines = blocks == 0 ? 0 : ends[blocks - 1];
-    std::vector<long long> starts(lines + 1);
-    shim::launch(blocks, threads, threads * sizeof(int), [&] { find_lines(text, nbytes, ends.data(), starts.data()); });
-    return {lines, starts};
+    memory.resize(ahead + lines + 1);
+    shim::launch(blocks, threads, threads * sizeof(int),
+        [&] { find_lines(text, nbytes, terminator, ends.data(), memory.data() + ahead); });
+    memory.shrink_to_fit();  // what lies behind is out of bounds
+    return {lines, std::move(memory), ahead};
 }
 
 static long long rows_in(const Rows& rows, long long nbytes)
 {
     long long count = 0;
-    while (rows.starts[count] < nbytes) ++count;
+    while (rows.starts()[count] < nbytes) ++count;
     return count;
 }
 
@@ -258,7 +274,7 @@ static void gather(const unsigned char* text, const Rows& found, const void* mer
     using namespace rows;
     const unsigned threads = 3;
     const Item* const items = (const Item*)merged;
-    const long long* const starts = found.starts.data();
+    const long long* const starts = found.starts();
     std::vector<long long> lengths(found.count);
     shim::launch(ceil_div(found.count, 4), 4, 0, [&] { line_lengths(items, found.count, starts, lengths.data()); });
     for (long long row = 1; row < found.count; ++row) lengths[row] += lengths[row - 1];
@@ -268,19 +284,37 @@ static void gather(const unsigned char* text, const Rows& found, const void* mer
 
 #endif
 
-// a: the rows of run A, b: of run B; lines have their newlines with them.
+// Of every two rows, whether the first goes before the second: 1 as their prefixes, then their texts say, and 2 more as
+// the texts alone say; of lines without keys, whose beginnings are taken for equal then, the 1 counts for both.
+static std::string comparisons(const rows::Item* items, long long count, rows::Lines lines)
+{
+    std::string said;
+    for (long long y = 0; y < count; ++y)
+        for (long long x = 0; x < count; ++x) {
+            const bool before = rows::before(items[y], items[x], lines);
+#if RECORD_SIZE
+            const bool alone = before;
+#else
+            const bool alone = rows::order_of(lines).flags & rows::PLAIN ? before : rows::line_before(lines, y, x);
+#endif
+            said += static_cast<char>(before + 2 * alone);
+        }
+    return said;
+}
+
+// a: the rows of run A, b: of run B; lines have their terminators with them.
 static std::string run_rows(const Case& c)
 {
     using rows::Item;
     const Header& h = c.header;
     const std::string both = c.a + c.b;
     const long long nbytes = both.size();
-    Buffer text_buffer(nbytes, h.a_skew);
+    TextBuffer text_buffer(nbytes, h.a_skew);
     unsigned char* const text = text_buffer.as<unsigned char>();
     std::memcpy(text, both.data(), nbytes);
 
-    const Rows found = find_rows(text, nbytes);
-    const long long* const starts = found.starts.data();
+    const Rows found = find_rows(c.order, text, nbytes);
+    const long long* const starts = found.starts();
     if (starts != nullptr && starts[found.count] != nbytes) return "the last line does not end the text";
 
     Buffer items(found.count * sizeof(Item), 0);
@@ -288,10 +322,16 @@ static std::string run_rows(const Case& c)
     shim::launch(
         ceil_div(found.count, 4), 4, 0, [&] { rows::make_rows(text, starts, found.count, items.as<Item>()); });
     if (h.work == ROWS_CHECK) {
-        const unsigned long long first = first_disorder(items.as<Item>(), found.count, 0, text, starts);
+        const unsigned long long first = first_disorder(items.as<Item>(), found.count, 0, h.strict, text, starts);
         return bytes_of(&first, 1);
     }
     if (h.work == ROWS_MARK) return marks(items.as<Item>(), found.count, h.n, text, starts);
+    if (h.work == ROWS_PREFIXES) {
+        std::string prefixes;
+        for (long long row = 0; row < found.count; ++row) prefixes += bytes_of(&items.as<Item>()[row].prefix, 1);
+        return prefixes;
+    }
+    if (h.work == ROWS_COMPARE) return comparisons(items.as<Item>(), found.count, {text, starts});
 
     if (h.work == ROWS_SORT) {
         if (!sort_items(c, items.as<Item>(), found.count, merged, text, starts)) return "rows around were written";
@@ -326,7 +366,7 @@ static std::string run(const Case& c)
         return bytes_of(sorted.as<char>(), h.a_bytes);
     }
     if (h.work == CHECK) {
-        const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, nullptr, nullptr);
+        const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, h.strict, nullptr, nullptr);
         return bytes_of(&first, 1);
     }
     if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);

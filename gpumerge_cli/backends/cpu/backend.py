@@ -15,15 +15,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, DeviceInfo, Disorder, LaunchPolicy, LaunchRequest, Pace, Unique
+from gpumerge_cli.backends.base import (
+    Bytes,
+    DeviceInfo,
+    Disorder,
+    LaunchPolicy,
+    LaunchRequest,
+    Pace,
+    SortPolicy,
+    SortRequest,
+    Unique,
+    judge_recursion,
+)
 from gpumerge_cli.backends.cpu import baselines, policy
 from gpumerge_cli.backends.cpu.library import LIBRARY, key_context, kind_of
-from gpumerge_cli.backends.cpu.rows import PADDING, Rows, rows_of
+from gpumerge_cli.backends.cpu.merging import Context, merge_tree
+from gpumerge_cli.backends.cpu.rows import PADDING, RECORDS, Rows, rows_of
+from gpumerge_cli.backends.cpu.sorting import make_images, sort_items
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
-Context = tuple[int, int, int, int]
 # A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
 # lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
@@ -45,6 +57,25 @@ class CpuBackend:
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         return policy.resolve(request, order)
 
+    def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
+        return policy.resolve_sort(request, order, nbytes)
+
+    def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
+        _judge(policy, len(items))
+        views = items.view(order.unsigned), out.view(order.unsigned)
+        with Team(threads) as team:
+            sort_items(kind_of(order), *views, key_context(order), policy, team)
+
+    def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
+        _judge(policy, len(items))
+        ranks = np.empty(len(items), np.int64)
+        with Team(threads) as team:
+            images = make_images(kind_of(order), items.view(order.unsigned), key_context(order), team)
+            # Rows whose prefixes say all.
+            context = (images.ctypes.data, 0, 0, RECORDS)
+            sort_items("rows", np.arange(len(items)), ranks, context, policy, team)
+        return ranks
+
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         spares = min(2, max(0, (runs - 1).bit_length() - 1))
         if order.is_rows:
@@ -64,7 +95,7 @@ class CpuBackend:
         views = [run.view(order.unsigned) for run in runs]
         target = out.view(order.unsigned)
         with Team(threads) as team:
-            merged = _merge_tree(kind_of(order), views, target, [None, None], key_context(order), policy, team)
+            merged = merge_tree(kind_of(order), views, target, [None, None], key_context(order), policy, team)
             if merged is not target:
                 target[:] = merged
 
@@ -72,6 +103,11 @@ class CpuBackend:
         find = LIBRARY.function(f"first_disorder-{kind_of(order)}")
         index = find(run.ctypes.data, 0, len(run), 0, *key_context(order))
         return None if index < 0 else index
+
+
+def _judge(policy: SortPolicy, items: int) -> None:
+    if policy.algorithm == "recursive":
+        judge_recursion(items)
 
 
 def _copy_seconds(nbytes: int, team: Team) -> float:
@@ -96,58 +132,6 @@ def _cpu_name() -> str:
     except OSError:
         names = []
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def _merge_pair(
-    kind: str, a: NDArray[Any], b: NDArray[Any], out: NDArray[Any], context: Context, policy: LaunchPolicy, team: Team
-) -> None:
-    kernel = LIBRARY.function(f"merge_{policy.kernel}-{kind}")
-    runs = (a.ctypes.data, len(a), b.ctypes.data, len(b), out.ctypes.data)
-    shape = (policy.block_size, policy.items_per_thread, policy.tile_size, policy.tile_load == "exact")
-    pieces = team.pieces(len(out))
-    scratch = np.empty((len(pieces), 2 * policy.tile_size if policy.kernel in ("tiled", "circular") else 0), out.dtype)
-    calls = [
-        (*runs, first, last, *context, *shape, scratch[number].ctypes.data)
-        for number, (first, last) in enumerate(pieces)
-    ]
-    team.run(kernel, calls)
-
-
-def _merge_tree(
-    kind: str, runs: list[NDArray[Any]], out: Any, spare: list[Any], context: Context, policy: LaunchPolicy, team: Team
-) -> NDArray[Any]:
-    """Merge neighbouring runs pair by pair, level by level; returns the array that holds the result.
-
-    Levels alternate between `out` and the two `spare` arrays, which are made when first needed and kept in the list;
-    the runs given stay as they are. Stable, since only neighbours meet and the left one is A.
-    """
-    runs = [run for run in runs if len(run)]
-    if len(runs) <= 1:
-        if runs:
-            out[:] = runs[0]
-        return out
-    levels = (len(runs) - 1).bit_length()
-    for level in range(levels):
-        if level == levels - 1:
-            target = out
-        else:
-            if spare[level % 2] is None or len(spare[level % 2]) < len(out):
-                spare[level % 2] = np.empty(len(out), out.dtype)
-            target = spare[level % 2]
-        merged = []
-        start = 0
-        for pair in range(0, len(runs), 2):
-            a = runs[pair]
-            b = runs[pair + 1] if pair + 1 < len(runs) else a[:0]
-            part = target[start : start + len(a) + len(b)]
-            if len(b):
-                _merge_pair(kind, a, b, part, context, policy, team)
-            else:
-                part[:] = a
-            merged.append(part)
-            start += len(part)
-        runs = merged
-    return out
 
 
 class CpuWorkspace:
@@ -217,20 +201,37 @@ class CpuWorkspace:
         return self._rows.start_of(int(self._runs[number][index])) - sum(self._lengths[:number])
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        def work(out: NDArray[Any]) -> None:
+            merge_tree(self._kind, self._runs, out, self._spare, self._context, policy, self._team)
+
+        self._put_out(work, unique)
+
+    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        def work(out: NDArray[Any]) -> None:
+            sort_items(self._kind, items, out, self._context, policy, self._team)
+
+        _judge(policy, sum(self.counts))
+        if self._rows is not None:
+            items: NDArray[Any] = self._rows.numbers[: sum(self.counts)]
+        else:
+            items = self._room[: self._nbytes].view(self._order.unsigned)
+        self._put_out(work, unique)
+
+    def _put_out(self, work: Callable[[NDArray[Any]], None], unique: Unique) -> None:
+        """Have `work` put all items in order; those that stay go out."""
         start = time.perf_counter()
         self._by_library = None
         if self._rows is not None:
-            merged = _merge_tree(
-                self._kind, self._runs, self._rows.merged(), self._spare, self._context, policy, self._team
-            )
-            kept = self._kept(merged, unique)
-            self._merged_bytes = self._rows.gather(merged[:kept], self._out_room, self._team)
+            items = self._rows.merged()
+            work(items)
+            kept = self._kept(items, unique)
+            self._merged_bytes = self._rows.gather(items[:kept], self._out_room, self._team)
         else:
-            merged = self._out_room[: self._nbytes].view(self._order.unsigned)
-            _merge_tree(self._kind, self._runs, merged, self._spare, self._context, policy, self._team)
-            kept = self._kept(merged, unique)
+            items = self._out_room[: self._nbytes].view(self._order.unsigned)
+            work(items)
+            kept = self._kept(items, unique)
             self._merged_bytes = kept * self._order.width
-        self.dropped = len(merged) - kept
+        self.dropped = len(items) - kept
         self._span("kernel", start)
 
     def _kept(self, merged: NDArray[Any], unique: Unique) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from gpumerge_cli.backends.cpu import kernels, linekeys, records, text
+from gpumerge_cli.backends.cpu import kernels, linekeys, records, sort_entries, text
 from gpumerge_cli.jit import jit, pointer_to
 from gpumerge_cli.native import Compiled
 
@@ -24,6 +24,7 @@ _MERGES = {
     "merge_circular": kernels.merge_circular,
     "merge_path": kernels.merge_path,
 }
+_LEVELS = {name.replace("merge_", "level_"): kernel for name, kernel in _MERGES.items()}
 
 
 def compiled(name: str) -> Compiled:
@@ -49,6 +50,10 @@ def _build(name: str) -> Callable[..., int]:
         return _first_disorder(item, context)
     if kernel == "drop_equals":
         return _drop_equals(item, context)
+    if kernel in sort_entries.BUILDERS:
+        return sort_entries.BUILDERS[kernel](kind, item, context)
+    if kernel in _LEVELS:
+        return sort_entries.level(_LEVELS[kernel], item, context)
     return _merge(_MERGES[kernel], item, context)
 
 

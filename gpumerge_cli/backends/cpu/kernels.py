@@ -275,6 +275,28 @@ def merge_path(
         i = i_stop
 
 
+def level_of(kernel: Any) -> Any:
+    """What merges pairs of neighbouring runs of `width` items, by a kernel of the ladder: outputs first to last."""
+
+    @jit
+    def merge_level(
+        items: Any, out: Any, width: int, first: int, last: int, context: Any,
+        block: int, share: int, tile: int, exact: bool, scratch: Any,
+    ) -> None:  # fmt: skip
+        count = len(items)
+        for start in range(first - first % (2 * width), last, 2 * width):
+            middle = min(start + width, count)
+            stop = min(middle + width, count)
+            low = max(first, start) - start
+            high = min(last, stop) - start
+            kernel(
+                items[start:middle], items[middle:stop], out[start:stop], low, high, context,
+                block, share, tile, exact, scratch,
+            )  # fmt: skip
+
+    return merge_level
+
+
 @jit
 def drop_equals(items: Any, ahead: bool, context: Any) -> int:
     """Move the first of equal neighbours to the front of the sorted `items`, in place; returns how many there are.

@@ -7,12 +7,14 @@ innermost cache, and path runs four chains a tile.
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
 # Two tiles and their output in a 32 KB innermost cache.
 _TILE_BYTES = 8192
+# Items sorted in a core's second cache before they are merged.
+SORT_TILE_BYTES = 1 << 19
 _MAX_TILE = 1 << 24
 _MAX_BLOCK = 1024
 CHAINS = 4
@@ -54,6 +56,29 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
             way_out="leave one of them out",
         )
     return LaunchPolicy(kernel, 1, items, items * CHAINS, why=why + _unstaged(request))
+
+
+def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
+    """Decide what the request of a sort leaves open; UsageError names the limit that a wish exceeds."""
+    asked = request.algorithm != "auto"
+    algorithm = request.algorithm
+    if algorithm == "auto":
+        algorithm = "radix" if request.launch == LaunchRequest() else "merge"
+    if algorithm in ("merge", "bottom-up"):
+        width = 8 if order.is_rows else order.width
+        tile = max(1, SORT_TILE_BYTES // width) if algorithm == "merge" else 1
+        why = "asked for" if asked else "a kernel was asked for, and this is what merges with it"
+        return SortPolicy(algorithm, resolve(request.launch, order), tile, why)
+    if request.launch != LaunchRequest():
+        raise UsageError(
+            f"--algorithm {algorithm} takes no kernel and no shape for it",
+            way_out="leave them out, or use --algorithm merge or bottom-up",
+        )
+    if algorithm == "recursive" and not order.is_lines:
+        judge_recursion(nbytes // order.item_bytes)
+    basic = resolve(LaunchRequest("basic"), order)
+    why = "asked for" if asked else "digits in cache take fewer steps than comparisons"
+    return SortPolicy(algorithm, basic, why=why)
 
 
 def _unstaged(request: LaunchRequest) -> str:

@@ -26,6 +26,7 @@ from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
     compiler_options,
     flatten,
+    lines_order,
     partition_macros,
     policy_macros,
     row_macros,
@@ -214,16 +215,25 @@ class Kernels:
         function((1,), (1,), (nanoseconds,))
 
     def line_starts(self, text: Address, nbytes: int) -> Any:
-        """Offsets of all lines of a text that ends in a newline, and of its end: int64. Waits for the device."""
+        """Offsets of all lines of a text that ends in a terminator, and of its end: int64. Waits for the device.
+
+        Ahead of them in the same memory lie the words of the order, and their number (see lines.cuh).
+        """
+        assert self._order.text is not None
+        terminator = self._order.text.terminator
+        ahead = lines_order(self._order.text)
         blocks = self._text_blocks(nbytes)
         ends = cupy.empty(blocks, cupy.int64)
         self._launch(
-            "count_lines", blocks, _THREADS, (text, nbytes, ends.data.ptr), file="rows.cu", shared=4 * _THREADS
-        )
+            "count_lines", blocks, _THREADS, (text, nbytes, terminator, ends.data.ptr),
+            file="rows.cu", shared=4 * _THREADS,
+        )  # fmt: skip
         cupy.cumsum(ends, out=ends)
-        starts = cupy.empty(int(ends[-1]) + 1, cupy.int64)
+        room = cupy.empty(len(ahead) + int(ends[-1]) + 1, cupy.int64)
+        room[: len(ahead)] = cupy.asarray(ahead)
+        starts = room[len(ahead) :]
         self._launch(
-            "find_lines", blocks, _THREADS, (text, nbytes, ends.data.ptr, starts.data.ptr),
+            "find_lines", blocks, _THREADS, (text, nbytes, terminator, ends.data.ptr, starts.data.ptr),
             file="rows.cu", shared=4 * _THREADS,
         )  # fmt: skip
         return starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from gpumerge_cli.backends.base import Algorithm, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.backends.base import Algorithm, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
 from gpumerge_cli.backends.gpu.policy import STATIC_SHARED, DeviceLimits, item_bytes, resolve
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
@@ -17,12 +17,8 @@ _IMAGE_BYTES = 8
 _RADIX_BYTES = 4
 """A radix sort makes a pass for each byte of the key, a merge sort for each doubling of the runs: of keys up to this
 width the radix sort is faster."""
-_MOST: dict[Algorithm, int] = {"recursive": 1 << 16, "iterative": 1 << 26}
-"""Items, above which these are refused."""
-_WHY_NOT: dict[Algorithm, str] = {
-    "recursive": "launches a kernel for each of as many merges as there are items",
-    "iterative": "merges its last two runs with one thread",
-}
+_MOST_ITERATED = 1 << 26
+"""Items that an iterative sort takes: of these the last merge, by one thread, takes seconds."""
 _FAN_IN = {1: 4, 2: 4, 4: 4, 8: 4, 12: 4, 16: 4}
 """Runs that a pass merges, by item bytes. Not yet swept."""
 
@@ -88,12 +84,14 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        items = nbytes // (order.item_bytes or 1)
-        if items > _MOST.get(algorithm, items):
+        items = nbytes // (order.item_bytes or 1)  # a line has one byte at least
+        if algorithm == "recursive":
+            judge_recursion(items)
+        if algorithm == "iterative" and items > _MOST_ITERATED:
             raise UsageError(
-                f"--algorithm {algorithm}: {'up to ' if order.is_lines else ''}{items} items are more than the "
-                f"{_MOST[algorithm]} that it is allowed, since it {_WHY_NOT[algorithm]}",
-                way_out="use --algorithm merge or bottom-up",
+                f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "
+                f"takes {_MOST_ITERATED} items at most",
+                way_out="use --algorithm bottom-up, whose threads share every merge, or auto",
             )
         return SortPolicy(algorithm, resolve(LaunchRequest("basic"), order, limits), why=why)
     if algorithm == "merge" and request.launch.decided_kernel() != "path":

@@ -10,8 +10,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpumerge_cli.backends.base import LaunchPolicy, Transfer
 from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
 
 Macros = tuple[tuple[str, int], ...]
@@ -73,7 +77,7 @@ def comparison_macros(order: Order) -> Macros:
 
 
 def order_macros(order: Order) -> Macros:
-    """The macros of keys.cuh and lines.cuh."""
+    """The macros of keys.cuh and lines.cuh; they are the same for all orders of lines."""
     if order.record:
         return (
             ("ROWS", int(moves_rows(order))),
@@ -88,6 +92,12 @@ def order_macros(order: Order) -> Macros:
     if order.is_lines:
         return (("ROWS", 1), ("KEY_BITS", 64))
     return (("KEY_BITS", 8 * order.width), ("KEY_KIND", _KINDS[order.kind]), ("DESCENDING", int(order.descending)))
+
+
+def lines_order(order: LineOrder) -> NDArray[np.int64]:
+    """What lies ahead of the starts of lines (see lines.cuh): the order's words, and last how many they are."""
+    words = order.table()
+    return np.append(words, np.int64(len(words)))
 
 
 def row_macros(order: Order) -> Macros:

@@ -21,7 +21,7 @@ from gpumerge_cli.order import Order
 class DeviceText:
     """The lines or records of one chunk's runs. All work goes to the current stream.
 
-    Every run of lines must end in a newline or be empty. Lines are found once a chunk; rows are made anew for each
+    Every run of lines must end in a terminator or be empty. Lines are found once a chunk; rows are made anew for each
     merge, since they are part of the work, unless a check has just made them.
     """
 
@@ -46,7 +46,10 @@ class DeviceText:
 
     @property
     def context(self) -> tuple[int, int]:
-        """Addresses of the text and of its line starts, as the kernels take them; records have no starts."""
+        """Addresses of the text and of its line starts, as the kernels take them; records have no starts.
+
+        Ahead of its starts lies the lines' order (see lines.cuh).
+        """
         return self._address, 0 if self._starts is None else int(self._starts.data.ptr)
 
     def runs(self) -> list[Run]:

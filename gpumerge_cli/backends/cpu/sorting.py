@@ -1,0 +1,269 @@
+"""Sorts in memory by a team of host threads: what runs when; the work itself is in radix.py and kernels.py.
+
+Items are 1-D arrays: of key bits (unsigned), or of kind "rows" the int64 numbers of rows. `context` is that of keys.py.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.cpu.library import LIBRARY
+from gpumerge_cli.backends.cpu.merging import Context, merge_pair, merge_tree
+from gpumerge_cli.backends.cpu.rows import RECORDS, TAIL
+from gpumerge_cli.backends.cpu.team import Team
+
+DIGIT = 11
+"""Most bits of a digit: their counts, and a cache line for each bucket, stay in the two innermost caches."""
+MOST_DIGITS = 3
+OUTER = 32
+"""Words of two for each group within groups: a group's sort takes 11 of its 64 bits, or all that differ."""
+# A piece and the room that it is sorted with share a core's second cache.
+_PIECE_BYTES = 1 << 19
+# A larger one is dealt out by all threads.
+_MOST_PIECE_BYTES = 1 << 21
+# Of 100 M int32, 10 bits were the fastest of 8 to 12: more buckets than the innermost cache has lines, but two digits
+# less to sort by in the second.
+_MOST_BUCKET_BITS = 12
+_TASKS_A_THREAD = 8
+_SAMPLE = 1024
+# Counts of a digit this wide fit the second cache; below so many items, the counts cost more than they save.
+_COUNTED = {"u1": 1 << 8, "u2": 1 << 16}
+_ALL = (1 << 64) - 1
+
+
+def sort_items(
+    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+) -> None:
+    """Sort `items` into `out`, stably; the two share no memory, and the items stay as they are."""
+    if policy.algorithm == "radix":
+        _radix_sort(kind, items, out, context, team)
+    elif policy.algorithm == "recursive":
+        out[:] = items
+        with Team(1) as alone:
+            _merge_sort(kind, out, np.empty_like(out), context, policy.launch, alone)
+    else:
+        _by_levels(kind, items, out, context, policy, team)
+
+
+def make_images(kind: str, items: NDArray[Any], context: Context, team: Team) -> NDArray[np.uint64]:
+    """The key images of an array of keys, in 64 bits."""
+    images = np.empty(len(items), np.uint64)
+    calls = [(items.ctypes.data, a, b, images.ctypes.data, *context) for a, b in team.pieces(len(items))]
+    team.run(LIBRARY.function(f"make_images-{kind}"), calls)
+    return images
+
+
+def _make_pairs(numbers: NDArray[np.int64], context: Context, team: Team) -> NDArray[np.uint64]:
+    pairs = np.empty((len(numbers), 2), np.uint64)
+    calls = [(numbers.ctypes.data, a, b, pairs.ctypes.data, *context) for a, b in team.pieces(len(numbers))]
+    team.run(LIBRARY.function("make_pairs-rows"), calls)
+    return pairs
+
+
+def _radix_sort(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
+    if len(items) >= _COUNTED.get(kind, len(items) + 1):
+        _sort_by_counts(kind, items, out, context, team)
+    elif kind == "rows":
+        pairs = _make_pairs(items, context, team)
+        if pairs.nbytes > _MOST_PIECE_BYTES:
+            dealt = np.empty_like(pairs)
+            _sort_wide(kind, pairs, dealt, context, team)
+            pairs = dealt
+        else:
+            _sort_pieces(kind, pairs, [0, len(pairs)], context, team)
+        team.run(_take_numbers, [(pairs, out, a, b) for a, b in team.pieces(len(out))])
+    elif items.nbytes > _MOST_PIECE_BYTES:
+        _sort_wide(kind, items, out, context, team)
+    else:
+        out[:] = items
+        _sort_pieces(kind, out, [0, len(out)], context, team)
+
+
+def _take_numbers(pairs: NDArray[Any], out: NDArray[Any], first: int, last: int) -> None:
+    out[first:last] = pairs[first:last, 1]
+
+
+def _sort_by_counts(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
+    """Of keys with few values, how often each occurs says all."""
+    values = _COUNTED[kind]
+    counts = _count_digits(kind, items, 0, values.bit_length() - 1, context, team)
+    edges = np.zeros(values + 1, np.int64)
+    np.cumsum(counts.sum(axis=0), out=edges[1:])
+    fill = LIBRARY.function(f"fill-{kind}")
+    calls = [(out.ctypes.data, a, b, edges.ctypes.data, values, *context) for a, b in team.pieces(len(out))]
+    team.run(fill, calls)
+
+
+def _count_digits(
+    kind: str, items: NDArray[Any], shift: int, bits: int, context: Context, team: Team
+) -> NDArray[np.int64]:
+    """How often each digit occurs: a row for each of the team's pieces of the items."""
+    pieces = team.pieces(len(items))
+    counts = np.empty((len(pieces), 1 << bits), np.int64)
+    calls = [
+        (items.ctypes.data, a, b, shift, bits, counts[number].ctypes.data, *context)
+        for number, (a, b) in enumerate(pieces)
+    ]
+    team.run(LIBRARY.function(f"count_digits-{kind}"), calls)
+    return counts
+
+
+def _height(kind: str, items: NDArray[Any], context: Context, team: Team) -> int:
+    """The highest bit in which images of the items differ, counted from 1; 0 if they are all the same."""
+    differing = LIBRARY.function(f"differing_bits-{kind}")
+    some = np.ascontiguousarray(items[:: max(1, len(items) // _SAMPLE)])
+    height = (differing(some.ctypes.data, 0, len(some), *context) & _ALL).bit_length()
+    if height == (64 if kind == "rows" else 8 * items.itemsize):
+        return height
+    found = team.run(differing, [(items.ctypes.data, a, b, *context) for a, b in team.pieces(len(items))])
+    return max((word & _ALL).bit_length() for word in found)
+
+
+def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
+    """Sort more items than a piece should have into `out`: deal them out, then sort pieces. Rows are pairs here."""
+    height = _height(kind, items, context, team)
+    if height == 0:
+        np.copyto(out, items)
+        if kind == "rows" and not (context[3] & RECORDS and context[3] >> TAIL == 0):
+            _sort_ties(out, context, team)
+        return
+    bits = min(height, _MOST_BUCKET_BITS, (items.nbytes // _PIECE_BYTES).bit_length())
+    shift = height - bits
+    counts = _count_digits(kind, items, shift, bits, context, team)
+    # Bucket by bucket, and in a bucket piece by piece: so the order of the items stays.
+    ends = np.cumsum(counts.T).reshape(1 << bits, len(counts))
+    edges = [0, *ends[:, -1].tolist()]
+    places = np.ascontiguousarray(ends.T - counts)
+    calls = [
+        (items.ctypes.data, out.ctypes.data, a, b, shift, bits, places[number].ctypes.data, *context)
+        for number, (a, b) in enumerate(team.pieces(len(items)))
+    ]
+    team.run(LIBRARY.function(f"deal-{kind}"), calls)
+    wide = [bucket for bucket, (a, b) in enumerate(pairwise(edges)) if (b - a) * _bytes_of(items) > _MOST_PIECE_BYTES]
+    start = 0
+    for bucket in [*wide, 1 << bits]:
+        _sort_pieces(kind, out, edges[start : bucket + 1], context, team, shift > 0)
+        start = bucket + 1
+    for bucket in wide:
+        part = out[edges[bucket] : edges[bucket + 1]]
+        if shift > 0 or kind == "rows":
+            _sort_wide(kind, part.copy(), part, context, team)
+
+
+def _bytes_of(items: NDArray[Any]) -> int:
+    return items.nbytes // len(items)
+
+
+def _sort_pieces(
+    kind: str, items: NDArray[Any], edges: list[int], context: Context, team: Team, needed: bool = True
+) -> None:
+    """Sort what lies between neighbouring edges, in place, each piece by one thread."""
+    if len(edges) < 2 or edges[-1] == edges[0] or not (needed or kind == "rows"):
+        return
+    share = max(1, (edges[-1] - edges[0]) // (_TASKS_A_THREAD * team.size))
+    where = np.array(edges, np.int64)
+    # The first edge at or behind each multiple of the share.
+    marks = np.searchsorted(where, np.arange(edges[0], edges[-1], share)).tolist()
+    cuts = sorted({*marks, 0, len(edges) - 1})
+    team.run(_sort_some, [(kind, items, where, a, b, context) for a, b in pairwise(cuts)])
+
+
+def _sort_some(
+    kind: str, items: NDArray[Any], edges: NDArray[np.int64], begin: int, end: int, context: Context
+) -> None:
+    most = int(np.max(edges[begin + 1 : end + 1] - edges[begin:end]))
+    room = np.empty((most, *items.shape[1:]), items.dtype)
+    counts = np.empty((MOST_DIGITS << DIGIT) + OUTER, np.int64)
+    sort_pieces = LIBRARY.function(f"sort_pieces-{kind}")
+    sort_pieces(
+        items.ctypes.data,
+        room.ctypes.data,
+        edges.ctypes.data,
+        begin,
+        end,
+        int(edges[end]),
+        counts.ctypes.data,
+        *context,
+    )
+
+
+def _sort_ties(pairs: NDArray[np.uint64], context: Context, team: Team) -> None:
+    """Sort pairs of equal prefixes, in place."""
+    tile = _PIECE_BYTES // 16
+    edges = [*range(0, len(pairs), tile), len(pairs)]
+    _sort_pieces("rows", pairs, edges, context, team)
+    numbers = np.ascontiguousarray(pairs[:, 1]).view(np.int64)
+    # The order of rows asks for prefixes first, by number; that of the merge is theirs.
+    launch = LaunchPolicy("path", 1, 1 << 14, 1 << 16)
+    merged = merge_tree(
+        "rows", [numbers[a:b] for a, b in pairwise(edges)], np.empty_like(numbers), [None, None], context, launch, team
+    )
+    pairs[:, 1] = merged.view(np.uint64)
+
+
+def _by_levels(
+    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+) -> None:
+    """Tiles sorted in cache, then pairs of runs merged level by level between two arrays."""
+    count = len(items)
+    levels = max(0, -(-count // policy.tile) - 1).bit_length()
+    spare = np.empty_like(out)
+    source, target = (spare, out) if levels % 2 else (out, spare)
+    source[:] = items
+    if policy.tile > 1:
+        _sort_tiles(kind, source, policy.tile, context, team)
+    width = policy.tile
+    for _ in range(levels):
+        _merge_level(kind, source, target, width, context, policy, team)
+        source, target = target, source
+        width *= 2
+
+
+def _sort_tiles(kind: str, items: NDArray[Any], tile: int, context: Context, team: Team) -> None:
+    edges = [*range(0, len(items), tile), len(items)]
+    if kind != "rows":
+        _sort_pieces(kind, items, edges, context, team)
+        return
+    pairs = _make_pairs(items, context, team)
+    _sort_pieces(kind, pairs, edges, context, team)
+    items[:] = pairs[:, 1]
+
+
+def _merge_level(
+    kind: str, source: NDArray[Any], target: NDArray[Any], width: int, context: Context, policy: SortPolicy, team: Team
+) -> None:
+    """Merge pairs of neighbouring runs of `width` items; all threads share the level."""
+    launch = policy.launch
+    merge_level = LIBRARY.function(f"level_{launch.kernel}-{kind}")
+    count = len(source)
+    pieces = team.pieces(count)
+    if policy.algorithm == "iterative":  # a pair is one thread's
+        pairs = -(-count // (2 * width))
+        share = -(-pairs // team.size) * 2 * width
+        pieces = [(a, min(a + share, count)) for a in range(0, count, share)]
+    shape = (launch.block_size, launch.items_per_thread, launch.tile_size, launch.tile_load == "exact")
+    room = 2 * launch.tile_size if launch.kernel in ("tiled", "circular") else 0
+    scratch = np.empty((len(pieces), room), source.dtype)
+    calls = [
+        (source.ctypes.data, target.ctypes.data, count, width, a, b, *context, *shape, scratch[number].ctypes.data)
+        for number, (a, b) in enumerate(pieces)
+    ]
+    team.run(merge_level, calls)
+
+
+def _merge_sort(
+    kind: str, items: NDArray[Any], spare: NDArray[Any], context: Context, launch: LaunchPolicy, team: Team
+) -> None:
+    """The textbook's: halves by themselves, then one merge."""
+    if len(items) < 2:
+        return
+    middle = len(items) // 2
+    for half in (slice(0, middle), slice(middle, len(items))):
+        _merge_sort(kind, items[half], spare[half], context, launch, team)
+    spare[:] = items
+    merge_pair(kind, spare[:middle], spare[middle:], items, context, launch, team)

@@ -1,0 +1,100 @@
+"""Numbers, sizes, bytes and words as GNU sort reads them. Nothing of Typer is imported here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from gpumerge_cli.errors import UsageError
+
+NUMBER = r"\s*\+?[0-9]+"
+"""A number as C's strtoumax takes it. For re.ASCII."""
+SATURATED = 1 << 62
+"""What stands for any greater field or character, so that compiled code can still count one on."""
+
+_Word = TypeVar("_Word")
+_WHOLE = re.compile(NUMBER, re.ASCII)
+_SIZE = re.compile(rf"({NUMBER})([bEgGkKmMPtTYZ%]?)|([EgGkKmMPtTYZ])", re.ASCII)
+_LARGEST_SIZE = (1 << 64) - 1
+_STANDARD_STREAMS = 3
+
+
+def parse_number(text: str) -> int:
+    """The value of a NUMBER of any length; beyond 64 bits it may be any value that is too."""
+    digits = text.strip().removeprefix("+").lstrip("0")
+    return int(digits[:21] or "0")
+
+
+def parse_size(text: str) -> int:
+    """Bytes that -S names: units of 1024 without a letter, b for bytes, % of the memory that the machine has."""
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"-S {text!r} is no size", way_out="write for example 500M, 2G, 4096b or 25%")
+    number = parse_number(found[1] or "1")
+    unit = found[2] or found[3] or "K"
+    if unit == "b":
+        size = number
+    elif unit == "%":
+        size = number * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 100
+    else:
+        size = number << 10 * (1 + "KMGTPEZY".index(unit.upper()))
+    if max(size, number) > _LARGEST_SIZE:
+        raise UsageError(f"-S {text!r} is too large", way_out="name less than 16E")
+    return size
+
+
+def parse_batch_size(text: str) -> int:
+    if _WHOLE.fullmatch(text) is None:
+        raise UsageError(f"--batch-size {text!r} is no number", way_out="write 2 or more")
+    number = parse_number(text)
+    if number < 2:
+        raise UsageError(f"--batch-size {text} merges nothing", way_out="write 2 or more")
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != resource.RLIM_INFINITY and number > limit - _STANDARD_STREAMS:
+        raise UsageError(
+            f"--batch-size {text} is more files than can be open",
+            way_out=f"write {limit - _STANDARD_STREAMS} or less, or raise the limit (ulimit -n)",
+        )
+    return min(number, SATURATED)
+
+
+def parse_threads(text: str) -> int:
+    if _WHOLE.fullmatch(text) is None or parse_number(text) == 0:
+        raise UsageError(f"--parallel {text!r} is no number of threads", way_out="write 1 or more")
+    return min(parse_number(text), SATURATED)
+
+
+def parse_count(text: str, option: str) -> int:
+    if _WHOLE.fullmatch(text) is None:
+        raise UsageError(f"{option}: {text!r} is no number", way_out="write 0 or more")
+    return min(parse_number(text), SATURATED)
+
+
+def parse_separator(text: str) -> int:
+    r"""The byte that -t names; \0 is NUL. Raises UsageError if it is not exactly one."""
+    byte = b"\0" if text == "\\0" else os.fsencode(text)
+    if not byte:
+        raise UsageError("-t names no byte", way_out=r"name one; \0 is NUL")
+    if len(byte) > 1:
+        raise UsageError(f"-t {text!r} is more than one byte", way_out=r"name one byte; \0 is NUL")
+    return byte[0]
+
+
+def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: int = 2) -> _Word:
+    """What the only one of `words` that begins with `word` stands for.
+
+    Raises UsageError with `exit_code` if there is none, or if there are several that do not stand for the same.
+    """
+    if word in words:
+        return words[word]
+    found = {words[name] for name in words if name.startswith(word)}
+    if len(found) != 1:
+        trouble = "may be several words" if found else "is no word for it"
+        error = UsageError(f"{option}: {word!r} {trouble}", way_out=f"use {', '.join(words)}")
+        error.exit_code = exit_code
+        raise error
+    return found.pop()

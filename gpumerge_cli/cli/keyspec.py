@@ -1,0 +1,176 @@
+"""Key specifications and ordering options as GNU sort takes them, made into a LineOrder.
+
+An ordering option is its letter: "b", "d", "f", "g", "h", "i", "M", "n", "R", "r" or "V". A key holds the letters that
+are written at its start and at its end; one without any takes the global ones. Nothing of Typer is imported here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.lines import NEWLINE, NUL, Comparison, LineKey, LineOrder
+
+_LETTERS = "bdfghiMnRrV"
+_COMPARISONS: dict[str, Comparison] = {
+    "n": "numeric", "g": "general", "h": "human", "M": "month", "R": "random", "V": "version",
+}  # fmt: skip
+"""In GNU's order: the first that a key has is how it compares."""
+_POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{_LETTERS}]*)"
+_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
+_OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
+_OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
+_SORT_WORDS = {
+    "general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KeySpec:
+    """A key as it is written.
+
+    Fields and characters as in LineKey; `start` and `end` are the letters at its two ends.
+    """
+
+    start_field: int = 0
+    start_char: int = 0
+    end_field: int | None = None
+    end_char: int = 0
+    start: frozenset[str] = frozenset()
+    end: frozenset[str] = frozenset()
+
+
+def parse_key(text: str) -> KeySpec:
+    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]]` says, fields and characters counted from 1.
+
+    Raises UsageError if it says none.
+    """
+    found = _KEY.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"-k {text!r} is no key", way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {_LETTERS}"
+        )
+    field, char, start, last_field, last_char, end = found.groups()
+    if 0 in map(parse_number, (field, char or "1", last_field or "1")):
+        raise UsageError(f"-k {text!r}: there is no field or character 0", way_out="count from 1")
+    return KeySpec(
+        _saturated(parse_number(field) - 1),
+        _saturated(parse_number(char or "1") - 1),
+        None if last_field is None else _saturated(parse_number(last_field) - 1),
+        _saturated(parse_number(last_char or "0")),
+        frozenset(start),
+        frozenset(end or ""),
+    )
+
+
+def csv_names(files: Sequence[str], separator: int | None, header: int) -> list[str]:
+    """The names of the fields of CSV, which the last of `header` records of the first file holds.
+
+    Raises UsageError if there is no such file or record, InputError if it cannot be read.
+    """
+    if not files or files[0] == "-" or header < 1:
+        raise UsageError(
+            "-k NAME: there is no header to find it in",
+            way_out="say --header 1 and name a file first, or use its number",
+        )
+    from gpumerge_cli.formats.csv import header_fields
+
+    return header_fields(files[0], separator, header)
+
+
+def parse_csv_key(text: str, names: Sequence[str]) -> KeySpec:
+    """The key that is the field of CSV called `text`, or what is ahead of a colon and letters: "amount:nr".
+
+    names: of all fields. Raises UsageError if there is none of that name.
+    """
+    name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
+    if name not in names:
+        known = ", ".join(names[:20])
+        raise UsageError(f"-k {text}: the header has no field {name or letters!r}", way_out=f"use one of {known}")
+    number = list(names).index(name) + 1
+    return parse_key(f"{number}{letters},{number}" if colon else f"{number},{number}")
+
+
+def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
+    """The key that `+F[.C][OPTIONS] [-F[.C][OPTIONS]]` says, fields and characters counted from 0.
+
+    None if `start` is the name of a file. Raises UsageError if `end` cannot follow it.
+    """
+    found = _OBSOLETE_START.fullmatch(start)
+    if found is None:
+        return None
+    key = KeySpec(
+        _saturated(parse_number(found[1])), _saturated(parse_number(found[2] or "0")), start=frozenset(found[3])
+    )
+    if end is None:
+        return key
+    found = _OBSOLETE_END.fullmatch(end)
+    if found is None:
+        raise UsageError(f"{end!r} is no end of the key {start!r}", way_out="write -F[.C][OPTIONS], or use -k")
+    field, char = parse_number(found[1]), parse_number(found[2] or "0")
+    # Without characters the key ends ahead of field F: at the end of the one before.
+    field -= field > 0 and char == 0
+    return replace(key, end_field=_saturated(field), end_char=_saturated(char), end=frozenset(found[3]))
+
+
+def line_order(
+    letters: Collection[str],
+    keys: Sequence[KeySpec] = (),
+    *,
+    separator: int | None = None,
+    stable: bool = False,
+    zero_terminated: bool = False,
+) -> LineOrder:
+    """The order that global `letters` and `keys` make, keys taking the letters that they have none of.
+
+    Its salt is still to be given where `is_random` says so. Raises UsageError for options that cannot go together.
+    """
+    given = frozenset(letters)
+    if not keys and given - {"r"}:
+        keys = (KeySpec(),)
+    return LineOrder(
+        keys=tuple(_line_key(key if key.start | key.end else replace(key, start=given, end=given)) for key in keys),
+        separator=separator,
+        reverse="r" in given,
+        stable=stable,
+        terminator=NUL if zero_terminated else NEWLINE,
+    )
+
+
+def is_random(order: LineOrder) -> bool:
+    """Whether the order needs a salt."""
+    return any(key.compare == "random" for key in order.keys)
+
+
+def parse_sort_word(word: str, exit_code: int = 2) -> str:
+    """The letter that --sort=WORD stands for. Raises UsageError with `exit_code` if it is none."""
+    return match_word(word, _SORT_WORDS, "--sort", exit_code)
+
+
+def _line_key(key: KeySpec) -> LineKey:
+    letters = key.start | key.end
+    if len(letters & set("nghM")) + bool(letters & set("VRdi")) > 1:
+        shown = "".join(sorted(letters - set("br"), key=_LETTERS.index))
+        raise UsageError(f"options -{shown} are incompatible", way_out="give a key one way to compare")
+    return LineKey(
+        compare=next((_COMPARISONS[letter] for letter in _COMPARISONS if letter in letters), "bytes"),
+        start_field=key.start_field,
+        start_char=key.start_char,
+        end_field=key.end_field,
+        end_char=key.end_char,
+        reverse="r" in letters,
+        fold="f" in letters,
+        dictionary="d" in letters,
+        # What is no letter, digit or blank is left out already.
+        printable="i" in letters and "d" not in letters,
+        skip_start="b" in key.start,
+        # Where whole fields end, no characters are counted that blanks could lie ahead of.
+        skip_end="b" in key.end and key.end_char > 0,
+    )
+
+
+def _saturated(number: int) -> int:
+    return min(number, SATURATED)

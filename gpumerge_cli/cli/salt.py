@@ -1,0 +1,22 @@
+"""What random order begins its hashes with."""
+
+from __future__ import annotations
+
+import os
+
+from gpumerge_cli.errors import InputError, input_error
+from gpumerge_cli.lines import SALT_BYTES
+
+
+def read_salt(source: str | None) -> bytes:
+    """The first bytes of the file `source`, or any if that is None. Raises InputError."""
+    if source is None:
+        return os.urandom(SALT_BYTES)
+    try:
+        with open(source, "rb") as file:
+            salt = file.read(SALT_BYTES)
+    except OSError as error:
+        raise input_error(error, source) from None
+    if len(salt) < SALT_BYTES:
+        raise InputError(f"it holds fewer than {SALT_BYTES} bytes", where=source, way_out="name a longer file")
+    return salt

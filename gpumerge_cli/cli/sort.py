@@ -1,0 +1,151 @@
+"""gpumerge sort: GNU sort's command line, on gpumerge's engine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
+from gpumerge_cli.cli.keyspec import is_random
+from gpumerge_cli.cli.salt import read_salt
+from gpumerge_cli.errors import DisorderError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+
+_SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
+
+
+def sort(arguments: Sequence[str]) -> int:
+    """Do what the command line behind "gpumerge sort" says; the exit code. Raises GpumergeError."""
+    command = parse_sort(arguments)
+    if command.mode == "help":
+        from gpumerge_cli.cli.gnu_help import HELP
+
+        print(HELP, end="")
+        return 0
+    if command.mode == "version":
+        from gpumerge_cli import __version__
+
+        print(f"gpumerge {__version__}")
+        return 0
+    _tell_of_locale()
+    if command.files0_from is not None:
+        from gpumerge_cli.engine.inputs import read_names
+
+        command = replace(command, files=read_names(command.files0_from))
+        check_operands(command, command.files)
+    if is_random(command.order):
+        command = replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
+    if command.mode in ("check", "check-quiet"):
+        return _check(command)
+    return _merge(command) if command.mode == "merge" else _sort(command)
+
+
+def _items(command: SortCommand) -> ItemRequest:
+    from gpumerge_cli.engine.request import ItemRequest
+
+    return ItemRequest("text", lines=command.order, header_lines=command.header, csv=command.csv)
+
+
+def _on(command: SortCommand) -> BackendRequest:
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.engine.request import BackendRequest
+
+    threads = None if command.threads is None else min(command.threads, 1024)
+    return BackendRequest(command.backend, command.device, threads, LaunchRequest(command.kernel))
+
+
+def _check(command: SortCommand) -> int:
+    from gpumerge_cli.engine.check import check_files
+
+    try:
+        check_files(command.files, _items(command), _on(command), unique=command.unique)
+    except DisorderError as error:
+        if command.mode == "check":
+            line = b"" if error.item is None else error.item
+            text = os.fsencode(f"gpumerge: {error.where}: disorder: ") + line + bytes([command.order.terminator])
+            if sys.stderr is not None:
+                sys.stderr.flush()
+                sys.stderr.buffer.write(text)
+                sys.stderr.buffer.flush()
+        return 1
+    return 0
+
+
+def _merge(command: SortCommand) -> int:
+    from gpumerge_cli.engine.merge import merge_files
+    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.resources import seconds_since_start
+
+    if command.batch_size is not None and command.batch_size < len(command.files):
+        _check_folders(command)  # GNU sort would merge in passes there
+    request = MergeRequest(
+        inputs=command.files,
+        output="-" if command.output is None else command.output,
+        items=_items(command),
+        on=_on(command),
+        unique=command.unique,
+        memory=command.memory or None,
+        lenient=True,
+    )
+    with _reporting(command) as (write, advance):
+        write(merge_files(request, since_start=seconds_since_start(), advance=advance))
+    return 0
+
+
+def _sort(command: SortCommand) -> int:
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.engine.request import SortFilesRequest
+    from gpumerge_cli.engine.resources import seconds_since_start
+    from gpumerge_cli.engine.sort import sort_files
+
+    algorithm: Any = command.algorithm or "auto"
+    request = SortFilesRequest(
+        inputs=command.files,
+        output="-" if command.output is None else command.output,
+        items=_items(command),
+        on=_on(command),
+        sort=SortRequest(algorithm, LaunchRequest(command.kernel)),
+        unique=command.unique,
+        memory=command.memory,
+        folders=command.temporary_folders,
+        compress_program=command.compress_program,
+    )
+    with _reporting(command) as (write, advance):
+        write(sort_files(request, since_start=seconds_since_start(), advance=advance))
+    return 0
+
+
+@contextmanager
+def _reporting(command: SortCommand) -> Iterator[tuple[Callable[[Any], None], Callable[[int, int], None] | None]]:
+    """What takes the report, and what is told of progress."""
+    from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+
+    with report_file(command.report, MERGE_SUFFIXES) as write:
+        if not command.progress or sys.stderr is None or not sys.stderr.isatty():
+            yield write, None
+            return
+        from gpumerge_cli.cli.progress import bar
+
+        with bar() as advance:
+            yield write, advance
+
+
+def _check_folders(command: SortCommand) -> None:
+    from gpumerge_cli.errors import OutputError
+
+    for folder in command.temporary_folders:
+        if not os.path.isdir(folder):
+            raise OutputError("no such folder for temporary files", where=folder, way_out="make it, or name another")
+
+
+def _tell_of_locale() -> None:
+    """One line on a terminal where GNU sort would compare otherwise."""
+    name = next((os.environ[key] for key in ("LC_ALL", "LC_COLLATE", "LANG") if os.environ.get(key)), "")
+    if name not in _SAME_AS_C and sys.stderr is not None and sys.stderr.isatty():
+        print(f"gpumerge: lines compare by their bytes, as in the C locale, not as in {name}", file=sys.stderr)

@@ -1,0 +1,232 @@
+"""Sorted runs between their making and their merging: in memory, or in temporary files that no exit leaves behind.
+
+Each is read as an input is: these classes stand in for formats.input.InputFile.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gpumerge_cli.errors import OutputError, output_error
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.units import format_bytes
+
+_BLOCK = 1 << 20
+_PROGRAM_BLOCK = 8 << 20
+_KEPT_BLOCKS = 4  # of each run, unpacked
+_LARGEST_CALL = 1 << 30
+
+
+class MemoryFile:
+    """Bytes in memory, read as a file is."""
+
+    def __init__(self, data: Bytes, name: str = "") -> None:
+        self.name = name
+        self.size = len(data)
+        self._data = data
+
+    def read_into(self, position: int, out: Bytes) -> None:
+        """See InputFile."""
+        out[:] = self._data[position : position + len(out)]
+
+    def read(self, position: int, count: int) -> bytes:
+        """See InputFile."""
+        return self._data[position : position + count].tobytes()
+
+    read_exactly = read
+
+    def check_unchanged(self) -> None:
+        """Nothing else writes to it."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._data = np.empty(0, np.uint8)
+
+
+class SpilledFile:
+    """Bytes in an unnamed temporary file."""
+
+    name = "a temporary file"
+
+    def __init__(self, data: Bytes, folder: str) -> None:
+        self.size = len(data)
+        self._folder = folder
+        self._descriptor = _written(data, folder)
+
+    def read_into(self, position: int, out: Bytes) -> None:
+        """See InputFile."""
+        view = out.data
+        while len(view):
+            count = os.preadv(self._descriptor, [view[:_LARGEST_CALL]], position)
+            if count == 0:
+                raise OutputError("a temporary file has become shorter", where=self._folder)
+            view = view[count:]
+            position += count
+
+    def read(self, position: int, count: int) -> bytes:
+        """See InputFile."""
+        return os.pread(self._descriptor, max(0, min(count, self.size - position)), position)
+
+    def read_exactly(self, position: int, count: int) -> bytes:
+        """See InputFile."""
+        out = np.empty(count, np.uint8)
+        self.read_into(position, out)
+        return out.tobytes()
+
+    def check_unchanged(self) -> None:
+        """It has no name by which something could write to it."""
+
+    def close(self) -> None:
+        """Give its room back."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class PackedFile:
+    """Bytes in an unnamed temporary file, block by block compressed; the last blocks used are kept unpacked."""
+
+    name = "a temporary file"
+
+    def __init__(self, data: Bytes, folder: str, codec: Codec) -> None:
+        self.size = len(data)
+        self._codec = codec
+        packed = [codec.pack(data[at : at + codec.block].tobytes()) for at in range(0, len(data), codec.block)]
+        self._ends = np.cumsum([0, *map(len, packed)]).tolist()
+        self._file = SpilledFile(np.frombuffer(b"".join(packed), np.uint8), folder)
+        self._unpacked: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def read_into(self, position: int, out: Bytes) -> None:
+        """See InputFile."""
+        done = 0
+        while done < len(out):
+            number, skipped = divmod(position + done, self._codec.block)
+            part = self._block(number)[skipped : skipped + len(out) - done]
+            out[done : done + len(part)] = np.frombuffer(part, np.uint8)
+            done += len(part)
+
+    def read(self, position: int, count: int) -> bytes:
+        """See InputFile."""
+        return self.read_exactly(position, max(0, min(count, self.size - position)))
+
+    def read_exactly(self, position: int, count: int) -> bytes:
+        """See InputFile."""
+        out = np.empty(count, np.uint8)
+        self.read_into(position, out)
+        return out.tobytes()
+
+    def check_unchanged(self) -> None:
+        """See SpilledFile."""
+
+    def close(self) -> None:
+        """Give its room back."""
+        self._file.close()
+        self._unpacked.clear()
+
+    def _block(self, number: int) -> bytes:
+        with self._lock:
+            block = self._unpacked.get(number)
+            if block is None:
+                start, stop = self._ends[number], self._ends[number + 1]
+                block = self._codec.unpack(self._file.read_exactly(start, stop - start))
+                self._unpacked[number] = block
+                if len(self._unpacked) > _KEPT_BLOCKS:
+                    self._unpacked.popitem(last=False)
+            else:
+                self._unpacked.move_to_end(number)
+            return block
+
+
+class Codec:
+    """How blocks of temporary files are compressed. block: bytes of one, but for a run's last."""
+
+    def __init__(self, pack: Callable[[bytes], bytes], unpack: Callable[[bytes], bytes], block: int) -> None:
+        self.pack = pack
+        self.unpack = unpack
+        self.block = block
+
+    @classmethod
+    def of(cls, program: str | None) -> Codec | None:
+        """What --compress-program names: None for none, "builtin" for the one built in, else a program.
+
+        Raises OutputError for a program that cannot be run.
+        """
+        if program is None:
+            return None
+        if program == "builtin":
+            return cls(lambda data: zlib.compress(data, 1), zlib.decompress, _BLOCK)
+        if shutil.which(program) is None:
+            raise OutputError("no such program", where=program, way_out="install it, or leave --compress-program out")
+        return cls(lambda data: _piped([program], data), lambda data: _piped([program, "-d"], data), _PROGRAM_BLOCK)
+
+
+class Spill:
+    """Where runs go that are not to stay in memory: temporary folders in turn."""
+
+    def __init__(self, folders: Sequence[str], program: str | None) -> None:
+        self._folders = tuple(folders) or (tempfile.gettempdir(),)
+        self._codec = Codec.of(program)
+        self._lock = threading.Lock()
+        self._next = 0
+        self.written = 0
+
+    def check_room(self, nbytes: int) -> None:
+        """Raise OutputError for a folder that is none, or if `nbytes` do not fit into all of them together."""
+        free: dict[int, int] = {}
+        for folder in self._folders:
+            try:
+                status = os.statvfs(folder)
+                free[os.stat(folder).st_dev] = status.f_bavail * status.f_frsize
+            except OSError as error:
+                raise output_error(error, folder) from None
+        if self._codec is None and nbytes > sum(free.values()):
+            room = format_bytes(sum(free.values()))
+            raise OutputError(
+                f"{format_bytes(nbytes)} of temporary files do not fit into the {room} that are free",
+                where=", ".join(self._folders),
+                way_out="name another folder with -T, or compress them with --compress-program",
+            )
+
+    def keep(self, data: Bytes) -> SpilledFile | PackedFile:
+        """Write a run to the next folder. From any thread. Raises OutputError."""
+        with self._lock:
+            folder = self._folders[self._next % len(self._folders)]
+            self._next += 1
+            self.written += len(data)
+        return SpilledFile(data, folder) if self._codec is None else PackedFile(data, folder, self._codec)
+
+
+def _written(data: Bytes, folder: str) -> int:
+    """The descriptor of a new unnamed file in `folder` that holds `data`."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            view = data.data
+            while len(view):
+                view = view[os.write(file.fileno(), view[:_LARGEST_CALL]) :]
+            return os.dup(file.fileno())
+    except OSError as error:
+        raise output_error(error, folder) from None
+
+
+def _piped(command: list[str], data: bytes) -> bytes:
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, check=False)
+    except OSError as error:
+        raise output_error(error, command[0]) from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise OutputError(
+            f"{' '.join(command)} ended with code {done.returncode}{': ' + said[-1] if said else ''}",
+            way_out="use another --compress-program, or none",
+        )
+    return done.stdout

@@ -1,0 +1,277 @@
+"""Sort files: pieces of the input become sorted runs, in memory or in temporary files, and the runs are merged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from gpumerge_cli import __version__
+from gpumerge_cli.backends.base import Backend, LaunchRequest, SortPolicy, Workspace
+from gpumerge_cli.backends.select import Selected, select
+from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
+from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.merge import bound_of
+from gpumerge_cli.engine.request import SortFilesRequest
+from gpumerge_cli.engine.resources import available_memory, cores, peak_memory, shares
+from gpumerge_cli.engine.stream import Outcome, Stream, run
+from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.formats.fixed import FixedSource
+from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.measure import Span, Stopwatch
+from gpumerge_cli.plan import blocks_of
+from gpumerge_cli.report.model import MergeReport, Stage
+
+Held = MemoryFile | SpilledFile | PackedFile
+_STAGES = ("read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
+_LEAST_PIECE = 64 << 10
+_CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
+_MOST_RUNS = 64  # in memory
+_IN_MEMORY = 2.5
+"""Bytes that a sort in memory takes for each of its input, what the pieces in work need aside."""
+
+
+def sort_files(
+    request: SortFilesRequest,
+    *,
+    since_start: float = 0.0,
+    advance: Callable[[int, int], None] | None = None,
+    settle: Callable[[], None] = lambda: None,
+) -> MergeReport:
+    """Sort the items of all inputs to the output, which appears whole or not at all; stably.
+
+    The arguments are those of merge_files; progress counts every byte twice, once sorted and once merged. Raises
+    UsageError, InputError, OutputError, DeviceError; the output is then as it was, and no temporary file is left.
+    """
+    called = time.perf_counter()
+    stopwatch = Stopwatch()
+    with opened(request.inputs, request.items) as inputs, ExitStack() as stack:
+        on = request.on
+        selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
+        count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
+        sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
+        try:
+            started = time.perf_counter()
+            if not request.unique:
+                sink.reserve(inputs.nbytes)
+            job = _Job.of(inputs, selected.backend, request, stopwatch)
+            sources = [job.source(held) for held in job.runs(advance)]
+            for source in sources:
+                stack.callback(source.close)
+            for original in inputs.sources:
+                original.check_unchanged()
+            outcome = _merged(job, sources, sink, advance)
+            settle()
+            sink.commit(count=sum(job.counts) - outcome.dropped, durable=request.durable)
+        except BaseException:
+            sink.abort()
+            raise
+        ended = time.perf_counter()
+        return _report(
+            request, inputs, selected, job, outcome, stopwatch,
+            wall=since_start + ended - called,
+            start_up=since_start + started - called,
+            busy=ended - started,
+        )  # fmt: skip
+
+
+@dataclass
+class _Job:
+    """A sort that is ready to run. piece: bytes of a run, but where one item is longer. spill: where runs go, if
+    they do not stay in memory. counts: items of each input, as far as known."""
+
+    inputs: Inputs
+    backend: Backend
+    policy: SortPolicy
+    request: SortFilesRequest
+    stopwatch: Stopwatch
+    workers: int
+    piece: int
+    memory: int
+    spill: Spill | None
+    counts: list[int]
+
+    @classmethod
+    def of(cls, inputs: Inputs, backend: Backend, request: SortFilesRequest, stopwatch: Stopwatch) -> _Job:
+        order, nbytes = inputs.order, inputs.nbytes
+        policy = backend.resolve_sort(request.sort, order, nbytes)
+        memory = available_memory() // 2 if request.memory is None else request.memory
+        pace = backend.pace(order, 1, inputs.item_bytes)
+        workers = request.on.threads or (cores() if backend.name == "cpu" else 1)
+        each = pace.footprint + 1
+        spilled = nbytes * _IN_MEMORY > memory or request.always_spill
+        if backend.name == "gpu":
+            wanted = _GPU_PIECE
+        else:
+            wanted = max(_CPU_PIECE, -(-nbytes // _MOST_RUNS)) if not spilled else memory
+        room = int((memory if spilled else 2 * memory) / (workers * each))
+        piece = max(_LEAST_PIECE, min(wanted, room, max(_LEAST_PIECE, -(-nbytes // workers))))
+        spill = None
+        if spilled and nbytes > piece:
+            spill = Spill(request.folders, request.compress_program)
+            spill.check_room(nbytes)
+        workers = max(1, min(workers, -(-nbytes // piece)))
+        return cls(
+            inputs, backend, policy, request, stopwatch, workers, piece, memory, spill, [0] * len(inputs.sources)
+        )
+
+    def runs(self, advance: Callable[[int, int], None] | None) -> list[Held]:
+        """Sort all pieces; the runs, in the order of the input."""
+        pieces = list(_pieces(self.inputs.sources, self.piece))
+        held: list[Held | None] = [None] * len(pieces)
+        pending = iter(range(len(pieces)))
+        lock = threading.Lock()
+        stopped = threading.Event()
+        done = 0
+
+        def work() -> None:
+            nonlocal done
+            workspace: Workspace | None = None
+            try:
+                while not stopped.is_set():
+                    with lock:
+                        number = next(pending, -1)
+                    if number < 0:
+                        return
+                    ranges = pieces[number]
+                    nbytes = sum(stop - start for _, start, stop in ranges)
+                    if workspace is None:
+                        workspace = self.backend.workspace(self.inputs.order, max(self.piece, nbytes))
+                    held[number] = self._sorted(workspace, ranges, nbytes)
+                    with lock:
+                        done += nbytes
+                        if advance is not None:
+                            advance(done // 2, self.inputs.nbytes)
+            except BaseException:
+                stopped.set()
+                raise
+            finally:
+                if workspace is not None:
+                    workspace.close()
+
+        try:
+            with ThreadPoolExecutor(self.workers, thread_name_prefix="gpumerge") as pool:
+                for future in [pool.submit(work) for _ in range(self.workers)]:
+                    future.result()
+        except BaseException:
+            stopped.set()
+            for each in held:
+                if each is not None:
+                    each.close()
+            raise
+        return [each for each in held if each is not None]
+
+    def _sorted(self, workspace: Workspace, ranges: list[tuple[int, int, int]], nbytes: int) -> Held:
+        start = time.perf_counter()
+        staging = workspace.staging(nbytes)
+        position = 0
+        for number, low, high in ranges:
+            self.inputs.sources[number].read_into(low, staging[position : position + high - low])
+            position += high - low
+        self.stopwatch.add(Span("read", time.perf_counter() - start, nbytes))
+        workspace.upload([high - low for _, low, high in ranges])
+        workspace.sort(self.policy)
+        result = workspace.download()
+        self.stopwatch.add(*[Span("sort", s.seconds, s.nbytes) if s.name == "kernel" else s for s in workspace.spans])
+        workspace.spans.clear()
+        for (number, _, _), count in zip(ranges, workspace.counts, strict=True):
+            self.counts[number] += count
+        start = time.perf_counter()
+        held: Held = MemoryFile(result.copy()) if self.spill is None else self.spill.keep(result)
+        self.stopwatch.add(Span("spill", time.perf_counter() - start, nbytes))
+        return held
+
+    def source(self, held: Held) -> Source:
+        """A run as what is merged."""
+        text = self.inputs.order.text
+        if text is not None:
+            return LineSource(held, text.terminator)  # type: ignore[arg-type]
+        assert self.inputs.dtype is not None
+        dtype = self.inputs.dtype
+        native = dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
+        return FixedSource(held, native, 0, held.size)  # type: ignore[arg-type]
+
+
+def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[list[tuple[int, int, int]]]:
+    """The inputs cut into pieces of about `size` bytes: (source, start, stop) of each part, in order."""
+    piece: list[tuple[int, int, int]] = []
+    held = 0
+    for number, source in enumerate(sources):
+        for start, stop in blocks_of(source, size):
+            if held and held + stop - start > size:
+                yield piece
+                piece, held = [], 0
+            piece.append((number, start, stop))
+            held += stop - start
+    if piece:
+        yield piece
+
+
+def _merged(job: _Job, sources: list[Source], sink: Sink, advance: Callable[[int, int], None] | None) -> Outcome:
+    """Merge the runs to the sink."""
+    if not sources:
+        return Outcome([])
+    pace = job.backend.pace(job.inputs.order, max(1, len(sources)), job.inputs.item_bytes)
+    chosen = shares(pace, job.inputs.nbytes, max(1, len(sources)), job.request.on.threads, job.memory)
+    stream = Stream(
+        sources,
+        sink,
+        job.inputs.order,
+        job.backend,
+        job.backend.resolve(job.request.sort.launch, job.inputs.order, max(1, len(sources))),
+        chosen,
+        check=False,
+        unique=job.request.unique,
+    )
+    told = None if advance is None else (lambda done, total: advance((total + done) // 2, total))
+    return run(stream, job.stopwatch, told)
+
+
+def _report(
+    request: SortFilesRequest,
+    inputs: Inputs,
+    selected: Selected,
+    job: _Job,
+    outcome: Outcome,
+    stopwatch: Stopwatch,
+    *,
+    wall: float,
+    start_up: float,
+    busy: float,
+) -> MergeReport:
+    totals = [stopwatch.total(name) for name in _STAGES]
+    stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
+    files = inputs.files(job.counts)
+    return MergeReport(
+        inputs=files,
+        output=request.output,
+        items=sum(file.items for file in files),
+        nbytes=sum(file.nbytes for file in files),
+        written=outcome.written,
+        unique=request.unique,
+        dropped=outcome.dropped,
+        order=inputs.order.describe(),
+        backend=selected.backend.name,
+        device=selected.backend.info().name,
+        backend_why=selected.why,
+        kernel=job.policy.algorithm,
+        launch=job.policy.describe(),
+        launch_why=job.policy.why,
+        chunks=outcome.chunks,
+        chunk_bytes=outcome.largest,
+        shrunk_to=outcome.limit,
+        workers=outcome.workers,
+        checked=False,
+        wall=wall,
+        start_up=start_up,
+        plan=stopwatch.total("plan").seconds,
+        busy=busy,
+        stages=stages,
+        bound=bound_of(stages, start_up, busy, outcome.workers),
+        peak_memory=peak_memory(),
+        version=__version__,
+    )

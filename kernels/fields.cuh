@@ -1,0 +1,110 @@
+// The order of lines as plain data, where its keys lie in lines, and which of their bytes count.
+// Twin of gpumerge_cli/backends/cpu/fields.py; the layout of the data is that of gpumerge_cli/lines.py.
+#pragma once
+
+#include "bytes.cuh"
+
+// As COMPARISONS of lines.py has them.
+enum Comparison { BYTES, NUMBERS, UNITS, GENERAL, MONTHS, VERSIONS, RANDOM };
+
+// Flags of an order, and of a key.
+enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8 };
+enum KeyFlag { KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32 };
+
+// end_field is negative for the end of the line; end_char 0 for the end of the field.
+struct Key {
+    long long compare, start_field, start_char, end_field, end_char, flags, spare[2];
+};
+
+// separator is negative if blanks separate. Its keys follow behind it.
+struct LineOrder {
+    long long flags, keys, separator, terminator, salt[2], spare[2];
+
+    __device__ __forceinline__ const Key& key(long long number) const
+    {
+        return reinterpret_cast<const Key*>(this + 1)[number];
+    }
+};
+
+static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see lines.py");
+
+// As far behind `at` as `characters` say, and no further than `stop`.
+__device__ __forceinline__ Place forward(Place at, Place stop, long long characters)
+{
+    return stop - at < characters ? stop : at + characters;
+}
+
+__device__ inline Place find_byte(Place at, Place stop, long long byte)
+{
+    while (at < stop && *at != byte) ++at;
+    return at;
+}
+
+__device__ inline Place skip_blanks(Place at, Place stop)
+{
+    while (at < stop && is_blank(*at)) ++at;
+    return at;
+}
+
+// Behind the blanks at `at` and the non-blanks that follow them.
+__device__ inline Place skip_field(Place at, Place stop)
+{
+    at = skip_blanks(at, stop);
+    while (at < stop && !is_blank(*at)) ++at;
+    return at;
+}
+
+// The key's part of a line; it never ends ahead of its beginning.
+__device__ __noinline__ Text key_text(const Key& key, long long separator, Text line)
+{
+    const Place stop = line.stop;
+    Place begin = line.start;
+    for (long long field = 0; field < key.start_field && begin < stop; ++field)
+        begin = separator >= 0 ? forward(find_byte(begin, stop, separator), stop, 1) : skip_field(begin, stop);
+    const Place field_start = begin;
+    if (key.flags & SKIP_START) begin = skip_blanks(begin, stop);
+    begin = forward(begin, stop, key.start_char);
+    if (key.end_field < 0) return {begin, stop};
+
+    long long left = key.end_field + (key.end_char == 0);
+    Place end = line.start;
+    if (left >= key.start_field) {  // the fields ahead of the key's first one have been passed already
+        end = field_start;
+        left -= key.start_field;
+    }
+    while (left > 0 && end < stop) {
+        --left;
+        if (separator < 0) {
+            end = skip_field(end, stop);
+            continue;
+        }
+        end = find_byte(end, stop, separator);
+        if (end < stop && (left > 0 || key.end_char > 0)) ++end;
+    }
+    if (key.end_char > 0) {
+        if (key.flags & SKIP_END) end = skip_blanks(end, stop);
+        end = forward(end, stop, key.end_char);
+    }
+    return {begin, end < begin ? begin : end};
+}
+
+// Whether a byte counts in a key of these flags.
+__device__ inline bool counts(int byte, long long flags)
+{
+    if (flags & DICTIONARY) return is_blank(byte) || is_digit(byte) || is_letter(byte);
+    return !(flags & PRINTABLE) || (byte >= 32 && byte <= 126);
+}
+
+// The first place from `at` on whose byte counts, or `stop`.
+__device__ inline Place next_counting(Place at, Place stop, long long flags)
+{
+    if (flags & (DICTIONARY | PRINTABLE))
+        while (at < stop && !counts(*at, flags)) ++at;
+    return at;
+}
+
+// The byte as it compares.
+__device__ __forceinline__ int folded(int byte, long long flags)
+{
+    return flags & FOLD && is_small(byte) ? byte - 32 : byte;
+}

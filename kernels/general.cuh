@@ -1,0 +1,234 @@
+// Numbers as C's strtold has them: exponents, infinities, NaNs, hexadecimal.
+// Twin of gpumerge_cli/backends/cpu/general.py.
+//
+// Decimals compare exactly, which is more than a long double tells apart; its limits are kept, so that what it takes for
+// infinite or for zero is so. Hexadecimal ones of more bits than 64 are cut to them. All in integers.
+#pragma once
+
+#include "numbers.cuh"
+
+enum GeneralClass { NO_NUMBER, NOT_A_NUMBER, MINUS_INFINITY, FINITE, PLUS_INFINITY };
+
+constexpr int LEADING_DIGITS = 18;
+constexpr long long LARGEST_EXPONENT = 4933, SMALLEST_EXPONENT = -4950;
+// What rounds to infinity, and to zero: 18 digits behind 0. times ten to these exponents.
+constexpr Word TOO_LARGE = 118973149535723176, TOO_SMALL = 182259976594123730;
+constexpr long long MANY = 1ll << 40;
+constexpr long long MOST_BITS = 20000;  // of a binary exponent; beyond it lies no number that another one equals
+
+// 0.DIGITS x 10^exponent; of zero the 18 digits are 0.
+struct Decimal {
+    long long exponent;
+    Word digits;
+};
+
+// The rests are the digits that follow the decimal's.
+struct General {
+    int kind;
+    bool negative;
+    Decimal decimal;
+    Text whole, fraction;
+
+    __device__ __forceinline__ int sign() const { return decimal.digits == 0 ? 0 : negative ? -1 : 1; }
+};
+
+// The byte there, in lower case; 0 at the end.
+__device__ inline int lower_at(Place at, Place stop)
+{
+    if (at >= stop) return 0;
+    return is_capital(*at) ? *at + 32 : *at;
+}
+
+// Of a byte in lower case; -1 if it is no digit.
+__device__ inline int hex_value(int byte)
+{
+    if (is_digit(byte)) return byte - '0';
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+// The signed number behind the letter at `at`, clipped; 0 if there is none.
+__device__ inline long long exponent_behind(Place at, Place stop, int letter)
+{
+    if (lower_at(at, stop) != letter) return 0;
+    ++at;
+    const bool negative = at < stop && *at == '-';
+    if (at < stop && (*at == '-' || *at == '+')) ++at;
+    long long value = 0;
+    for (; digit_at(at, stop); ++at) {
+        value = value * 10 + (*at - '0');
+        if (value > MANY) value = MANY;
+    }
+    return negative ? -value : value;
+}
+
+// Of an integer that is not 0.
+__device__ inline Decimal decimal_of(Word value)
+{
+    long long exponent = LEADING_DIGITS;
+    for (; value >= 1000000000000000000; value /= 10) ++exponent;
+    for (; value < 100000000000000000; value *= 10) --exponent;
+    return {exponent, value};
+}
+
+// mantissa x 2^scale, exactly where 64 bits hold its decimal digits.
+__device__ inline Decimal decimal_of(Word mantissa, long long scale)
+{
+    for (; (mantissa & 1) == 0; mantissa >>= 1) ++scale;
+    for (; scale > 0 && mantissa >> 63 == 0; mantissa <<= 1) --scale;
+    long long power = 0;  // of ten
+    for (; scale < 0 && mantissa < 3689348814741910323; ++scale) {
+        mantissa *= 5;  // m / 2 = 5 m / 10
+        --power;
+    }
+    // What is left is not exact: doubled or halved with 64 bits kept.
+    for (; scale > 0; --scale) {
+        if (mantissa >> 63 != 0) {
+            mantissa = mantissa / 10 + (mantissa % 10 >= 5);
+            ++power;
+        }
+        mantissa *= 2;
+    }
+    for (; scale < 0; ++scale) {
+        if (mantissa < 1844674407370955161) {
+            mantissa *= 10;
+            --power;
+        }
+        mantissa /= 2;
+    }
+    Decimal decimal = decimal_of(mantissa);
+    decimal.exponent += power;
+    return decimal;
+}
+
+// The number behind 0x.
+__device__ inline Decimal hexadecimal(Place at, Place stop)
+{
+    Word mantissa = 0;
+    long long scale = 0;
+    bool behind = false;
+    for (; at < stop; ++at) {
+        const int byte = lower_at(at, stop);
+        const int digit = hex_value(byte);
+        if (byte == '.' && !behind) {
+            behind = true;
+        } else if (digit < 0) {
+            break;
+        } else if (mantissa >> 60 == 0) {
+            mantissa = mantissa << 4 | static_cast<Word>(digit);
+            scale -= 4 * behind;
+        } else {
+            scale += 4 * !behind;
+        }
+    }
+    if (mantissa == 0) return {0, 0};
+    scale += exponent_behind(at, stop, 'p');
+    return decimal_of(mantissa, scale < -MOST_BITS ? -MOST_BITS : scale > MOST_BITS ? MOST_BITS : scale);
+}
+
+__device__ inline bool word_follows(Place at, Place stop, int a, int b, int c)
+{
+    return lower_at(at, stop) == a && lower_at(at + 1, stop) == b && lower_at(at + 2, stop) == c;
+}
+
+__device__ __noinline__ General parsed(Text text)
+{
+    const Place stop = text.stop;
+    Place at = text.start;
+    while (at < stop && (*at == ' ' || (*at >= '\t' && *at <= '\r'))) ++at;
+    General number{NO_NUMBER, at < stop && *at == '-', {0, 0}, {stop, stop}, {stop, stop}};
+    if (at < stop && (*at == '-' || *at == '+')) ++at;
+    const int infinity = number.negative ? MINUS_INFINITY : PLUS_INFINITY;
+    if (word_follows(at, stop, 'i', 'n', 'f')) {
+        number.kind = infinity;
+        return number;
+    }
+    if (word_follows(at, stop, 'n', 'a', 'n')) {
+        number.kind = NOT_A_NUMBER;
+        return number;
+    }
+    if (lower_at(at, stop) == '0' && lower_at(at + 1, stop) == 'x') {
+        const bool point = lower_at(at + 2, stop) == '.';
+        if (hex_value(lower_at(at + 2 + point, stop)) >= 0) {
+            number.kind = FINITE;
+            number.decimal = hexadecimal(at + 2, stop);
+            return number;
+        }
+    }
+    if (!digit_at(at, stop) && !(lower_at(at, stop) == '.' && digit_at(at + 1, stop))) return number;
+
+    number.kind = FINITE;
+    while (at < stop && *at == '0') ++at;
+    Text whole{at, at};
+    while (digit_at(at, stop)) ++at;
+    whole.stop = at;
+    Text fraction{at, at};
+    if (at < stop && *at == '.') {
+        fraction.start = ++at;
+        while (digit_at(at, stop)) ++at;
+        fraction.stop = at;
+    }
+    const long long scale = exponent_behind(at, stop, 'e');
+    long long exponent = whole.stop - whole.start;
+    if (exponent == 0) {
+        for (; fraction.start < fraction.stop && *fraction.start == '0'; ++fraction.start) --exponent;
+        if (fraction.start == fraction.stop) return number;
+    }
+    Word digits = 0;
+    int taken = 0;
+    for (; whole.start < whole.stop && taken < LEADING_DIGITS; ++whole.start, ++taken)
+        digits = digits * 10 + (*whole.start - '0');
+    for (; fraction.start < fraction.stop && taken < LEADING_DIGITS; ++fraction.start, ++taken)
+        digits = digits * 10 + (*fraction.start - '0');
+    for (; taken < LEADING_DIGITS; ++taken) digits *= 10;
+    exponent += scale;
+    if (exponent > LARGEST_EXPONENT || (exponent == LARGEST_EXPONENT && digits > TOO_LARGE)) {
+        number.kind = infinity;
+        return number;
+    }
+    if (exponent < SMALLEST_EXPONENT || (exponent == SMALLEST_EXPONENT && digits < TOO_SMALL)) return number;
+    number.decimal = {exponent, digits};
+    number.whole = whole;
+    number.fraction = fraction;
+    return number;
+}
+
+// No number, NaN, minus infinity, finite ones, infinity, in this order.
+__device__ inline Word general_image(Text text)
+{
+    const General number = parsed(text);
+    if (number.kind == PLUS_INFINITY) return ~0ull;
+    if (number.kind != FINITE) return static_cast<Word>(number.kind);
+    const Decimal decimal = number.decimal;
+    const Word magnitude = decimal.digits == 0 ? 0 : magnitude_image(decimal.exponent, decimal.digits / 100, false);
+    return signed_image(number.negative, magnitude >> 1);
+}
+
+// The next digit of a whole part and the fraction behind it; behind them are zeros.
+__device__ inline int next_digit(Text& whole, Text& fraction)
+{
+    if (whole.start < whole.stop) return *whole.start++;
+    return fraction.start < fraction.stop ? *fraction.start++ : '0';
+}
+
+__device__ inline int compare_rests(General x, General y)
+{
+    while (x.whole.start < x.whole.stop || x.fraction.start < x.fraction.stop || y.whole.start < y.whole.stop ||
+        y.fraction.start < y.fraction.stop) {
+        const int difference = next_digit(x.whole, x.fraction) - next_digit(y.whole, y.fraction);
+        if (difference != 0) return difference;
+    }
+    return 0;
+}
+
+__device__ inline int compare_general(Text a, Text b)
+{
+    const General x = parsed(a), y = parsed(b);
+    if (x.kind != y.kind) return x.kind - y.kind;
+    if (x.kind == NOT_A_NUMBER) return x.negative - y.negative;
+    if (x.kind != FINITE) return 0;
+    const int sign = x.sign();
+    if (sign != y.sign() || sign == 0) return sign - y.sign();
+    if (x.decimal.exponent != y.decimal.exponent) return x.decimal.exponent > y.decimal.exponent ? sign : -sign;
+    if (x.decimal.digits != y.decimal.digits) return x.decimal.digits > y.decimal.digits ? sign : -sign;
+    return sign * compare_rests(x, y);
+}

@@ -1,0 +1,188 @@
+"""Hypothesis strategies: orders of text lines with sort's options for them, and lines that reach their edges.
+
+Lines are made of few symbols, so that keys tie; of numbers in every notation; of shared beginnings that are longer than
+a prefix, or than what a long line's key holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from gpumerge_cli.lines import COMPARISONS, NEWLINE, NUL, SALT_BYTES, Comparison, LineKey, LineOrder
+
+OPTIONS: dict[Comparison, str] = {
+    "bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R",
+}  # fmt: skip
+# With these, sort takes neither -d nor -i.
+_NUMBERS = ("numeric", "human", "general", "month")
+_COMMON = [b" ", b" ", b"\t", b"0", b"1", b"a", b"A", b","]
+_TEXT = [
+    b"",
+    b"a",
+    b"b",
+    b"B",
+    b"z",
+    b"Z",
+    b"~",
+    b"!",
+    b".",
+    b"-",
+    b"\0",
+    b"\1",
+    b"\2",
+    b"\x7f",
+    b"\x81",  # sort 9.1 takes 80 for a separator of thousands
+    b"\xff",
+    b"_",
+]
+_NUMBER = [
+    b"-", b"-", b".", b".", b"+", b"0", b"00", b"1", b"2", b"9", b"10", b"19", b"001", b"-0", b"-.", b".5", b"0.50",
+    b"-1", b"0.10", b".1", b"1.", b"-.5", b"\0", b"123456789.123456789", b"12345678901234567", b"12345678901234568",
+    b"0.0001",
+    b"00000000000000000000000000000000000000000000000000000000000000001", b"1" + b"0" * 61, b"9" * 62,
+    b"1" + b"0" * 62,
+    b"1" * 300, b"1" * 300 + b"2", b"0." + b"0" * 62 + b"1", b"0." + b"0" * 64 + b"7",
+]  # fmt: skip
+_HUMAN = [b"K", b"k", b"M", b"m", b"G", b"T", b"P", b"E", b"Z", b"Y", b"R", b"Q", b"1K", b"1k", b"1023", b"-2M", b"0K"]
+_GENERAL = [
+    b"e", b"E", b"1e3", b"1000", b"1e-3", b"-1E+3", b".5e1", b"5", b"e5", b"1e", b"1e+", b"1e400", b"-1e400", b"1e-900",
+    b"1e5000", b"-1e5000", b"1e-5000", b"0e9", b"1e99999999999999999999", b"1e-99999999999999999999", b"0x", b"x", b"p",
+    b"0x3e8", b"0X1.8", b"1.5", b"0x1p1", b"0x.8", b"0x1p-3", b"0.125", b"-0x1P+70", b"0x1p-40", b"0x1p-27", b"0x1p-28",
+    b"0xffffffffffffffff", b"18446744073709551615", b"0xfffffffffffffffff", b"0x1p2000", b"0x1p-2000", b"0x.p1",
+    b"inf", b"INF", b"-inf", b"infinity", b"infinit", b"nan", b"NaN", b"-nan", b"nan(1)", b"nan(", b"\v", b"\f", b"\r",
+]  # fmt: skip
+_MONTH = [
+    b"JAN",
+    b"jan",
+    b"Feb",
+    b"MAR",
+    b"april",
+    b"MAY",
+    b"jun",
+    b"JUL",
+    b"aUg",
+    b"Sep",
+    b"oct",
+    b"NOV",
+    b"dec",
+    b"ja",
+]
+_VERSION = [
+    b".", b".", b"..", b"~", b"~", b"-", b"0", b"00", b"9", b"10", b"012", b"a0", b"Z", b"z", b".a", b".~", b".tar.gz",
+    b".c~", b".0", b"\0", b"\x80", b"\xff", b"_", b"+", b"1" * 260, b"2" + b"1" * 259, b"1" * 254, b"1" * 255,
+]  # fmt: skip
+_SYMBOLS: dict[Comparison, list[bytes]] = {
+    "bytes": _TEXT, "numeric": _NUMBER, "human": _NUMBER + _HUMAN, "general": _NUMBER + _GENERAL, "month": _MONTH,
+    "version": _VERSION, "random": _TEXT,
+}  # fmt: skip
+_SHARED = [b"a" * 7, b"a" * 8, b"~" * 9, b"0" * 9, b"1" * 17, b" " * 9, b"1a" * 20, b"\0" * 5, b"JAN" * 3]
+_LONG = [b"a" * 256, b"a" * 257, b"0" * 300, b"7" * 300, b"." + b"3" * 260, b" " * 300, b"x1" * 150, b".a" * 150]
+_SEPARATORS = [ord(","), ord(","), ord("\t"), ord(" "), ord("a"), ord("1"), ord("."), 0, 255]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An order, and the arguments that sort takes for it; these leave out where the salt is read."""
+
+    order: LineOrder
+    arguments: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A key and its notation, and whether sort would let it have the options that stand ahead of all keys."""
+
+    key: LineKey
+    letters: str
+    notation: str
+    inherits: bool
+
+
+@st.composite
+def _options(draw: st.DrawFn, comparisons: Sequence[Comparison]) -> tuple[LineKey, str]:
+    """A key that is the whole line, and its letters, blanks left out."""
+    compare = draw(st.sampled_from(comparisons))
+    letters = OPTIONS[compare]
+    fold, reverse = draw(st.booleans()), draw(st.booleans())
+    dictionary = compare not in _NUMBERS and draw(st.booleans())
+    printable = compare not in _NUMBERS and draw(st.booleans())
+    # Random wins over version.
+    letters += "V" if compare == "random" and draw(st.booleans()) else ""
+    letters += "f" * fold + "d" * dictionary + "i" * printable + "r" * reverse
+    key = LineKey(compare, reverse=reverse, fold=fold, dictionary=dictionary, printable=printable)
+    return key, "".join(draw(st.permutations(letters)))
+
+
+@st.composite
+def _keys(draw: st.DrawFn, comparisons: Sequence[Comparison]) -> _Key:
+    key, letters = draw(_options(comparisons))
+    place = st.sampled_from([0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 9, 1 << 62])
+    key = replace(key, start_field=draw(place), start_char=draw(place), skip_start=draw(st.booleans()))
+    inherits = not letters and not key.skip_start
+    start = f"{key.start_field + 1}"
+    if key.start_char or draw(st.booleans()):
+        start += f".{key.start_char + 1}"
+    notation = start + letters + "b" * key.skip_start
+    if draw(st.integers(0, 3)):
+        key = replace(key, end_field=draw(place), end_char=draw(place), skip_end=draw(st.booleans()))
+        stop = f"{key.end_field + 1}" if key.end_field is not None else ""
+        if key.end_char or draw(st.booleans()):
+            stop += f".{key.end_char}"
+        # Letters count wherever they stand; only b belongs to its end.
+        ahead = draw(st.booleans())
+        notation = start + letters * ahead + "b" * key.skip_start + "," + stop + letters * (not ahead)
+        notation += "b" * key.skip_end
+        inherits = inherits and not key.skip_end
+    return _Key(key, letters, notation, inherits)
+
+
+@st.composite
+def cases(draw: st.DrawFn, comparisons: Sequence[Comparison] = COMPARISONS) -> Case:
+    """Orders that sort takes."""
+    arguments: list[str] = []
+    separator = draw(st.none() | st.sampled_from(_SEPARATORS))
+    terminator = draw(st.sampled_from([NEWLINE, NEWLINE, NUL]))
+    reverse, stable = draw(st.booleans()), draw(st.booleans())
+    salt = draw(st.binary(min_size=SALT_BYTES, max_size=SALT_BYTES))
+    keys: list[LineKey] = []
+    if draw(st.integers(0, 3)):
+        for key in draw(st.lists(_keys(comparisons), min_size=1, max_size=3)):
+            keys.append(replace(key.key, reverse=reverse) if key.inherits else key.key)
+            arguments.append(f"-k{key.notation}")
+        arguments += ["-r"] * reverse
+    else:
+        whole, letters = draw(_options(comparisons))
+        blanks = draw(st.booleans())
+        whole, letters = replace(whole, skip_start=blanks, skip_end=blanks), letters + "b" * blanks
+        reverse = whole.reverse
+        if letters.replace("r", ""):
+            keys.append(whole)
+        arguments += [f"-{letter}" for letter in letters]
+    arguments += ["-s"] * stable + ["-z"] * (terminator == NUL)
+    given = [argument.encode() for argument in arguments]
+    if separator is not None:
+        given.append(b"-t" + (b"\\0" if separator == 0 else bytes([separator])))
+    return Case(LineOrder(tuple(keys), separator, reverse, stable, terminator, salt), tuple(given))
+
+
+@st.composite
+def lines(draw: st.DrawFn, order: LineOrder, most: int = 16) -> list[bytes]:
+    """Lines without their terminators, in no order."""
+    symbols = list(_COMMON)
+    for key in order.keys or (LineKey(),):
+        symbols += _SYMBOLS[key.compare]
+    symbols.append(b"\n" if order.terminator == NUL else b"\0")
+    if order.separator is not None:
+        symbols += [bytes([order.separator])] * (1 + len(symbols) // 6)
+    few = draw(st.lists(st.sampled_from(symbols), min_size=1, max_size=10)) if draw(st.booleans()) else symbols
+    ahead = draw(st.just(b"") | st.sampled_from(_SHARED) | st.sampled_from(_LONG))
+    line = st.builds(
+        lambda shared, parts: ahead * shared + b"".join(parts),
+        st.booleans(),
+        st.lists(st.sampled_from(few), max_size=6),
+    )
+    drawn = draw(st.lists(line, min_size=draw(st.sampled_from([0, most // 2])), max_size=most))
+    return [line.replace(bytes([order.terminator]), b"") for line in drawn]
