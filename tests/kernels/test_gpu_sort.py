@@ -143,8 +143,15 @@ def test_sorts_records(gpu: GpuBackend, order: Order) -> None:
     workspace.close()
 
 
-def test_sorts_lines(gpu: GpuBackend) -> None:
-    order = Order.lines()
+@pytest.mark.parametrize(
+    "order",
+    [
+        Order.lines(), Order.lines(numeric=True), Order.lines(numeric=True, descending=True),
+        Order.lines(numeric=True, stable=True), Order.lines(descending=True),
+    ],
+    ids=Order.describe,
+)  # fmt: skip
+def test_sorts_lines(gpu: GpuBackend, order: Order) -> None:
     workspace = gpu.workspace(order, 1 << 16)
     random = np.random.default_rng(5)
     for name, a, b in line_pairs(order, seed=4):
@@ -157,6 +164,9 @@ def test_sorts_lines(gpu: GpuBackend) -> None:
                 policy = gpu.resolve_sort(request, order, len(expected))
                 assert sorted_by(workspace, policy, b"".join(lines)) == expected, (name, policy.describe())
                 assert workspace.counts == [len(lines), 0]
+    fill(workspace, b"1\n" * 70_000)
+    with pytest.raises(UsageError, match="70000 items .*; it takes 65536 items at most"):
+        workspace.sort(gpu.resolve_sort(SortRequest("recursive"), order, 140_000))
     workspace.close()
 
 

@@ -84,15 +84,8 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        items = nbytes // (order.item_bytes or 1)  # a line has one byte at least
-        if algorithm == "recursive":
-            judge_recursion(items)
-        if algorithm == "iterative" and items > _MOST_ITERATED:
-            raise UsageError(
-                f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "
-                f"takes {_MOST_ITERATED} items at most",
-                way_out="use --algorithm bottom-up, whose threads share every merge, or auto",
-            )
+        if not order.is_lines:  # else nobody knows how many until they are found
+            judge_count(algorithm, nbytes // order.item_bytes)
         return SortPolicy(algorithm, resolve(LaunchRequest("basic"), order, limits), why=why)
     if algorithm == "merge" and request.launch.decided_kernel() != "path":
         raise UsageError(
@@ -109,10 +102,22 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
 
 
+def judge_count(algorithm: Algorithm, items: int) -> None:
+    """Raises UsageError for more items than the algorithm takes."""
+    if algorithm == "recursive":
+        judge_recursion(items)
+    if algorithm == "iterative" and items > _MOST_ITERATED:
+        raise UsageError(
+            f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "
+            f"takes {_MOST_ITERATED} items at most",
+            way_out="use --algorithm bottom-up, whose threads share every merge, or auto",
+        )
+
+
 def for_ranks(policy: SortPolicy, limits: DeviceLimits, count: int) -> SortPolicy:
     """The policy by which rows of images and indices are sorted, where keys would be sorted by `policy`."""
     launch = LaunchRequest(policy.launch.kernel) if policy.algorithm == "bottom-up" else LaunchRequest()
-    return resolve_sort(SortRequest(policy.algorithm, launch), RANKS, limits, count)
+    return resolve_sort(SortRequest(policy.algorithm, launch), RANKS, limits, count * RANKS.item_bytes)
 
 
 def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
