@@ -18,7 +18,7 @@ import numpy as np
 
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu import sort_policy
+from gpumerge_cli.backends.gpu import module, sort_policy
 from gpumerge_cli.backends.gpu.baselines import CubSort, sort_by_cupy
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, of_fan_in, tile_shape
@@ -119,8 +119,12 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
     for fan_in in fan_ins(-(-keys.size // policy.tile), policy.launch.fan_in):
         level = Level(out.data.ptr, length, keys.size)
         launch = of_fan_in(policy.launch, fan_in)
-        time = timed(partial(kernels.merge_level, launch, level, scratch.data.ptr))
-        print(f"{fan_in} runs of {length}: {time:.3f}")
+        times = []
+        for own in (module._OWN_CUTS, 0, 1 << 30):
+            usual, module._OWN_CUTS = module._OWN_CUTS, own
+            times.append(timed(partial(kernels.merge_level, launch, level, scratch.data.ptr)))
+            module._OWN_CUTS = usual
+        print(f"{fan_in} runs of {length}: {times[0]:.3f}; cut ahead {times[1]:.3f}; cut by its blocks {times[2]:.3f}")
         out, scratch = scratch, out
         length *= fan_in
 
