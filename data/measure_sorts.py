@@ -77,7 +77,7 @@ def main() -> None:
                 assert bool((out == truth).all()), (dtype, shape, policy)
                 found = seconds(lambda: backend.sort_array(keys, order, policy, out), wish.repeat)  # noqa: B023
                 rows.append((dtype, shape, request.algorithm, policy.describe(), found))
-            del keys, out, truth
+            keys = out = truth = None
             cupy.get_default_memory_pool().free_all_blocks()
     names = ("dtype", "shape", "name", "launch", "seconds")
     table = [dict(zip(names, row, strict=True), keys_per_second=count / row[-1]) for row in rows]

@@ -32,7 +32,7 @@ from gpumerge_cli.lines import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.base import KernelName
-    from gpumerge_cli.engine.request import BackendChoice
+    from gpumerge_cli.engine.request import BackendChoice, FormatChoice
 
 Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 
@@ -49,7 +49,8 @@ class SortCommand:
     files: the operands; ("-",) if there are none and no `files0_from`. order: its salt is still to be given if
     keyspec.is_random says so. output: None for standard output. memory: bytes, of which 0 is the least that does; None
     if not said. threads: None if not said, else 1 or more, up to 2^62. batch_size: inputs that one merge reads, 2 or
-    more, or None. files0_from, random_source, report: names of files. header: lines.
+    more, or None. format, dtype, record_size, key_offset, key_size, key_field: of items that are not lines, as merge
+    has them. files0_from, random_source, report: names of files. header: lines.
     """
 
     mode: Mode = "sort"
@@ -73,6 +74,13 @@ class SortCommand:
     kernel: KernelName | Literal["auto"] = "auto"
     algorithm: str | None = None
     progress: bool = False
+    format: FormatChoice | None = None
+    dtype: str | None = None
+    record_size: int | None = None
+    key_offset: int | None = None
+    key_size: int | None = None
+    key_field: str | None = None
+    fan_in: int | None = None
 
     @property
     def zero_terminated(self) -> bool:
@@ -128,6 +136,7 @@ class _Reading:
     batch_size: int | None = None
     header: int = 0
     device: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
 
     def take(self, option: str, value: str) -> None:
         match option:
@@ -158,9 +167,11 @@ class _Reading:
                 self.header = parse_count(value, "--header")
             case "device":
                 self.device = parse_count(value, "--device")
-            case "backend" | "kernel":
+            case "record-size" | "key-offset" | "key-size" | "fan-in":
+                self.sizes[option] = parse_count(value, f"--{option}")
+            case "backend" | "kernel" | "format":
                 self.last[option] = _one_of(value, _words(option), f"--{option}")
-            case "files0-from" | "report" | "algorithm":
+            case "files0-from" | "report" | "algorithm" | "dtype" | "key-field":
                 self.last[option] = value
             case _ if option == OPERAND:
                 self._operand(value)
@@ -207,6 +218,13 @@ class _Reading:
             kernel=cast("KernelName", self.last.get("kernel", "auto")),
             algorithm=self.last.get("algorithm"),
             progress="progress" in self.flags,
+            format=cast("FormatChoice | None", self.last.get("format")),
+            dtype=self.last.get("dtype"),
+            record_size=self.sizes.get("record-size"),
+            key_offset=self.sizes.get("key-offset"),
+            key_size=self.sizes.get("key-size"),
+            key_field=self.last.get("key-field"),
+            fan_in=self.sizes.get("fan-in"),
         )
         check_operands(command, command.files)
         if self.check and command.output is not None:
@@ -279,6 +297,8 @@ def _words(option: str) -> tuple[str, ...]:
         from gpumerge_cli.engine.request import BackendChoice
 
         return get_args(BackendChoice)
+    if option == "format":
+        return ("raw", "npy", "text")
     from gpumerge_cli.backends.base import KERNELS
 
     return ("auto", *KERNELS)

@@ -23,11 +23,15 @@ LONG = {
     )},
 }  # fmt: skip
 """GNU's long options: the letter of each, or itself where it has none."""
-OWN = ("backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress")
+OWN = (
+    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress",
+    "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
+)  # fmt: skip
 """gpumerge's."""
 _LONG_WITH_VALUE = {
     *_WITH_VALUE, "batch-size", "compress-program", "files0-from", "parallel", "random-source", "sort",
     "backend", "device", "header", "report", "kernel", "algorithm",
+    "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
 }  # fmt: skip
 _LONG_WITH_OPTIONAL_VALUE = {"check"}
 

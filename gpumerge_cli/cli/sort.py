@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
-from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.errors import DisorderError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
@@ -47,8 +47,23 @@ def sort(arguments: Sequence[str]) -> int:
 
 
 def _items(command: SortCommand) -> ItemRequest:
+    """Lines, unless something says that the items are binary: an option, or the suffixes of all files."""
     from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.formats.fixed import suffix_of
+    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.registry import RAW_SUFFIXES
+    from gpumerge_cli.lines import LineOrder
 
+    records = RecordRequest(command.record_size, command.key_offset, command.key_size, command.key_field)
+    said = command.format in ("raw", "npy") or command.dtype is not None or records.said
+    simple = command.order in (LineOrder(), replace(LineOrder(), reverse=True))
+    suffixes = {suffix_of(name) for name in command.files if name != "-"}
+    if said or (command.format is None and simple and suffixes and suffixes <= {*RAW_SUFFIXES, ".npy"}):
+        if not simple and not replace(command.order, reverse=False, stable=False) == LineOrder():
+            raise UsageError(
+                "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
+            )
+        return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
     return ItemRequest("text", lines=command.order, header_lines=command.header, csv=command.csv)
 
 
@@ -110,7 +125,7 @@ def _sort(command: SortCommand) -> int:
         output="-" if command.output is None else command.output,
         items=_items(command),
         on=_on(command),
-        sort=SortRequest(algorithm, LaunchRequest(command.kernel)),
+        sort=SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in)),
         unique=command.unique,
         memory=command.memory,
         folders=command.temporary_folders,

@@ -10,8 +10,7 @@
 #include <string>
 
 enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK,
-    ROWS_PREFIXES, ROWS_COMPARE,
-    SORT, ROWS_SORT, SERIAL };
+    ROWS_PREFIXES, ROWS_COMPARE, SORT, ROWS_SORT, SERIAL };
 
 // As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE; skew: items by which a buffer starts off a
 // 16-byte boundary. strict: for CHECK.

@@ -51,10 +51,10 @@ def main() -> None:
         workspace.merge(backend.resolve(LaunchRequest(), order), "first")
         assert same_bits(workspace.download().view(dtype), first_keys(merged_keys(runs))), dtype
         right += 1
-        for request in _SORTS:
+        for sort in _SORTS:
             workspace.poison()
-            workspace.sort(backend.resolve_sort(request, order, 1 << 10))
-            assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, request)
+            workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
+            assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, sort)
             right += 1
         workspace.close()
     for text in LINE_ORDERS:
@@ -77,10 +77,12 @@ def main() -> None:
         first = [next(group) for _, group in groupby(merged, order.key)]
         assert workspace.download().tobytes() == as_text(first, end), order
         right += 1
-        for sort in filter(lambda wish: wish.algorithm != "radix", _SORTS):
+        for sort in _SORTS[: None if text.simple else 1]:
+            if sort.algorithm == "radix":
+                continue
             workspace.poison()
             workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
-            assert workspace.download().tobytes() == as_text(merged), sort
+            assert workspace.download().tobytes() == as_text(merged, end), (order, sort)
             right += 1
         workspace.close()
     for size, offset, key in ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20)):

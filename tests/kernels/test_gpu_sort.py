@@ -143,8 +143,15 @@ def test_sorts_records(gpu: GpuBackend, order: Order) -> None:
     workspace.close()
 
 
-def test_sorts_lines(gpu: GpuBackend) -> None:
-    order = Order.lines()
+@pytest.mark.parametrize(
+    "order",
+    [
+        Order.lines(), Order.lines(numeric=True), Order.lines(numeric=True, descending=True),
+        Order.lines(numeric=True, stable=True), Order.lines(descending=True),
+    ],
+    ids=Order.describe,
+)  # fmt: skip
+def test_sorts_lines(gpu: GpuBackend, order: Order) -> None:
     workspace = gpu.workspace(order, 1 << 16)
     random = np.random.default_rng(5)
     for name, a, b in line_pairs(order, seed=4):
@@ -157,6 +164,9 @@ def test_sorts_lines(gpu: GpuBackend) -> None:
                 policy = gpu.resolve_sort(request, order, len(expected))
                 assert sorted_by(workspace, policy, b"".join(lines)) == expected, (name, policy.describe())
                 assert workspace.counts == [len(lines), 0]
+    fill(workspace, b"1\n" * 70_000)
+    with pytest.raises(UsageError, match=r"70000 items .*; it takes 65536 items at most"):
+        workspace.sort(gpu.resolve_sort(SortRequest("recursive"), order, 140_000))
     workspace.close()
 
 
@@ -245,13 +255,18 @@ def test_lengths_past_32_bits(gpu: GpuBackend) -> None:
     if free < 3.5 * total:
         pytest.skip("needs 16 GB of device memory")
     order = Order.of("uint8")
-    keys = cupy.random.default_rng(1).integers(0, 256, total, dtype=cupy.uint8)
-    counts = cupy.bincount(keys[: 1 << 31], minlength=256) + cupy.bincount(keys[1 << 31 :], minlength=256)
+    keys = cupy.empty(total, cupy.uint8)
+    counts = cupy.zeros(256, cupy.int64)
+    for start in range(0, total, 1 << 26):
+        numbers = cupy.arange(start, min(total, start + (1 << 26)), dtype=cupy.uint64)
+        part = (numbers * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)).astype(cupy.uint8)
+        keys[start : start + len(part)] = part
+        counts += cupy.bincount(part, minlength=256)
     gpu.sort_array(keys, order, gpu.resolve_sort(SortRequest("merge"), order, total), keys)
     edges = np.r_[0, np.cumsum(counts.get())]
     for value in range(256):
         assert (keys[edges[value] : edges[value + 1]] == value).all(), value
-    del keys, counts
+    del keys, counts, numbers, part
     cupy.get_default_memory_pool().free_all_blocks()
 
 

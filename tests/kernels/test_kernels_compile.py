@@ -185,8 +185,9 @@ def test_cub_baseline() -> None:
 @pytest.mark.parametrize("order", [Order("uint", 4), Order("uint", 8), Order("float", 2, True)], ids=Order.describe)
 def test_cub_sort_baseline(order: Order) -> None:
     baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
-    options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_sort_macros(order)))
-    compile_for(90, "baseline_cub_sort.cu", options)
+    for count in (1 << 20, 1 << 40):
+        options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_sort_macros(order, count)))
+        compile_for(90, "baseline_cub_sort.cu", options)
 
 
 def test_a_header_is_written_out_once() -> None:

@@ -46,9 +46,10 @@ def cub_sort_items(width: int) -> int:
     return max(1, min(_CUB_SORT_WIDEST, _CUB_SORT_WIDEST * 4 // width))
 
 
-def cub_sort_macros(order: Order) -> Macros:
-    """The macros of baseline_cub_sort.cu."""
-    return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_SORT_BLOCK_SIZE), ("CUB_ITEMS", cub_sort_items(order.width)))
+def cub_sort_macros(order: Order, count: int) -> Macros:
+    """The macros of baseline_cub_sort.cu, for so many keys."""
+    shape = (("CUB_BLOCK_SIZE", CUB_SORT_BLOCK_SIZE), ("CUB_ITEMS", cub_sort_items(order.width)))
+    return (*order_macros(order), *shape, ("CUB_WIDE", int(count >= 1 << 31)))
 
 
 @lru_cache(maxsize=64)
@@ -100,7 +101,7 @@ class CubSort:
         self._keys = run
         self._out = out
         self._scratch, self._cuts = DeviceBuffer(), DeviceBuffer()
-        options = (*compiler_options(cub_sort_macros(order)), *cub_include_options(), "-std=c++17")
+        options = (*compiler_options(cub_sort_macros(order, run[1])), *cub_include_options(), "-std=c++17")
         module = cupy.RawModule(code=flatten("baseline_cub_sort.cu"), options=options)
         self._functions = [module.get_function(f"cub_sort_{step}") for step in ("tiles", "partition", "merge")]
 

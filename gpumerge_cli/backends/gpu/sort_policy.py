@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from gpumerge_cli.backends.base import Algorithm, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.backends.base import Algorithm, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
 from gpumerge_cli.backends.gpu.policy import STATIC_SHARED, DeviceLimits, item_bytes, resolve
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
@@ -17,12 +17,8 @@ _IMAGE_BYTES = 8
 _RADIX_BYTES = 4
 """A radix sort makes a pass for each byte of the key, a merge sort for each doubling of the runs: of keys up to this
 width the radix sort is faster."""
-_MOST: dict[Algorithm, int] = {"recursive": 1 << 16, "iterative": 1 << 26}
-"""Items, above which these are refused."""
-_WHY_NOT: dict[Algorithm, str] = {
-    "recursive": "launches a kernel for each of as many merges as there are items",
-    "iterative": "merges its last two runs with one thread",
-}
+_MOST_ITERATED = 1 << 26
+"""Items that an iterative sort takes: of these the last merge, by one thread, takes seconds."""
 _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
 """Runs that a pass merges, by item bytes. Of 4 and 8 bytes the fastest of 4, 8 and 16 on an H200; others not swept."""
 
@@ -88,13 +84,8 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        items = nbytes // (order.item_bytes or 1)
-        if items > _MOST.get(algorithm, items):
-            raise UsageError(
-                f"--algorithm {algorithm}: {'up to ' if order.is_lines else ''}{items} items are more than the "
-                f"{_MOST[algorithm]} that it is allowed, since it {_WHY_NOT[algorithm]}",
-                way_out="use --algorithm merge or bottom-up",
-            )
+        if not order.is_lines:  # else nobody knows how many until they are found
+            judge_count(algorithm, nbytes // order.item_bytes)
         return SortPolicy(algorithm, resolve(LaunchRequest("basic"), order, limits), why=why)
     if algorithm == "merge" and request.launch.decided_kernel() != "path":
         raise UsageError(
@@ -111,10 +102,22 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
 
 
+def judge_count(algorithm: Algorithm, items: int) -> None:
+    """Raises UsageError for more items than the algorithm takes."""
+    if algorithm == "recursive":
+        judge_recursion(items)
+    if algorithm == "iterative" and items > _MOST_ITERATED:
+        raise UsageError(
+            f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "
+            f"takes {_MOST_ITERATED} items at most",
+            way_out="use --algorithm bottom-up, whose threads share every merge, or auto",
+        )
+
+
 def for_ranks(policy: SortPolicy, limits: DeviceLimits, count: int) -> SortPolicy:
     """The policy by which rows of images and indices are sorted, where keys would be sorted by `policy`."""
     launch = LaunchRequest(policy.launch.kernel) if policy.algorithm == "bottom-up" else LaunchRequest()
-    return resolve_sort(SortRequest(policy.algorithm, launch), RANKS, limits, count)
+    return resolve_sort(SortRequest(policy.algorithm, launch), RANKS, limits, count * RANKS.item_bytes)
 
 
 def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:

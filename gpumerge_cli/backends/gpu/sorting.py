@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
-from gpumerge_cli.backends.gpu.sort_policy import of_fan_in
+from gpumerge_cli.backends.gpu.sort_policy import judge_count, of_fan_in
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins
 
 Copy = Callable[[int, int, int], None]
@@ -45,9 +45,10 @@ def sort_items(
 
     scratch: as large as `out`, where `needs_scratch`. Either may be where the items are; else those stay as they are.
     copy(source, to, nbytes) copies on the device. All is queued in an order in which each may start when the one
-    before is done.
+    before is done. Raises UsageError for more items than the algorithm takes.
     """
     address, count = items
+    judge_count(policy.algorithm, count)
     if count == 0:
         return
     if policy.algorithm == "recursive":
