@@ -1,0 +1,207 @@
+"""Whole files sorted, in memory and beyond it: against NumPy's stable sort and the system's sort."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest
+from gpumerge_cli.engine import sort as engine
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.errors import OutputError, UsageError
+from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.report.model import MergeReport
+
+ROOT = Path(__file__).parents[2]
+SPILLED: list[dict[str, Any]] = [{}, {"always_spill": True}, {"always_spill": True, "compress_program": "builtin"}]
+
+
+def sort(backend: Backend, names: list[str], output: str, items: ItemRequest, **more: Any) -> MergeReport:
+    on = BackendRequest(backend.name, threads=2)  # type: ignore[arg-type]
+    return sort_files(SortFilesRequest(tuple(names), output, items, on, **more))
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces so small that a test has many runs."""
+    monkeypatch.setattr(engine, "_LEAST_PIECE", 4 << 10)
+    monkeypatch.setattr(engine, "_CPU_PIECE", 16 << 10)
+    monkeypatch.setattr(engine, "_GPU_PIECE", 64 << 10)
+    monkeypatch.setattr(engine, "_MOST_RUNS", 1 << 20)
+
+
+def descriptors() -> int:
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("spilled", SPILLED)
+@pytest.mark.parametrize("dtype", ["int32", ">i8", "float64", "uint8"])
+def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype: str, spilled: dict[str, Any]) -> None:
+    arrays = [rng.integers(0, 200, count).astype(dtype) for count in (9000, 0, 1, 7001)]
+    if np.dtype(dtype).kind == "f":
+        arrays[0][::7] = np.nan
+        arrays[3][::5] = -0.0
+    names = [str(tmp_path / f"{number}.npy") for number in range(len(arrays))]
+    for name, array in zip(names, arrays, strict=True):
+        np.save(name, array)
+    before = descriptors()
+    report = sort(backend, names, str(tmp_path / "out.npy"), ItemRequest(), **spilled)
+    assert descriptors() <= before
+    result = np.load(tmp_path / "out.npy")
+    assert result.dtype == arrays[0].dtype
+    expected = np.sort(np.concatenate(arrays), kind="stable").astype(dtype)
+    assert result.tobytes() == expected.tobytes()
+    assert report.items == len(expected)
+    descending = ItemRequest(reverse=True)
+    sort(backend, names, str(tmp_path / "down.npy"), descending, unique=True, **spilled)
+    assert len(np.load(tmp_path / "down.npy")) == len(np.unique(expected, equal_nan=True))
+
+
+@pytest.mark.parametrize("spilled", SPILLED)
+def test_records_keep_the_order_of_equal_keys(
+    backend: Backend, rng: np.random.Generator, tmp_path: Path, spilled: dict[str, Any]
+) -> None:
+    dtype = np.dtype([("name", "S12"), ("key", ">i2"), ("place", "<u4")])
+    array = np.zeros(5000, dtype)
+    array["key"] = rng.integers(-5, 5, len(array))
+    array["place"] = np.arange(len(array))
+    array.tofile(tmp_path / "a.dat")
+    items = ItemRequest(dtype=str(dtype.descr), records=RecordRequest(field="key"))
+    sort(backend, [str(tmp_path / "a.dat")], str(tmp_path / "a.dat"), items, **spilled)  # in its own place
+    result = np.fromfile(tmp_path / "a.dat", dtype)
+    assert result.tobytes() == array[np.argsort(array["key"], kind="stable")].tobytes()
+
+
+@pytest.mark.skipif(shutil.which("sort") is None, reason="there is no sort command")
+@pytest.mark.parametrize("spilled", SPILLED)
+@pytest.mark.parametrize(
+    ("options", "order"),
+    [
+        ([], LineOrder()),
+        (["-n"], LineOrder((LineKey("numeric"),))),
+        (["-k2,2n", "-t,"], LineOrder((LineKey("numeric", 1, 0, 1),), ord(","))),
+        (["-k1,1", "-k3,3nr"], LineOrder((LineKey(end_field=0), LineKey("numeric", 2, 0, 2, reverse=True)))),
+        (["-u", "-k1,1V"], LineOrder((LineKey("version", end_field=0),), stable=True)),
+    ],
+)
+def test_lines(
+    backend: Backend,
+    rng: np.random.Generator,
+    tmp_path: Path,
+    spilled: dict[str, Any],
+    options: list[str],
+    order: LineOrder,
+) -> None:
+    numbers = rng.integers(0, 300, (3, 2500, 3))
+    names = []
+    for number, rows in enumerate(numbers):
+        names.append(str(tmp_path / f"{number}.txt"))
+        text = "".join(f"user{a:03} item,{b},{a} {c}\n" for a, b, c in rows)
+        Path(names[-1]).write_text(text + "x" * 40_000 * (number == 1))  # a line longer than a piece, without its end
+    report = sort(
+        backend, names, str(tmp_path / "out"), ItemRequest("text", lines=order), unique="-u" in options, **spilled
+    )
+    environment = os.environ | {"LC_ALL": "C"}
+    expected = subprocess.run(["sort", *options, *names], capture_output=True, env=environment, check=True).stdout
+    assert (tmp_path / "out").read_bytes() == expected
+    assert report.items == 3 * 2500 + 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm(backend: Backend, rng: np.random.Generator, tmp_path: Path, algorithm: str) -> None:
+    keys = rng.integers(0, 1 << 30, 3000).astype(np.int32)
+    keys.tofile(tmp_path / "a.i32")
+    request = SortRequest(algorithm)  # type: ignore[arg-type]
+    sort(backend, [str(tmp_path / "a.i32")], str(tmp_path / "b.i32"), ItemRequest(), sort=request)
+    assert np.fromfile(tmp_path / "b.i32", np.int32).tolist() == sorted(keys.tolist())
+
+
+def test_many_equal_lines_and_nothing_at_all(backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "same").write_bytes(b"the same line\n" * 30_000)
+    (tmp_path / "none").write_bytes(b"")
+    sort(backend, [str(tmp_path / "same")], str(tmp_path / "out"), ItemRequest("text"))
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "same").read_bytes()
+    sort(backend, [str(tmp_path / "none")], str(tmp_path / "out"), ItemRequest("text"))
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+def test_a_header_stays_ahead(backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"name\nz\nb\n")
+    (tmp_path / "b").write_bytes(b"Name\na\n")
+    names = [str(tmp_path / "a"), str(tmp_path / "b")]
+    sort(backend, names, str(tmp_path / "out"), ItemRequest("text", header_lines=1))
+    assert (tmp_path / "out").read_bytes() == b"name\na\nb\nz\n"
+
+
+def test_fields_of_csv_are_sorted_by_what_they_mean(backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'name,n\n"x, ""y""",10\n"two\nlines","9"\nz,-1\n')
+    order = LineOrder((LineKey("numeric", 1, 0, 1),))
+    sort(
+        backend,
+        [str(tmp_path / "a.csv")],
+        str(tmp_path / "out"),
+        ItemRequest("text", lines=order, header_lines=1, csv=True),
+    )
+    assert (tmp_path / "out").read_bytes() == b'name,n\nz,-1\n"two\nlines","9"\n"x, ""y""",10\n'
+
+
+def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
+    from gpumerge_cli.backends.reference import ReferenceBackend
+
+    backend = ReferenceBackend()
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    inputs, output = [str(tmp_path / "a.i32")], str(tmp_path / "b.i32")
+    with pytest.raises(UsageError, match="recursive"):
+        sort(backend, inputs, output, ItemRequest(), sort=SortRequest("recursive"))
+    with pytest.raises(OutputError, match="nowhere"):
+        sort(backend, inputs, output, ItemRequest(), always_spill=True, folders=(str(tmp_path / "nowhere"),))
+    with pytest.raises(OutputError, match="no such program"):
+        sort(backend, inputs, output, ItemRequest(), always_spill=True, compress_program="no-such-program")
+    with pytest.raises(OutputError, match="false ended with code 1"):
+        sort(backend, inputs, output, ItemRequest(), always_spill=True, compress_program="false")
+    assert not (tmp_path / "b.i32").exists()
+
+
+@pytest.mark.skipif(shutil.which("gzip") is None, reason="there is no gzip command")
+def test_a_program_packs_temporary_files(tmp_path: Path) -> None:
+    from gpumerge_cli.backends.reference import ReferenceBackend
+
+    lines = b"".join(b"%d\n" % (number * 7919 % 10_007) for number in range(10_007))
+    (tmp_path / "a").write_bytes(lines)
+    sort(
+        ReferenceBackend(), [str(tmp_path / "a")], str(tmp_path / "b"), ItemRequest("text"),
+        always_spill=True, compress_program="gzip",
+    )  # fmt: skip
+    assert (tmp_path / "b").read_bytes() == b"".join(sorted(lines.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize("signal", ["INT", "TERM", "KILL"])
+def test_an_external_sort_leaves_nothing_when_it_is_stopped(tmp_path: Path, signal: str) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    rng = np.random.default_rng(1)
+    rng.integers(0, 1 << 40, 3_000_000).tofile(tmp_path / "a.i64")
+    command = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M", "-T", str(temporary)]
+    command += [str(tmp_path / "a.i64"), "-o", str(tmp_path / "b.i64")]
+    running = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory():
+        try:
+            running.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            running.send_signal({"INT": 2, "TERM": 15, "KILL": 9}[signal])
+        running.wait(timeout=60)
+    assert list(temporary.iterdir()) == []
+    if running.returncode:
+        assert not (tmp_path / "b.i64").exists()
