@@ -1,4 +1,4 @@
-"""gpumerge: merge sorted files and arrays on the GPU or the CPU."""
+"""gpumerge: merge and sort files and arrays on the GPU or the CPU."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 BEGUN = time.perf_counter() - time.process_time()
 """When the program began, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
 __version__ = "0.1.0"
-__all__ = ["__version__", "is_sorted", "merge"]
+__all__ = ["__version__", "is_sorted", "merge", "sort"]
 
 if TYPE_CHECKING:
-    from gpumerge_cli.arrays import is_sorted, merge
+    from gpumerge_cli.arrays import is_sorted, merge, sort
 
 
 def __getattr__(name: str) -> Any:
     # Loaded on first use: the command line answers --help without NumPy.
-    if name in ("merge", "is_sorted"):
+    if name in ("merge", "sort", "is_sorted"):
         from gpumerge_cli import arrays
 
         return getattr(arrays, name)

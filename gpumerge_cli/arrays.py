@@ -1,4 +1,4 @@
-"""Merging arrays from Python: NumPy arrays on the CPU or a GPU, CuPy arrays where they are."""
+"""Merging and sorting arrays from Python: NumPy arrays on the CPU or a GPU, CuPy arrays where they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest, Workspace
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest, SortRequest, Workspace
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
@@ -74,6 +74,92 @@ def merge(
     return target
 
 
+def sort(
+    array: Any,
+    *,
+    values: Any = None,
+    key: str | None = None,
+    algorithm: str = "auto",
+    kernel: str = "auto",
+    backend: str = "auto",
+    out: Any = None,
+    descending: bool = False,
+    device: int = 0,
+    threads: int | None = None,
+) -> Any:
+    """Sort a 1-D array, stably; the array stays as it is.
+
+    array: a NumPy array, or a CuPy array, which is sorted on its own device; of the dtypes that merge takes, in the
+    same order. values: an array of the same length on the same side, of any dtype, put into the keys' order too. key: of
+    structured NumPy arrays, the field to sort by. algorithm: "auto", "merge", "bottom-up", "iterative", "recursive" or
+    "radix". out: array for the sorted keys. The other options are those of merge.
+
+    Returns the sorted keys, or (keys, values) if values are given. Raises UsageError and DeviceError as merge does.
+    """
+    order, items = _common_order([array], descending, key)
+    on_device = _is_cupy(array)
+    if values is not None and (_is_cupy(values) != on_device or getattr(values, "shape", ())[:1] != array.shape):
+        raise UsageError("values are not as many as keys, on their side", way_out="give an array of the same length")
+    if threads is not None and (not isinstance(threads, int | np.integer) or threads < 1):
+        raise UsageError(f"threads={threads!r} is no number of 1 or more")
+    named: dict[str, Any] = {"kernel": kernel}
+    request = SortRequest(algorithm, LaunchRequest(**named))  # type: ignore[arg-type]
+    if on_device:
+        if backend not in ("auto", "gpu"):
+            raise UsageError(f"backend {backend!r} cannot sort CuPy arrays", way_out='use "gpu", or NumPy arrays')
+        import cupy
+
+        with array.device:
+            gpu = select("gpu", array.device.id, order, array.nbytes).backend
+            return _sorted(gpu, cupy.ascontiguousarray(array), values, order, items, request, out, 1, cupy.empty)
+    chosen = select(backend, device, order, array.nbytes, launch_given=request != SortRequest()).backend
+    run = np.ascontiguousarray(array, items)
+    if chosen.name != "gpu" and not order.is_rows:
+        return _sorted(chosen, run, values, order, items, request, out, threads or cores(), np.empty)
+    if values is not None:
+        # Rows of keys and their places: records that any backend sorts.
+        if order.is_rows:
+            raise UsageError("values go with keys that are numbers", way_out="make them fields of one structured array")
+        pairs = np.empty(len(run), [("key", items), ("place", np.int64)])
+        pairs["key"], pairs["place"] = run, np.arange(len(run))
+        ranked = sort(pairs, key="key", algorithm=algorithm, backend=backend, descending=descending, device=device)
+        keys = np.ascontiguousarray(ranked["key"])
+        if out is not None:
+            _judged(out, items, len(run), [array])[:] = keys
+        return (keys if out is None else out), values[ranked["place"]]
+    target = np.empty(len(run), items) if out is None else _judged(out, items, len(run), [array])
+    workspace = chosen.workspace(order, run.nbytes, threads=threads or cores())
+    try:
+        _upload(workspace, [run])
+        workspace.sort(chosen.resolve_sort(request, order, run.nbytes))
+        target.view(np.uint8)[:] = workspace.download()
+    finally:
+        workspace.close()
+    return target
+
+
+def _sorted(
+    backend: Backend,
+    array: Any,
+    values: Any,
+    order: Order,
+    items: Any,
+    request: SortRequest,
+    out: Any,
+    threads: int,
+    empty: Any,
+) -> Any:
+    """sort, of keys that lie where the backend works."""
+    policy = backend.resolve_sort(request, order, array.nbytes)
+    target = empty(len(array), items) if out is None else _judged(out, items, len(array), [array])
+    if values is None:
+        backend.sort_array(array, order, policy, target, threads=threads)
+        return target
+    ranks = backend.sort_ranks(array, order, policy, threads=threads)
+    target[:] = array[ranks]
+    return target, values[ranks]
+
+
 def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
     """Whether a 1-D NumPy or CuPy array is in order (NumPy's order; see merge). Raises UsageError as merge does."""
     order, items = _common_order([array], descending, key)
@@ -102,9 +188,9 @@ def _is_cupy(array: Any) -> bool:
 
 
 def _common_order(arrays: Any, descending: bool, key: str | None) -> tuple[Order, np.dtype[Any]]:
+    """The order of the arrays, and the dtype they are merged in: native but for records, which stay as they are."""
     if key is not None and not isinstance(key, str):
         raise UsageError(f"key={key!r} is no field's name", way_out="name a field of the arrays' dtype")
-    """The order of the arrays, and the dtype they are merged in: native but for records, which stay as they are."""
     for array in arrays:
         if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
             raise UsageError(f"{type(array).__name__} is no array", way_out="give NumPy or CuPy arrays")

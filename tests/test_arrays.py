@@ -180,3 +180,34 @@ def test_a_key_is_a_name() -> None:
     array = np.zeros(3, [("a", "i4")])
     with pytest.raises(UsageError, match="key=3 is no field's name"):
         gpumerge_cli.merge(array, array, key=3)  # type: ignore[arg-type]
+
+
+@settings(max_examples=40)
+@given(case=key_runs(most_runs=3))
+def test_sort(backend: Backend, case: Any) -> None:
+    runs, descending = case
+    keys = np.concatenate(runs)[::-1].copy()
+    expected = merged_keys([keys], descending=descending)
+    assert same_bits(gpumerge_cli.sort(keys, backend=backend.name, descending=descending), expected)
+    values = np.arange(len(keys), dtype=np.uint16)
+    found, moved = gpumerge_cli.sort(keys, values=values, backend=backend.name, descending=descending, threads=2)
+    assert same_bits(found, expected)
+    assert same_bits(keys[moved], expected)
+    ties = [tuple(group) for group in np.split(moved, np.flatnonzero(found[1:] != found[:-1]) + 1)]
+    assert all(list(group) == sorted(group) for group in ties)
+
+
+@pytest.mark.parametrize("key", ["id", "x", "name"])
+def test_sort_structured_arrays(backend: Backend, rng: np.random.Generator, key: str) -> None:
+    array = rng.permutation(rows(rng, 500, "id"))
+    result = gpumerge_cli.sort(array, key=key, backend=backend.name)
+    assert result.tobytes() == array[np.argsort(array[key], kind="stable")].tobytes()
+
+
+def test_sort_says_what_does_not_fit() -> None:
+    with pytest.raises(UsageError, match="values"):
+        gpumerge_cli.sort(np.arange(3), values=np.arange(2))
+    with pytest.raises(UsageError, match="algorithm"):
+        gpumerge_cli.sort(np.arange(3), algorithm="bogo", backend="cpu")
+    with pytest.raises(UsageError, match="dimensions"):
+        gpumerge_cli.sort(np.zeros((2, 2)))
