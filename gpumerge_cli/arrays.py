@@ -90,9 +90,9 @@ def sort(
     """Sort a 1-D array, stably; the array stays as it is.
 
     array: a NumPy array, or a CuPy array, which is sorted on its own device; of the dtypes that merge takes, in the
-    same order. values: an array of the same length on the same side, of any dtype, put into the keys' order too. key: of
-    structured NumPy arrays, the field to sort by. algorithm: "auto", "merge", "bottom-up", "iterative", "recursive" or
-    "radix". out: array for the sorted keys. The other options are those of merge.
+    same order. values: an array of the same length on the same side, of any dtype, put into the keys' order too. key:
+    of structured NumPy arrays, the field to sort by. algorithm: "auto", "merge", "bottom-up", "iterative", "recursive"
+    or "radix". out: array for the sorted keys. The other options are those of merge.
 
     Returns the sorted keys, or (keys, values) if values are given. Raises UsageError and DeviceError as merge does.
     """
