@@ -258,6 +258,9 @@ class Workspace(Protocol):
         Outputs equal the merge's by key image (an unstable library may permute items that compare equal).
         """
 
+    def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        """Library ways to what `sort` gives, of keys alone; as `baselines`."""
+
     def time(self, work: Callable[[], None]) -> float:
         """Seconds that `work` (one of the steps above) takes on the device: device events, or a host clock."""
 

@@ -193,6 +193,9 @@ class ReferenceWorkspace:
     def baselines(self) -> Mapping[str, Callable[[], None]]:
         return {}
 
+    def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {}
+
     def time(self, work: Callable[[], None]) -> float:
         start = time.perf_counter()
         work()

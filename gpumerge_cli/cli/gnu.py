@@ -81,6 +81,7 @@ class SortCommand:
     key_size: int | None = None
     key_field: str | None = None
     fan_in: int | None = None
+    compare: bool = False
 
     @property
     def zero_terminated(self) -> bool:
@@ -225,6 +226,7 @@ class _Reading:
             key_size=self.sizes.get("key-size"),
             key_field=self.last.get("key-field"),
             fan_in=self.sizes.get("fan-in"),
+            compare="compare" in self.flags,
         )
         check_operands(command, command.files)
         if self.check and command.output is not None:

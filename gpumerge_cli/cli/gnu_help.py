@@ -67,11 +67,14 @@ Beyond GNU sort:
       --device=N              which GPU, counted from 0
       --kernel=NAME           which kernel merges
       --algorithm=NAME        how lines are sorted
+      --compare               every algorithm beside the library's sorts, in
+                              memory, each checked, then timed
       --format=WORD           raw, npy or text: what the files hold; by default
                               their suffixes say, and else it is text
       --dtype=NAME            items are numbers, in NumPy's names
-      --record-size=BYTES, --key-offset=BYTES, --key-size=BYTES
-                              items are records, with a key of so many bytes
+      --record-size=BYTES     items are records of so many bytes
+      --key-offset=BYTES      where in a record its key starts
+      --key-size=BYTES        bytes of the key
       --key-field=NAME        items are records, with a key of that name
       --fan-in=N              runs that a pass over the GPU's memory merges
       --header=N              the first N lines of the first file stay ahead;

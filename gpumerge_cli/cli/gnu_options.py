@@ -24,7 +24,7 @@ LONG = {
 }  # fmt: skip
 """GNU's long options: the letter of each, or itself where it has none."""
 OWN = (
-    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress",
+    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress", "compare",
     "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
 )  # fmt: skip
 """gpumerge's."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
@@ -41,6 +41,8 @@ def sort(arguments: Sequence[str]) -> int:
         check_operands(command, command.files)
     if is_random(command.order):
         command = replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
+    if command.compare:
+        return _compare(command)
     if command.mode in ("check", "check-quiet"):
         return _check(command)
     return _merge(command) if command.mode == "merge" else _sort(command)
@@ -110,6 +112,36 @@ def _merge(command: SortCommand) -> int:
     )
     with _reporting(command) as (write, advance):
         write(merge_files(request, since_start=seconds_since_start(), advance=advance))
+    return 0
+
+
+def _compare(command: SortCommand) -> int:
+    """Every algorithm beside the library's, on the items in memory."""
+    if command.output is not None or command.mode != "sort" or command.unique:
+        raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
+    from gpumerge_cli import __version__
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.backends.select import select
+    from gpumerge_cli.compare.run import compare_sorts
+    from gpumerge_cli.engine.load import load_runs
+    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.resources import cores
+    from gpumerge_cli.report.terminal import show
+    from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
+
+    algorithm: Any = command.algorithm or "auto"
+    request = SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in))
+    with report_file(command.report, COMPARE_SUFFIXES) as write:
+        loaded = load_runs(MergeRequest(command.files, items=_items(command), check=False))
+        # Start-up is not part of a comparison, so a GPU is worth it at any size.
+        backend = select(command.backend, command.device, loaded.order, None, launch_given=True).backend
+        threads = _on(command).threads or cores()
+        measured = compare_sorts(loaded, backend, request, threads=threads, version=__version__)
+        write(measured)
+    show(measured)
+    wrong = [row.name for row in measured.rows if not row.right]
+    if wrong:
+        raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
     return 0
 
 

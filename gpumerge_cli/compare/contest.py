@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy, Workspace
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Workspace
 from gpumerge_cli.compare.oracle import Oracle
 from gpumerge_cli.errors import DeviceError, GpumergeError, Interrupted
 from gpumerge_cli.report.model import Measured
@@ -35,22 +35,35 @@ class _Contestant:
     work: Callable[[], None]
 
 
-def contest(workspace: Workspace, policies: Sequence[LaunchPolicy], truth: Oracle, nbytes: int, repeat: int) -> Contest:
-    """Judge and time `policies` and the baselines of `workspace`, whose runs are uploaded, `repeat` times each.
+def contest(
+    workspace: Workspace, policies: Sequence[LaunchPolicy | SortPolicy], truth: Oracle, nbytes: int, repeat: int
+) -> Contest:
+    """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
+
+    Its runs are uploaded.
 
     nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output is no error here: its row says so,
     and it is not timed. A library that the machine has no room for is not run.
     """
-    contestants = [_Contestant(untimed(policy, nbytes), partial(workspace.merge, policy)) for policy in policies]
+    contestants = [_Contestant(untimed(policy, nbytes), _work(workspace, policy)) for policy in policies]
+    sorts = any(isinstance(policy, SortPolicy) for policy in policies)
     contestants += [
         _Contestant(Measured(name, "", True, nbytes=2 * nbytes, library=True), work)
-        for name, work in workspace.baselines().items()
+        for name, work in (workspace.sort_baselines() if sorts else workspace.baselines()).items()
     ]
     return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
 
 
-def untimed(policy: LaunchPolicy, nbytes: int) -> Measured:
-    """The row of a variant that merges `nbytes`, before anything is known of it."""
+def _work(workspace: Workspace, policy: LaunchPolicy | SortPolicy) -> Callable[[], None]:
+    if isinstance(policy, SortPolicy):
+        return partial(workspace.sort, policy)
+    return partial(workspace.merge, policy)
+
+
+def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
+    """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
+    if isinstance(policy, SortPolicy):
+        return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)
     name = f"tiled {policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
     return Measured(name, policy.describe(), True, nbytes=2 * nbytes)
 
@@ -62,7 +75,7 @@ def _judged(contestant: _Contestant, workspace: Workspace, truth: Oracle) -> _Co
         contestant.work()
         merged = workspace.download()
         right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
-        verdict = replace(row, right=right, problem="" if right else "its output is not the merge of the inputs")
+        verdict = replace(row, right=right, problem="" if right else "its output is not what it should be")
     except Interrupted:
         raise
     except (MemoryError, DeviceError) as error:

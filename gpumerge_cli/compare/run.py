@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.backends.base import Backend, Bytes, LaunchRequest, Workspace
-from gpumerge_cli.compare.contest import contest, environment
+from gpumerge_cli.backends.base import ALGORITHMS, Backend, Bytes, LaunchRequest, SortRequest, Workspace
+from gpumerge_cli.compare.contest import Contest, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import with_ratios
@@ -43,13 +43,19 @@ def compare(
         found = contest(workspace, policies, truth, total, repeat)
     finally:
         workspace.close()
+    return _report(loaded, backend, found, total, repeat, version)
+
+
+def _report(
+    loaded: LoadedRuns, backend: Backend, found: Contest, total: int, repeat: int, version: str
+) -> CompareReport:
     info = backend.info()
     ceiling = median(found.copies)
     basic = next((median(row.seconds) for row in found.rows if row.name == "basic" and row.seconds), 0.0)
     return CompareReport(
         inputs=loaded.inputs,
         items=sum(file.items for file in loaded.inputs),
-        order=order.describe(),
+        order=loaded.order.describe(),
         backend=backend.name,
         device=info.name,
         repeat=repeat,
@@ -59,6 +65,43 @@ def compare(
         environment={**environment(), **info.details},
         version=version,
     )
+
+
+def compare_sorts(
+    loaded: LoadedRuns,
+    backend: Backend,
+    request: SortRequest,
+    *,
+    repeat: int = 5,
+    threads: int = 1,
+    version: str = "",
+) -> CompareReport:
+    """Run and time every algorithm, or the one that `request` names, on all items of `loaded` in memory.
+
+    What an algorithm refuses at this size is not run. Raises UsageError as compare does.
+    """
+    order, total = loaded.order, sum(run.size for run in loaded.runs)
+    if total == 0:
+        raise UsageError("--compare: the inputs are empty", way_out="name inputs with items in them")
+    policies, refused = [], None
+    for name in ALGORITHMS if request.algorithm == "auto" else (request.algorithm,):
+        # The kernel asked for is one to merge with; what has no use for it runs as it does.
+        launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
+        try:
+            policies.append(backend.resolve_sort(SortRequest(name, launch), order, total))
+        except UsageError as error:
+            refused = error
+    if not policies:
+        assert refused is not None
+        raise refused
+    truth = oracle(loaded.runs, order, threads=threads)
+    workspace = backend.workspace(order, total, threads=threads)
+    try:
+        _upload(workspace, loaded.runs)
+        found = contest(workspace, policies, truth, total, repeat)
+    finally:
+        workspace.close()
+    return _report(loaded, backend, found, total, repeat, version)
 
 
 def _upload(workspace: Workspace, runs: Sequence[Bytes]) -> None:

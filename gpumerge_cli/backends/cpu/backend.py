@@ -259,6 +259,12 @@ class CpuWorkspace:
         found = baselines.baselines([run.view(self._order.dtype) for run in self._runs], self._order)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
+    def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        if self._order.is_rows or not self._nbytes:
+            return {}
+        found = baselines.sorts(self._room[: self._nbytes].view(self._order.dtype), self._order)
+        return {name: partial(self._run_library, work) for name, work in found.items()}
+
     def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:
         # Not copied to the room for output: libraries are timed without that.
         self._by_library = work()

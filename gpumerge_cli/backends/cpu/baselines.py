@@ -1,4 +1,4 @@
-"""Library ways to the merge of runs in host memory: NumPy's stable sort of everything, and polars' merge_sorted."""
+"""Library ways to merges and sorts in host memory: NumPy's stable sort of everything, and polars' merge_sorted."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], K
     if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
         found["polars merge_sorted"] = _Polars(runs).merged
     return found
+
+
+def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
+    """By name, functions that return `keys`, an array of the order's dtype, sorted."""
+    return {
+        "numpy stable sort": lambda: _sorted([keys], order),
+        "numpy sort": lambda: np.sort(keys)[:: -1 if order.descending else 1],
+    }
 
 
 def _polars_knows(dtype: np.dtype[Any]) -> bool:
