@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import total_ordering
 from hashlib import md5
-from math import ldexp
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ _GENERAL = re.compile(
 _INFINITE = (4933, b"1189731495357231765")
 _TINY = (-4950, b"1822599765941237302")
 _HEX_DIGITS = 16
+_LEADING_DIGITS = 60
+_FAR = 20_000
 _UNITS = b" KMGTPEZYRQ"
 _MONTHS = (b"JAN", b"FEB", b"MAR", b"APR", b"MAY", b"JUN", b"JUL", b"AUG", b"SEP", b"OCT", b"NOV", b"DEC")
 _BLANKS = re.compile(rb"[ \t\n]*")
@@ -292,7 +293,7 @@ def _decimal(whole: bytes, fraction: bytes, exponent: int = 0) -> tuple[int, byt
 
 
 def _hexadecimal(whole: bytes, fraction: bytes, exponent: int) -> tuple[int, bytes]:
-    """As `_decimal`. Exact where 64 bits hold the decimal digits; otherwise the nearest double, to 17 digits."""
+    """As `_decimal`, to more digits than tell two of these from each other."""
     digits = (whole + fraction).lstrip(b"0")
     mantissa = int(digits[:_HEX_DIGITS] or b"0", 16)
     if not mantissa:
@@ -300,16 +301,13 @@ def _hexadecimal(whole: bytes, fraction: bytes, exponent: int) -> tuple[int, byt
     power = exponent + 4 * (max(0, len(digits) - _HEX_DIGITS) - len(fraction))
     zeros = (mantissa & -mantissa).bit_length() - 1
     mantissa, power = mantissa >> zeros, power + zeros
-    if 0 <= power < 64 and mantissa << power < 1 << 64:
-        return _decimal(b"%d" % (mantissa << power), b"")
-    if -28 < power < 0 and mantissa * 5**-power < 1 << 64:
-        return _decimal(b"%d" % (mantissa * 5**-power), b"", power)
-    try:
-        value = ldexp(mantissa, power)
-    except OverflowError:
-        return _INFINITE
-    number, _, scale = (b"%.16e" % value).partition(b"e")
-    return _decimal(number[:1], number[2:], int(scale))
+    if not -_FAR < power < _FAR:
+        return _INFINITE if power > 0 else (0, b"")
+    # m / 2 is 5 m / 10.
+    whole_number = mantissa << power if power >= 0 else mantissa * 5**-power
+    left_out = max(0, int(whole_number.bit_length() * 0.30103) - _LEADING_DIGITS)
+    leading = b"%d" % (whole_number // 10**left_out)
+    return _decimal(leading, b"", left_out + min(0, power))
 
 
 def _clamped(exponent: bytes) -> int:

@@ -72,7 +72,7 @@ _MONTH = [
 ]
 _VERSION = [
     b".", b".", b"..", b"~", b"~", b"-", b"0", b"00", b"9", b"10", b"012", b"a0", b"Z", b"z", b".a", b".~", b".tar.gz",
-    b".c~", b".0", b"\0", b"\x80", b"\xff", b"_", b"+", b"1" * 260, b"2" + b"1" * 259, b"1" * 254, b"1" * 255,
+    b".c~", b".0", b"\0", b"\x82", b"\xff", b"_", b"+", b"1" * 260, b"2" + b"1" * 259, b"1" * 254, b"1" * 255,
 ]  # fmt: skip
 _SYMBOLS: dict[Comparison, list[bytes]] = {
     "bytes": _TEXT, "numeric": _NUMBER, "human": _NUMBER + _HUMAN, "general": _NUMBER + _GENERAL, "month": _MONTH,

@@ -14,8 +14,8 @@ A stable order's stream is zero padded.
 
 from __future__ import annotations
 
+import decimal as decimals
 import hashlib
-import math
 
 from gpumerge_cli.lines import LineKey, LineOrder
 
@@ -226,21 +226,12 @@ def hexadecimal(text: bytes) -> tuple[int, bytes]:
     shift += power(text[p:], b"p")
     if mantissa == 0:
         return 0, b""
-    while mantissa % 2 == 0:
-        mantissa, shift = mantissa // 2, shift + 1
-    if 0 <= shift < 64 and mantissa * 2**shift < 2**64:
-        return decimal(b"%d" % (mantissa * 2**shift))[:2]
-    if -64 < shift < 0 and mantissa * 5**-shift < 2**64:
-        digits = b"%d" % (mantissa * 5**-shift)
-        return len(digits) + shift, digits
-    try:
-        value = math.ldexp(mantissa, shift)
-    except OverflowError:
-        return 10**9, b"1"
-    if value == 0:
-        return 0, b""
-    number, _, exponent = (b"%.16e" % value).partition(b"e")
-    return int(exponent) + 1, number.replace(b".", b"")
+    if abs(shift) > 20_000:
+        return (10**9, b"1") if shift > 0 else (0, b"")
+    exactly = decimals.Context(prec=60, Emax=10**6, Emin=-(10**6))
+    value = exactly.multiply(decimals.Decimal(mantissa), exactly.power(decimals.Decimal(2), shift))
+    digits = b"".join(b"%d" % digit for digit in value.as_tuple().digits)
+    return value.adjusted() + 1, digits.rstrip(b"0")
 
 
 def version(name: bytes) -> bytes:

@@ -19,7 +19,7 @@ from gpumerge_cli.lines import LineKey, LineOrder
 from tests.line_cases import Case, cases, lines
 from tests.line_prefix import begin, end, prefix, translated
 
-EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "100"))
 # What sort's long doubles do not tell apart: digits behind the 18th, hexadecimal numbers that are none of a double.
 _BEYOND = re.compile(rb"[0-9.]{19}|0x[0-9a-f.]{13}|p[+-]?[0-9]{3}", re.IGNORECASE)
 _SUFFIX = re.compile(rb"(\.[A-Za-z~][A-Za-z0-9~]*)+")

@@ -58,15 +58,26 @@ def _items(command: SortCommand) -> ItemRequest:
 
     records = RecordRequest(command.record_size, command.key_offset, command.key_size, command.key_field)
     said = command.format in ("raw", "npy") or command.dtype is not None or records.said
-    simple = command.order in (LineOrder(), replace(LineOrder(), reverse=True))
+    simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     suffixes = {suffix_of(name) for name in command.files if name != "-"}
     if said or (command.format is None and simple and suffixes and suffixes <= {*RAW_SUFFIXES, ".npy"}):
-        if not simple and not replace(command.order, reverse=False, stable=False) == LineOrder():
+        if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
         return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
     return ItemRequest("text", lines=command.order, header_lines=command.header, csv=command.csv)
+
+
+def _inputs(command: SortCommand) -> tuple[str, ...]:
+    """The files: standard input once, since it is empty the second time."""
+    first = command.files.index("-") if "-" in command.files else 0
+    return tuple(name for at, name in enumerate(command.files) if name != "-" or at == first)
+
+
+def _output(command: SortCommand) -> str:
+    """Where lines go: to GNU sort "-" is the name of a file."""
+    return "-" if command.output is None else ("./-" if command.output == "-" else command.output)
 
 
 def _on(command: SortCommand) -> BackendRequest:
@@ -81,7 +92,7 @@ def _check(command: SortCommand) -> int:
     from gpumerge_cli.engine.check import check_files
 
     try:
-        check_files(command.files, _items(command), _on(command), unique=command.unique)
+        check_files(_inputs(command), _items(command), _on(command), unique=command.unique)
     except DisorderError as error:
         if command.mode == "check":
             line = b"" if error.item is None else error.item
@@ -101,14 +112,15 @@ def _merge(command: SortCommand) -> int:
 
     if command.batch_size is not None and command.batch_size < len(command.files):
         _check_folders(command)  # GNU sort would merge in passes there
+    items = _items(command)
     request = MergeRequest(
-        inputs=command.files,
-        output="-" if command.output is None else command.output,
-        items=_items(command),
+        inputs=_inputs(command),
+        output=_output(command),
+        items=items,
         on=_on(command),
         unique=command.unique,
         memory=command.memory or None,
-        lenient=True,
+        lenient=items.format == "text",
     )
     with _reporting(command) as (write, advance):
         write(merge_files(request, since_start=seconds_since_start(), advance=advance))
@@ -153,8 +165,8 @@ def _sort(command: SortCommand) -> int:
 
     algorithm: Any = command.algorithm or "auto"
     request = SortFilesRequest(
-        inputs=command.files,
-        output="-" if command.output is None else command.output,
+        inputs=_inputs(command),
+        output=_output(command),
         items=_items(command),
         on=_on(command),
         sort=SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in)),

@@ -57,9 +57,9 @@ class Inputs:
 
     @property
     def head(self) -> bytes:
-        """What goes ahead of all items in the output: the header of the first input, if it has one."""
-        first = self.sources[0]
-        return first.header if isinstance(first, LineSource) else b""
+        """What goes ahead of all items in the output: the header of the first input that has one."""
+        headers = (source.header for source in self.sources if isinstance(source, LineSource))
+        return next(filter(None, headers), b"")
 
     def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""

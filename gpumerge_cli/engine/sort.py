@@ -31,8 +31,9 @@ _STAGES = ("read", "upload", "index", "sort", "kernel", "download", "spill", "co
 _LEAST_PIECE = 64 << 10
 _CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
 _MOST_RUNS = 64  # in memory
-_IN_MEMORY = 2.5
-"""Bytes that a sort in memory takes for each of its input, what the pieces in work need aside."""
+_PAIR_BYTES = 16
+_OWN_BYTES = 48 << 20
+"""What the interpreter and its libraries take."""
 
 
 def sort_files(
@@ -102,13 +103,15 @@ class _Job:
         memory = available_memory() // 2 if request.memory is None else request.memory
         pace = backend.pace(order, 1, inputs.item_bytes)
         workers = request.on.threads or (cores() if backend.name == "cpu" else 1)
-        each = pace.footprint + 1
-        spilled = nbytes * _IN_MEMORY > memory or request.always_spill
+        pairs = 2 * _PAIR_BYTES / inputs.item_bytes if order.is_rows else 1  # what the radix sort deals them through
+        each = pace.footprint + 1 + pairs
+        memory = max(memory // 4, memory - _OWN_BYTES)
+        spilled = nbytes + min(nbytes, workers * _CPU_PIECE) * each > memory or request.always_spill
         if backend.name == "gpu":
             wanted = _GPU_PIECE
         else:
             wanted = max(_CPU_PIECE, -(-nbytes // _MOST_RUNS)) if not spilled else memory
-        room = int((memory if spilled else 2 * memory) / (workers * each))
+        room = int((memory if spilled else memory - nbytes) / (workers * each))
         piece = max(_LEAST_PIECE, min(wanted, room, max(_LEAST_PIECE, -(-nbytes // workers))))
         spill = None
         if spilled and nbytes > piece:

@@ -7,6 +7,7 @@ them and NUL behind, which the output leaves out again. Records may hold newline
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO
@@ -55,7 +56,7 @@ def header_fields(name: str, separator: int | None, number: int) -> list[str]:
     try:
         for at, (_, fields) in enumerate(_records(file, separator), start=1):
             if at == number:
-                return [field.decode("latin-1") for field in fields]
+                return [_name(field) for field in fields]
     finally:
         file.close()
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
@@ -64,6 +65,11 @@ def header_fields(name: str, separator: int | None, number: int) -> list[str]:
 def shown(line: bytes, order: LineOrder) -> bytes:
     """A line as users know it: if it was made of a record, the record."""
     return line.split(_MARK, 1)[0] if (order.separator, order.terminator) == (SEPARATOR, NUL) else line
+
+
+def _name(field: bytes) -> str:
+    """A header's field as a command line would name it."""
+    return os.fsdecode(field.removeprefix(b"\xef\xbb\xbf"))
 
 
 def plain(lines: bytes) -> bytes:

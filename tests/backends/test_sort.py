@@ -67,7 +67,7 @@ def by_key(order: Order, lines: list[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(case=key_runs(most_runs=3), seed=st.integers(0, 2**32 - 1))
 def test_keys_equal_numpy_stable_sort(backend: Backend, request_: SortRequest, case: Any, seed: int) -> None:
     runs, descending = case
@@ -77,7 +77,7 @@ def test_keys_equal_numpy_stable_sort(backend: Backend, request_: SortRequest, c
 
 
 @pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(case=line_runs(most_runs=3), random=st.randoms(use_true_random=False))
 def test_lines_equal_a_stable_sort(backend: Backend, request_: SortRequest, case: Any, random: Any) -> None:
     runs, numeric, descending = case
@@ -89,7 +89,7 @@ def test_lines_equal_a_stable_sort(backend: Backend, request_: SortRequest, case
 
 
 @pytest.mark.parametrize("request_", _REQUESTS, ids=name_of)
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(case=record_runs(sizes=(1, 3, 12, 100)), seed=st.integers(0, 2**32 - 1))
 def test_records_equal_a_stable_sort(backend: Backend, request_: SortRequest, case: Records, seed: int) -> None:
     records = case.all
@@ -257,7 +257,7 @@ def test_many_records(backend: Backend, size: int, offset: int, key: Any, rng: n
             assert sorted_by(backend, order, records.tobytes(), SortRequest()) == expected, shape
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(case=key_runs(most_runs=3), seed=st.integers(0, 2**32 - 1))
 def test_unique_keys(backend: Backend, case: Any, seed: int) -> None:
     runs, descending = case
