@@ -92,7 +92,14 @@ def main() -> None:
                 subprocess.run(["sort", "-c", *options, name], env=environment, check=True)
         size = sum(os.path.getsize(name) for name in names)
         tail = [*options, *([] if wish.sorts else ["-m"]), *(["-S", wish.memory] if wish.memory else []), *names]
-        commands = {"GNU sort": ["sort", f"--parallel={threads}", *([] if wish.memory else ["-S", "60%"]), *tail]}
+        commands = {
+            "GNU sort": [
+                "sort",
+                f"--parallel={threads}",
+                *(["-S", "60%"] if wish.sorts and not wish.memory else []),
+                *tail,
+            ]
+        }
         for backend in wish.backends.split(","):
             commands[f"gpumerge, {backend}"] = [*ours, f"--backend={backend}", *tail]
         found: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}

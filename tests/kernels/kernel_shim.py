@@ -6,11 +6,13 @@ perhaps with its text changed to see whether a test notices.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,19 +150,29 @@ class Program:
             pytest.skip("no g++ to build the kernels for the CPU")
         self.variants = list(variants)
         self.directory = directory
-        source = directory / "program.cpp"
         runners = ", ".join(f"variant_{number}::run" for number in range(len(variants)))
-        source.write_text(
-            '#include "driver.hpp"\n'
-            + "\n".join(variant.source(number) for number, variant in enumerate(variants))
-            + f"\nint main(int, char** argv)\n{{\n    const Runner runners[] = {{{runners}}};\n"
-            + "    return run_cases(argv[1], runners);\n}\n",
-            encoding="utf-8",
+        declared = "\n".join(
+            f"namespace variant_{number} {{ std::string run(const Case&); }}" for number in range(len(variants))
         )
+        main = f"int main(int, char** argv)\n{{\n    const Runner runners[] = {{{runners}}};\n"
+        main += "    return run_cases(argv[1], runners);\n}\n"
+        # Files of their own, since a compiler takes more than its share of time and memory for all of them in one.
+        texts = [variant.source(number) for number, variant in enumerate(variants)] + [f"{declared}\n\n{main}"]
         flags = ["-std=c++20", "-O0", "-g1", "-w", "-fno-strict-aliasing", "-pthread", f"-I{HERE}"]
         flags += [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"]
+
+        def compiled(number: int) -> subprocess.CompletedProcess[str]:
+            source = directory / f"part{number}.cpp"
+            source.write_text(f'#include "driver.hpp"\n{texts[number]}\n', encoding="utf-8")
+            command = [compiler, *flags, "-c", str(source), "-o", str(source.with_suffix(".o"))]
+            return subprocess.run(command, capture_output=True, text=True)
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for built in pool.map(compiled, range(len(texts))):
+                assert built.returncode == 0, built.stderr[-4000:]
+        objects = [str(directory / f"part{number}.o") for number in range(len(texts))]
         built = subprocess.run(
-            [compiler, *flags, str(source), "-o", str(directory / "program")], capture_output=True, text=True
+            [compiler, *flags, *objects, "-o", str(directory / "program")], capture_output=True, text=True
         )
         if "cannot find -l" in built.stderr:
             pytest.skip(f"g++ has no library for -fsanitize={SANITIZERS[sanitizer]}")

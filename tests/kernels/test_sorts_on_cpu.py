@@ -117,6 +117,7 @@ def test_sorts_without_a_race(raced: Program, merge: str) -> None:
     passes(raced, cases[::5] + list(row_cases(raced, merge))[::4])
 
 
+@pytest.mark.thorough
 def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Those of the tile sort's own functions; others have their own test."""
     own = ("load", "sort_shares", "merge_stretches", "sort_tile")

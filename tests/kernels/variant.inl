@@ -349,7 +349,7 @@ static std::string run_rows(const Case& c)
 
 #endif
 
-static std::string run(const Case& c)
+std::string run(const Case& c)
 {
     const Header& h = c.header;
 #if ROWS
