@@ -235,6 +235,7 @@ def test_check_finds_the_first_disorder(checked: Program) -> None:
     passes(checked, cases)
 
 
+@pytest.mark.thorough
 def test_check_finds_the_first_disorder_of_lines(checked: Program) -> None:
     cases = []
     for number, order in line_orders(checked):
@@ -262,6 +263,7 @@ def test_marks_the_first_of_equals(checked: Program) -> None:
     passes(checked, cases)
 
 
+@pytest.mark.thorough
 def test_marks_the_first_of_equal_lines(checked: Program) -> None:
     cases = []
     for number, order in line_orders(checked):

@@ -20,7 +20,7 @@ from gpumerge_cli.order import Order
 from tests.line_cases import cases, lines
 from tests.line_prefix import prefix
 
-EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "15"))
 # Binary exponents and fractions whose decimal digits 64 bits do not hold: compiled code and Python round differently.
 _INEXACT = re.compile(rb"0x[0-9a-f.]{13}|0x[0-9a-f.]*p[+-]?[0-9]{2}", re.IGNORECASE)
 

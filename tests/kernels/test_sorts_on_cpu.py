@@ -111,6 +111,7 @@ def test_sorts_lines_and_records_within_bounds(checked: Program, merge: str) -> 
     passes(checked, list(row_cases(checked, merge)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("merge", ALL)
 def test_sorts_without_a_race(raced: Program, merge: str) -> None:
     cases = list(key_cases(raced, merge))
