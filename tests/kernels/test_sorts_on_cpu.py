@@ -13,6 +13,7 @@ from sort_inputs import key_inputs, record_inputs, stable, stable_records
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.order import Order
 
+pytestmark = pytest.mark.thorough
 KEYS = [
     Variant(Order("int", 4), 4, 3),
     Variant(Order("uint", 1), 4, 4, bulk=1),
@@ -111,14 +112,12 @@ def test_sorts_lines_and_records_within_bounds(checked: Program, merge: str) -> 
     passes(checked, list(row_cases(checked, merge)))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("merge", ALL)
 def test_sorts_without_a_race(raced: Program, merge: str) -> None:
     cases = list(key_cases(raced, merge))
     passes(raced, cases[::5] + list(row_cases(raced, merge))[::4])
 
 
-@pytest.mark.thorough
 def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Those of the tile sort's own functions; others have their own test."""
     own = ("load", "sort_shares", "merge_stretches", "sort_tile")
