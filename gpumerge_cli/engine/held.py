@@ -178,7 +178,6 @@ class Spill:
         self._codec = Codec.of(program)
         self._lock = threading.Lock()
         self._next = 0
-        self.written = 0
 
     def check_room(self, nbytes: int) -> None:
         """Raise OutputError for a folder that is none, or if `nbytes` do not fit into all of them together."""
@@ -202,7 +201,6 @@ class Spill:
         with self._lock:
             folder = self._folders[self._next % len(self._folders)]
             self._next += 1
-            self.written += len(data)
         return SpilledFile(data, folder) if self._codec is None else PackedFile(data, folder, self._codec)
 
 
