@@ -8,6 +8,8 @@ import sys
 
 def main() -> None:
     """Run the command line that the process was started with, and exit."""
+    # NumPy's library for linear algebra, which nothing here uses, would start a thread a core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from gpumerge_cli.cli.app import run
 

@@ -7,7 +7,6 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -34,6 +33,7 @@ from gpumerge_cli.backends.cpu.rows import PADDING, RECORDS, Rows, rows_of
 from gpumerge_cli.backends.cpu.sorting import make_images, sort_items
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
+from gpumerge_cli.native import numba_version
 from gpumerge_cli.order import Order
 
 # A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
@@ -51,7 +51,7 @@ class CpuBackend:
 
     def info(self) -> DeviceInfo:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        details = {"cores": str(len(os.sched_getaffinity(0))), "numba": version("numba"), "numpy": np.__version__}
+        details = {"cores": str(len(os.sched_getaffinity(0))), "numba": numba_version(), "numpy": np.__version__}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
