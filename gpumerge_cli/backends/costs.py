@@ -14,6 +14,7 @@ from pathlib import Path
 from gpumerge_cli.cache import cache_folder
 
 BACKENDS = ("reference", "cpu", "gpu")
+_MERGING = ("index", "check", "kernel")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,17 @@ class Costs:
         # The cores that merge are those that read and write.
         workers = 1 if backend == "reference" else cores
         return float(start_up + nbytes / self.storage + nbytes / (rate * workers))
+
+    def ceilings(self, backend: str, lines: bool, workers: int) -> list[tuple[str, tuple[str, ...], float]]:
+        """What bounds a run of so many workers: a name, the stages that share it, bytes of input a second.
+
+        Stages that share one take turns at it. Raises KeyError for a backend that is none.
+        """
+        merging = float(getattr(self, f"{backend}_{'lines' if lines else 'keys'}"))
+        if backend == "gpu":
+            link = [(f"link, {way}", (stage,), self.link) for way, stage in (("up", "upload"), ("down", "download"))]
+            return [("storage", ("read", "write"), self.storage), *link, ("merging", _MERGING, merging)]
+        return [("storage", ("read", "write"), self.storage), ("merging", _MERGING, merging * workers)]
 
 
 def costs_file() -> Path:

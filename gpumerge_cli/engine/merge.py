@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpumerge_cli import __version__
+from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
@@ -21,7 +22,7 @@ from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, plan_in_spans
-from gpumerge_cli.report.model import InputFile, MergeReport, Stage
+from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage
 
 _LITTLE = 64 << 20  # bytes that are soon checked ahead
 _STAGES = ("read", "upload", "index", "check", "kernel", "download", "compress", "write")
@@ -42,7 +43,7 @@ def merge_files(
     DisorderError, OutputError, DeviceError; the output is then as it was.
     """
     called = time.perf_counter()
-    stopwatch = Stopwatch()
+    stopwatch = Stopwatch(called - since_start)
     with opened(request.inputs, request.items) as inputs:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
@@ -182,7 +183,17 @@ def _report(
         bound=bound_of(stages, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
+        timeline=stopwatch.timeline(),
+        ceilings=ceilings_of(selected.backend, stream.order, workers),
+        expected=costs.load().predict(selected.backend.name, stream.order.is_lines, stream.nbytes, workers),
     )
+
+
+def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, ...]:
+    """What the cost model takes the stages for at their fastest, with so many workers."""
+    known = costs.load()
+    found = known.ceilings(backend.name, order.is_lines, workers)
+    return tuple(Ceiling(name, stages, rate, known.source) for name, stages, rate in found)
 
 
 def bound_of(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
