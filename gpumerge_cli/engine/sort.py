@@ -50,7 +50,7 @@ def sort_files(
     """
     called = time.perf_counter()
     stopwatch = Stopwatch(called - since_start)
-    with opened(request.inputs, request.items) as inputs, ExitStack() as stack:
+    with opened(request.inputs, request.items, stopwatch) as inputs, ExitStack() as stack:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
@@ -248,7 +248,8 @@ def _report(
 ) -> MergeReport:
     totals = [stopwatch.total(name) for name in _STAGES]
     stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
-    files = inputs.files(job.counts)
+    files, plan = inputs.files(job.counts), stopwatch.total("plan").seconds
+    workers = max(job.workers, outcome.workers)
     return MergeReport(
         inputs=files,
         output=request.output,
@@ -267,17 +268,17 @@ def _report(
         chunks=outcome.chunks,
         chunk_bytes=outcome.largest,
         shrunk_to=outcome.limit,
-        workers=outcome.workers,
+        workers=workers,
         checked=False,
         wall=wall,
         start_up=start_up,
-        plan=stopwatch.total("plan").seconds,
+        plan=plan,
         busy=busy,
         stages=stages,
-        bound=bound_of(stages, start_up, busy, outcome.workers),
+        bound=bound_of(stages, plan, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
         timeline=stopwatch.timeline(),
-        ceilings=ceilings_of(selected.backend, inputs.order, outcome.workers),
+        ceilings=ceilings_of(selected.backend, inputs.order, workers),
         kind="sort",
     )

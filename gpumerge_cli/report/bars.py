@@ -55,13 +55,17 @@ def stage_bars(report: MergeReport) -> list[Bar]:
 def throughput(report: MergeReport) -> Element:
     """The chart of `stage_bars`."""
     bars = stage_bars(report)
-    widest = max((max(bar.rate, bar.ceiling) for bar in bars), default=1.0) or 1.0
+    widest = max((max(bar.rate, bar.ceiling) for bar in bars if bar.strong), default=1.0) or 1.0
     lanes = []
     for bar in bars:
         told = f"{format_rate(bar.rate)} GB/s"
         told += f" of {format_rate(bar.ceiling)}, {bar.rate / bar.ceiling:.0%}" if bar.ceiling else ""
         height = 18 if bar.strong else 12
-        parts = [rectangle(0, bar.rate / widest, 2, height - 4, bar.style)]
+        parts: list[Part] = [rectangle(0, min(1.0, bar.rate / widest), 2, height - 4, bar.style)]
+        if bar.rate > widest:
+            # A part that is far faster than anything else would leave the others no room.
+            parts += [rectangle(place, place + 0.006, 0, height, "gap") for place in (0.96, 0.975)]
+            told += ", off the scale"
         parts += [upright(bar.ceiling / widest, "ceiling")] if bar.ceiling else []
         lanes.append(
             lane(bar.name, told, picture(height, *parts, told=f"{bar.name}: {told}"), "" if bar.strong else "part")
@@ -138,4 +142,4 @@ def contest(found: Sequence[Contestant], ceiling_rate: float) -> Element:
 def _beside(one: Contestant, fastest: Contestant) -> str:
     if not differ(one.seconds, fastest.seconds):
         return f"not significantly slower than {fastest.name}"
-    return f"{one.median / fastest.median:.2f} x its time"
+    return f"{one.median / fastest.median:.2f} x {fastest.name}'s time"

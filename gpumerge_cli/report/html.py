@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from gpumerge_cli.report.bars import contest, of_case, of_compare, throughput
+from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
 from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, InputFile, MergeReport, Report
 from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
@@ -24,7 +24,7 @@ from gpumerge_cli.report.tables import (
     merge_cells,
     summary,
 )
-from gpumerge_cli.report.timeline import overlap_told, timeline
+from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _OPEN_CASES = 6
@@ -52,14 +52,17 @@ def _merge(report: MergeReport) -> Iterator[Part]:
         (format_bytes(report.peak_memory) if report.peak_memory else "-", "peak memory"),
         (report.backend, report.device),
     )
-    yield tag("p", tag("b", "Bounded by "), report.bound, class_="bound")
+    yield tag("p", tag("b", "Bounded by "), f"{report.bound}. {_against_ceilings(report)}", class_="bound")
     if report.timeline:
         yield _section(
             "What happened when",
-            f"A lane for each stage; where several of {format_counted(report.workers, 'worker')} were at it at once, a "
-            "row for each. Shares are of all workers' time. Pale stretches are several, with gaps between them.",
+            "Above the whole program; below its streaming, a lane for each stage, with a row for each thread that was "
+            f"at it at once. Shares are of the time of {format_counted(report.workers, 'worker')}."
+            + (" Pale: several stretches with gaps between them." if any(s.spans > 1 for s in report.timeline) else ""),
+            program(report),
             timeline(report),
             overlap_told(report),
+            idle_told(report),
         )
     source = next((one.source for one in report.ceilings), "")
     yield _section(
@@ -73,6 +76,16 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     )
     yield table(("what", "how"), facts(report))
     yield _inputs(report.inputs)
+
+
+def _against_ceilings(report: MergeReport) -> str:
+    """How far the run came, by the cost model."""
+    bars = stage_bars(report)
+    told = [f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its ceiling" for bar in bars[:-1] if bar.ceiling > 0]
+    if report.expected > 0:
+        took, expected = format_seconds(report.wall), format_seconds(report.expected)
+        told.append(f"the whole program took {took}, where the cost model expects {expected}")
+    return _sentence("; ".join(told)) if told else ""
 
 
 def _compare(report: CompareReport) -> Iterator[Part]:
@@ -129,8 +142,9 @@ def _overview(cases: Sequence[Sequence[BenchRow]]) -> Element:
         if library is not None:
             parts.append(upright(library.share_of_copy / widest, "rival"))
             told += f", {library.name} {library.share_of_copy:.2f}: {_verdict(kernel, library)}"
-        lanes.append(lane(_case(rows[0]), told, picture(16, *parts, told=told)))
-    return tag("div", *lanes, class_="chart")
+        lost = library is not None and library.median < kernel.median and differ(kernel.seconds, library.seconds)
+        lanes.append(lane(_case(rows[0]), told, picture(16, *parts, told=told), "lost" if lost else ""))
+    return tag("div", *lanes, class_="chart wide")
 
 
 def _best(rows: Sequence[BenchRow], role: str) -> BenchRow | None:
@@ -141,7 +155,7 @@ def _verdict(kernel: BenchRow, library: BenchRow) -> str:
     if not differ(kernel.seconds, library.seconds):
         return "not significant"
     times = library.median / kernel.median
-    return f"{times:.2f} x as fast" if times >= 1 else f"lost, {times:.2f} x as fast"
+    return f"{times:.2f} x as fast" if times >= 1 else f"lost, {times:.2f} x"
 
 
 def _case(row: BenchRow) -> str:
@@ -165,7 +179,7 @@ def _how_to_read(repeat: int) -> str:
 
 
 def _legend() -> Element:
-    keys = [(tag("span", class_=f"key {name}"), f"{name}  ") for name in ("kernels", "libraries", "copy")]
+    keys = [(tag("span", class_=f"key {name}"), name) for name in ("kernels", "libraries", "copy")]
     return tag("p", *(part for pair in keys for part in pair), class_="quiet")
 
 

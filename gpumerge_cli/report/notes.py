@@ -80,7 +80,8 @@ def rule(one: int, other: int) -> str:
         return "there are too few timings to tell a difference by; raise --repeat"
     return (
         "a difference is significant if every timing of the one is below every timing of the other; of two equally "
-        f"fast ones with {one} and {other} timings, that befalls {chance(one, other):.2g} (Mann-Whitney, U = 0)"
+        f"fast ones with {one} timings and {other}, a share of {chance(one, other):.2g} look so by chance "
+        "(Mann-Whitney test, U = 0)"
     )
 
 

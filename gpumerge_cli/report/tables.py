@@ -9,6 +9,8 @@ from gpumerge_cli.report.notes import ceiling
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _MEANINGS = {
+    "spool": "copy standard input",
+    "decompress": "decompress inputs",
     "read": "read inputs",
     "index": "index rows",
     "upload": "to the device",

@@ -12,16 +12,32 @@ from gpumerge_cli.report.model import MergeReport, Stretch
 from gpumerge_cli.report.tables import stage_name
 from gpumerge_cli.units import format_bytes, format_seconds
 
-ORDER = ("plan", "read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write")
+ORDER = (
+    "spool",
+    "decompress",
+    "plan",
+    "read",
+    "upload",
+    "index",
+    "check",
+    "sort",
+    "kernel",
+    "download",
+    "spill",
+    "compress",
+    "write",
+)
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
+_AHEAD = ("spool", "decompress", "plan")
+"""What is no stage of the workers' time."""
 
 
 def timeline(report: MergeReport) -> Element:
-    """The chart: the whole program as a strip, then the streaming alone, stage by stage."""
+    """The chart of the streaming, and of what is timed ahead of it, stage by stage."""
     begin, end = window(report)
     places = {(at - begin) / (end - begin): text for at, text in ticks(begin, end)}
-    lanes = [_program(report)]
+    lanes = []
     for stage, stretches in by_stage(report.timeline).items():
         rows = packed(stretches)
         each = max(_LEAST_ROW, min(_MOST_ROW, _HIGH // len(rows)))
@@ -32,12 +48,12 @@ def timeline(report: MergeReport) -> Element:
         ]  # fmt: skip
         busy = sum(one.seconds for one in stretches)
         share = busy / (report.workers * report.busy) if report.busy > 0 else 0.0
-        told = f"{format_seconds(busy)} busy" if stage == "plan" else f"{format_seconds(busy)} busy, {share:.0%}"
+        told = f"{format_seconds(busy)} busy" + ("" if stage in _AHEAD else f", {share:.0%}")
         height = 4 + len(rows) * (each + 1)
         grid = [upright(place, "tick") for place in places]
         lanes.append(lane(stage_name(stage), told, picture(height, *grid, *drawn, told=f"{stage}: {told}")))
     labels = [written(place, text) for place, text in places.items()]
-    lanes.append(lane(None, None, picture(16, *labels, told="seconds since the program started")))
+    lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
     return tag("div", *lanes, class_="chart timeline")
 
 
@@ -70,7 +86,7 @@ def packed(stretches: Sequence[Stretch]) -> list[list[Stretch]]:
 
 def overlap(stretches: Sequence[Stretch]) -> tuple[float, float, dict[tuple[str, str], float]]:
     """Seconds during which any stage was at work, and two or more were, and for each two of them, both."""
-    busy = {stage: list(_joined(part)) for stage, part in by_stage(stretches).items() if stage != "plan"}
+    busy = {stage: list(_joined(part)) for stage, part in by_stage(stretches).items() if stage not in _AHEAD}
     edges = sorted({at for parts in busy.values() for part in parts for at in part})
     at_work = {stage: [False] * max(0, len(edges) - 1) for stage in busy}
     number = {at: index for index, at in enumerate(edges)}
@@ -98,7 +114,20 @@ def overlap_told(report: MergeReport) -> str:
         return "One stage was at work at a time; none overlapped another."
     most = sorted(both, key=lambda pair: -both[pair])[:3]
     pairs = [f"{stage_name(a)} and {stage_name(b)} {both[a, b] / some:.0%}" for a, b in most if both[a, b] > 0]
-    return f"Two or more stages were at work during {several / some:.0%} of the time that any was: {', '.join(pairs)}."
+    # Stretches of several spans hide the gaps between them.
+    most_told = "up to " if any(one.spans > 1 for one in report.timeline) else ""
+    share = f"{most_told}{several / some:.0%}"
+    return f"Two or more stages were at work during {share} of the time that any was: {', '.join(pairs)}."
+
+
+def idle_told(report: MergeReport) -> str:
+    """In words, how much of the streaming went by while no stage was at work, if that was much."""
+    some, _, _ = overlap(report.timeline)
+    idle = report.busy - some
+    if not report.timeline or idle <= 0.1 * report.busy:
+        return ""
+    plan = f"; planning took {format_seconds(report.plan)}"
+    return f"During {idle / report.busy:.0%} of the streaming no stage was at work{plan if report.plan > 0 else ''}."
 
 
 def ticks(begin: float, end: float) -> list[tuple[float, str]]:
@@ -109,7 +138,8 @@ def ticks(begin: float, end: float) -> list[tuple[float, str]]:
     return [(number * step, f"{number * step:.{max(0, -power)}f} s") for number in range(first, last + 1)]
 
 
-def _program(report: MergeReport) -> Element:
+def program(report: MergeReport) -> Element:
+    """The whole program as a strip."""
     wall = max(report.wall, 1e-9)
     begin, end = report.start_up / wall, min(1.0, (report.start_up + report.busy) / wall)
     strip = picture(
@@ -119,7 +149,7 @@ def _program(report: MergeReport) -> Element:
         told=f"start-up {begin:.0%} of the whole program, then streaming",
     )
     told = f"{format_seconds(report.start_up)} start-up, {format_seconds(report.busy)} work"
-    return lane("whole program", told, strip, "strong")
+    return tag("div", lane("whole program", told, strip, "strong"), class_="chart")
 
 
 def _drawn(one: Stretch, within: tuple[float, float], top: float, height: float) -> Element:

@@ -163,7 +163,7 @@ def test_what_overlaps_is_counted() -> None:
     assert some == pytest.approx(0.13)
     assert several == both["read", "upload"] == pytest.approx(0.01)
     assert both["read", "write"] == 0
-    assert "8% of the time" in overlap_told(MERGE)
+    assert "up to 8% of the time" in overlap_told(MERGE)
     assert overlap_told(replace(MERGE, timeline=())) == ""
     apart = tuple(one for one in MERGE.timeline if one.stage != "upload")
     assert "none overlapped" in overlap_told(replace(MERGE, timeline=apart))
