@@ -52,16 +52,17 @@ class Costs:
         workers = 1 if backend == "reference" else cores
         return float(start_up + nbytes / self.storage + nbytes / (rate * workers))
 
-    def ceilings(self, backend: str, lines: bool, workers: int) -> list[tuple[str, tuple[str, ...], float]]:
-        """What bounds a run of so many workers: a name, the stages that share it, bytes of input a second.
+    def ceilings(self, backend: str, lines: bool, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
+        """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
 
-        Stages that share one take turns at it. Raises KeyError for a backend that is none.
+        backend: one of BACKENDS.
         """
         merging = float(getattr(self, f"{backend}_{'lines' if lines else 'keys'}"))
+        storage = ("storage", ("read", "write"), self.storage, cores)
         if backend == "gpu":
-            link = [(f"link, {way}", (stage,), self.link) for way, stage in (("up", "upload"), ("down", "download"))]
-            return [("storage", ("read", "write"), self.storage), *link, ("merging", _MERGING, merging)]
-        return [("storage", ("read", "write"), self.storage), ("merging", _MERGING, merging * workers)]
+            link = [(f"link, {way}", (stage,), self.link, 1) for way, stage in (("up", "upload"), ("down", "download"))]
+            return [storage, *link, ("merging", _MERGING, merging, 1)]
+        return [storage, ("merging", _MERGING, merging * cores, cores)]
 
 
 def costs_file() -> Path:

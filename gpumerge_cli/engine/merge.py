@@ -195,7 +195,7 @@ def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, 
     """What the cost model takes the stages for at their fastest, with so many workers."""
     known = costs.load()
     found = known.ceilings(backend.name, order.is_lines, min(workers, cores()))
-    return tuple(Ceiling(name, stages, rate, known.source) for name, stages, rate in found)
+    return tuple(Ceiling(*one, known.source) for one in found)
 
 
 def bound_of(stages: tuple[Stage, ...], plan: float, start_up: float, busy: float, workers: int) -> str:

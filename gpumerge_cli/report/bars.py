@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.markup import Part, lane, picture, rectangle, tag, upright
-from gpumerge_cli.report.model import BenchRow, CompareReport, Measured, MergeReport
+from gpumerge_cli.report.model import BenchRow, CompareReport, Measured, MergeReport, Stage
 from gpumerge_cli.report.notes import ceiling, differ
 from gpumerge_cli.report.tables import format_rate, stage_name
 from gpumerge_cli.units import format_seconds
+
+_MOST_ROOM = 2
+"""Parts go off the scale that are faster than the fastest whole by more than this."""
 
 
 @dataclass(frozen=True)
@@ -27,35 +30,38 @@ class Bar:
 def stage_bars(report: MergeReport) -> list[Bar]:
     """What each ceiling's stages reached together, each stage by itself after them, the whole program last.
 
-    Rates are of all workers at once: bytes over the seconds that a worker was busy with it, on average.
+    Rates are of all that can be at it at once, as if they did nothing else.
     """
-    stages = {stage.name: stage for stage in report.stages if stage.nbytes}
-    each = {
-        name: stage.nbytes / (stage.seconds / report.workers) for name, stage in stages.items() if stage.seconds > 0
-    }
+    stages = {stage.name: stage for stage in report.stages if stage.nbytes and stage.seconds > 0}
+    usual = max((one.at_once for one in report.ceilings), default=report.workers)
     bars: list[Bar] = []
     told: set[str] = set()
     for one in report.ceilings:
-        found = [stages[name] for name in one.stages if name in each]
+        found = [stages[name] for name in one.stages if name in stages]
         if not found:
             continue
-        seconds = sum(stage.seconds for stage in found) / report.workers
         nbytes = sum(stage.nbytes for stage in found) / len(found)
-        bars.append(Bar(one.name, nbytes / seconds, found[0].name, one.rate))
+        rate = nbytes * one.at_once / sum(stage.seconds for stage in found)
+        bars.append(Bar(one.name, rate, found[0].name, one.rate))
         if len(found) > 1:
-            bars += [Bar(stage_name(stage.name), each[stage.name], stage.name, strong=False) for stage in found]
+            bars += [_of_stage(stage, one.at_once, strong=False) for stage in found]
         told |= {stage.name for stage in found}
-    bars += [Bar(stage_name(name), rate, name) for name, rate in each.items() if name not in told]
+    bars += [_of_stage(stage, usual) for name, stage in stages.items() if name not in told]
     if report.wall > 0:
         expected = report.nbytes / report.expected if report.expected > 0 else 0.0
         bars.append(Bar("whole program", report.nbytes / report.wall, "other", expected))
     return bars
 
 
+def _of_stage(stage: Stage, at_once: int, *, strong: bool = True) -> Bar:
+    return Bar(stage_name(stage.name), stage.nbytes * at_once / stage.seconds, stage.name, strong=strong)
+
+
 def throughput(report: MergeReport) -> Element:
     """The chart of `stage_bars`."""
     bars = stage_bars(report)
     widest = max((max(bar.rate, bar.ceiling) for bar in bars if bar.strong), default=1.0) or 1.0
+    widest = max(widest, *(bar.rate for bar in bars if bar.rate <= _MOST_ROOM * widest), 0.0)
     lanes = []
     for bar in bars:
         told = f"{format_rate(bar.rate)} GB/s"

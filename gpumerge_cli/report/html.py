@@ -67,7 +67,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     source = next((one.source for one in report.ceilings), "")
     yield _section(
         "Throughput beside the ceilings",
-        "Bytes a second of all workers at once, as if they did nothing else."
+        "Bytes a second of all cores, or of the device, as if they did nothing else."
         + (f" Dashed: what the cost model takes for the ceiling ({source})." if source else ""),
         throughput(report),
     )
@@ -81,7 +81,11 @@ def _merge(report: MergeReport) -> Iterator[Part]:
 def _against_ceilings(report: MergeReport) -> str:
     """How far the run came, by the cost model."""
     bars = stage_bars(report)
-    told = [f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its ceiling" for bar in bars[:-1] if bar.ceiling > 0]
+    told = [
+        f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its modelled ceiling"
+        for bar in bars[:-1]
+        if bar.ceiling > 0
+    ]
     if report.expected > 0:
         took, expected = format_seconds(report.wall), format_seconds(report.expected)
         told.append(f"the whole program took {took}, where the cost model expects {expected}")

@@ -29,12 +29,14 @@ class Stage:
 class Ceiling:
     """What bounds some stages: `rate` bytes of input a second for all workers together, who share it over `stages`.
 
-    source: where the number comes from.
+    at_once: how many can be at it at full speed, so that the seconds of the stages, added up over all workers, amount
+    to that much less time: cores, or 1 for a device. source: where the number comes from.
     """
 
     name: str
     stages: tuple[str, ...]
     rate: float
+    at_once: int
     source: str
 
 

@@ -184,11 +184,11 @@ def test_bars_are_the_stages_and_their_ceilings() -> None:
     assert list(bars) == [
         "storage", "read inputs", "write output", "merging", "to the device", "from the device", "whole program",
     ]  # fmt: skip
-    # Two workers: half the seconds that were added up.
+    # Two at once: half the seconds that were added up.
     assert bars["read inputs"].rate == pytest.approx(6000 / 0.025)
     assert bars["storage"].rate == pytest.approx(6000 / 0.055)
     assert bars["storage"].ceiling == 2e5
-    assert bars["merging"].rate == pytest.approx(12000 / 0.01)
+    assert bars["merging"].rate == pytest.approx(12000 / 0.02)
     assert (bars["whole program"].rate, bars["whole program"].ceiling) == (6000 / 0.5, 60000)
     assert bars["to the device"].ceiling == 0
 

@@ -67,8 +67,8 @@ MERGE = MergeReport(
         Stretch("write", 0, 0.321, 0.381, 0.06, 6000),
     ),
     ceilings=(
-        Ceiling("storage", ("read", "write"), 2e5, "built in"),
-        Ceiling("merging", ("index", "check", "kernel"), 4e5, "built in"),
+        Ceiling("storage", ("read", "write"), 2e5, 2, "built in"),
+        Ceiling("merging", ("index", "check", "kernel"), 4e5, 1, "built in"),
     ),
     expected=0.1,
 )
