@@ -1,29 +1,63 @@
-"""Spans: how long what took, and how many bytes it moved. Measuring never prints."""
+"""Spans: what took how long and when, and how many bytes it moved. Measuring never prints."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from threading import Lock
+from dataclasses import dataclass, field
+
+MOST_STRETCHES = 2000
+_FIRST_SLOT = 1e-3
 
 
 @dataclass(frozen=True)
 class Span:
-    """One timed stretch of work: `seconds` long, `nbytes` moved (0 if it moved none)."""
+    """One timed stretch of work: `seconds` long, `nbytes` moved (0 if it moved none).
+
+    stopped: when it ended, in seconds of time.perf_counter; a span that is made as soon as it has ended need not say.
+    """
 
     name: str
     seconds: float
     nbytes: int = 0
+    stopped: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Work on one stage by one thread: a span, or several that lie close together.
+
+    stage: its name. lane: the thread's number, in the order in which threads were first heard of. start, stop: seconds
+    since the run began. seconds: busy between them, all of it if `spans` is 1. nbytes: moved.
+    """
+
+    stage: str
+    lane: int
+    start: float
+    stop: float
+    seconds: float
+    nbytes: int
+    spans: int = 1
 
 
 class Stopwatch:
-    """Collects spans from any number of threads."""
+    """Collects spans from any number of threads, in bounded memory: sums stay exact, neighbours become one stretch.
 
-    def __init__(self) -> None:
-        self._spans: list[Span] = []
-        self._lock = Lock()
+    origin: when the run began, in seconds of time.perf_counter. most: how many stretches are kept, or one for each
+    stage and thread if those are more.
+    """
+
+    def __init__(self, origin: float = 0.0, most: int = MOST_STRETCHES) -> None:
+        self._origin = origin
+        self._most = most
+        self._totals: dict[str, tuple[float, int]] = {}
+        self._tracks: dict[tuple[str, int], list[Stretch]] = {}
+        self._lanes: dict[int, int] = {}
+        self._kept = 0
+        self._slot = 0.0
+        self._lock = threading.Lock()
 
     @contextmanager
     def span(self, name: str, nbytes: int = 0) -> Iterator[None]:
@@ -35,16 +69,55 @@ class Stopwatch:
             self.add(Span(name, time.perf_counter() - start, nbytes))
 
     def add(self, *spans: Span) -> None:
-        """Take spans that something else measured."""
+        """Take spans of the calling thread, each stage's in the order in which they ended."""
         with self._lock:
-            self._spans.extend(spans)
-
-    def spans(self) -> list[Span]:
-        """All spans so far, in the order they ended."""
-        with self._lock:
-            return list(self._spans)
+            lane = self._lanes.setdefault(threading.get_ident(), len(self._lanes))
+            for span in spans:
+                seconds, nbytes = self._totals.get(span.name, (0.0, 0))
+                self._totals[span.name] = seconds + span.seconds, nbytes + span.nbytes
+                stop = span.stopped - self._origin
+                stretch = Stretch(span.name, lane, max(0.0, stop - span.seconds), stop, span.seconds, span.nbytes)
+                self._keep(self._tracks.setdefault((span.name, lane), []), stretch)
+            if self._kept > max(self._most, len(self._tracks)):
+                self._coarsen()
 
     def total(self, name: str) -> Span:
         """All spans called `name`, added up."""
-        chosen = [span for span in self.spans() if span.name == name]
-        return Span(name, sum(span.seconds for span in chosen), sum(span.nbytes for span in chosen))
+        with self._lock:
+            return Span(name, *self._totals.get(name, (0.0, 0)))
+
+    def timeline(self) -> tuple[Stretch, ...]:
+        """What was done when, by start; times to the microsecond."""
+        with self._lock:
+            found = [
+                Stretch(
+                    one.stage, one.lane, round(one.start, 6), round(one.stop, 6), round(one.seconds, 6), one.nbytes,
+                    one.spans,
+                )
+                for track in self._tracks.values()
+                for one in track
+            ]  # fmt: skip
+        return tuple(sorted(found, key=lambda one: (one.start, one.stop)))
+
+    def _keep(self, track: list[Stretch], new: Stretch) -> None:
+        """Join `new` to the last of `track` if both begin in one slot of time."""
+        if self._slot and track and track[-1].start // self._slot == new.start // self._slot:
+            last = track[-1]
+            track[-1] = Stretch(
+                new.stage, new.lane, min(last.start, new.start), max(last.stop, new.stop), last.seconds + new.seconds,
+                last.nbytes + new.nbytes, last.spans + new.spans,
+            )  # fmt: skip
+        else:
+            track.append(new)
+            self._kept += 1
+
+    def _coarsen(self) -> None:
+        """Longer slots, until half as many stretches are left: a span costs the same however many there are."""
+        while self._kept > max(self._most // 2, len(self._tracks)):
+            self._slot = 2 * self._slot or _FIRST_SLOT
+            self._kept = 0
+            for track in self._tracks.values():
+                old = track[:]
+                track.clear()
+                for stretch in old:
+                    self._keep(track, stretch)

@@ -23,7 +23,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     kernels = [path.name for path in (ROOT / "kernels").iterdir() if path.suffix in (".cu", ".cuh")]
     assert kernels
     assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
-    assert "gpumerge_cli/py.typed" in names
+    assert {"gpumerge_cli/py.typed", "gpumerge_cli/report/html.css"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "data/"))]
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / "bin"

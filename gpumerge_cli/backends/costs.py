@@ -14,6 +14,7 @@ from pathlib import Path
 from gpumerge_cli.cache import cache_folder
 
 BACKENDS = ("reference", "cpu", "gpu")
+_MERGING = ("index", "check", "kernel")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,18 @@ class Costs:
         # The cores that merge are those that read and write.
         workers = 1 if backend == "reference" else cores
         return float(start_up + nbytes / self.storage + nbytes / (rate * workers))
+
+    def ceilings(self, backend: str, lines: bool, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
+        """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
+
+        backend: one of BACKENDS.
+        """
+        merging = float(getattr(self, f"{backend}_{'lines' if lines else 'keys'}"))
+        storage = ("storage", ("read", "write"), self.storage, cores)
+        if backend == "gpu":
+            link = [(f"link, {way}", (stage,), self.link, 1) for way, stage in (("up", "upload"), ("down", "download"))]
+            return [storage, *link, ("merging", _MERGING, merging, 1)]
+        return [storage, ("merging", _MERGING, merging * cores, cores)]
 
 
 def costs_file() -> Path:

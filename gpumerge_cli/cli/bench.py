@@ -94,8 +94,8 @@ def bench(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Write the results: .json, .csv or .md; may be given more than once. A table on standard output if "
-            "neither this nor --figures is given.",
+            help="Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard "
+            "output if neither this nor --figures is given.",
         ),
     ] = None,
     figures: Annotated[

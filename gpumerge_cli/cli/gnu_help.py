@@ -82,7 +82,7 @@ Beyond GNU sort:
       --csv                   fields are those of CSV, quoted or not; -k takes
                               names of the header, too: -k amount:nr
       --report=FILE           write a report of what took how long to FILE:
-                              .json or .md
+                              .json, .md or .html
       --progress              show on a terminal how far it is
       --debug                 on an error, show the traceback too
 

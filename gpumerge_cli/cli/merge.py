@@ -174,7 +174,7 @@ def merge(
             "--report",
             metavar="FILE",
             show_default=False,
-            help="Write the report to a file too: .json or .md; with --compare also .csv.",
+            help="Write the report to a file too: .json, .md or .html; with --compare also .csv.",
         ),
     ] = None,
     quiet: options.Quiet = False,

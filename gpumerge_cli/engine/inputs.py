@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -22,6 +23,7 @@ from gpumerge_cli.formats.records import item_name, order_of
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.formats.text import LineSource
 from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
@@ -69,8 +71,11 @@ class Inputs:
 
 
 @contextmanager
-def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
-    """Open every input and find their common order. Raises UsageError or InputError; closes them at the end."""
+def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None = None) -> Iterator[Inputs]:
+    """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
+
+    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress" and "spool".
+    """
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
@@ -88,7 +93,7 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         for name in names
     ]
     with ExitStack() as stack:
-        sources = _open_all(names, formats, stack)
+        sources = _open_all(names, formats, stack, stopwatch or Stopwatch())
         _same_items(sources)
         dtype = sources[0].dtype
         if dtype is None:
@@ -99,11 +104,19 @@ def opened(names: Sequence[str], items: ItemRequest) -> Iterator[Inputs]:
         yield Inputs(tuple(sources), order, formats[0], dtype)
 
 
-def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack) -> list[Source]:
+def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack, stopwatch: Stopwatch) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
+
+    def open_one(name: str, chosen: Format) -> Source:
+        start = time.perf_counter()
+        source = open_source(name, chosen)
+        if compression_of(name) or name == STDIO:
+            stopwatch.add(Span("spool" if name == STDIO else "decompress", time.perf_counter() - start, source.size))
+        return source
+
     workers = cores() if any(map(compression_of, names)) else 1
     with ThreadPoolExecutor(workers) as pool:
-        opening = [pool.submit(open_source, name, chosen) for name, chosen in zip(names, formats, strict=True)]
+        opening = [pool.submit(open_one, name, chosen) for name, chosen in zip(names, formats, strict=True)]
     sources = []
     for future in opening:
         if future.exception() is None:

@@ -9,19 +9,20 @@ from dataclasses import replace
 import numpy as np
 
 from gpumerge_cli import __version__
+from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
 from gpumerge_cli.engine.heads import merge_heads
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import Shares, default_memory, peak_memory, shares
+from gpumerge_cli.engine.resources import Shares, cores, default_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, plan_in_spans
-from gpumerge_cli.report.model import InputFile, MergeReport, Stage
+from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage
 
 _LITTLE = 64 << 20  # bytes that are soon checked ahead
 _STAGES = ("read", "upload", "index", "check", "kernel", "download", "compress", "write")
@@ -42,8 +43,8 @@ def merge_files(
     DisorderError, OutputError, DeviceError; the output is then as it was.
     """
     called = time.perf_counter()
-    stopwatch = Stopwatch()
-    with opened(request.inputs, request.items) as inputs:
+    stopwatch = Stopwatch(called - since_start)
+    with opened(request.inputs, request.items, stopwatch) as inputs:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
         policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
@@ -153,7 +154,7 @@ def _report(
     policy = stream.policy
     totals = [stopwatch.total(name) for name in _STAGES]
     stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
-    workers = outcome.workers
+    workers, plan = outcome.workers, stopwatch.total("plan").seconds
     return MergeReport(
         inputs=files,
         output=request.output,
@@ -176,19 +177,31 @@ def _report(
         checked=stream.check,
         wall=wall,
         start_up=start_up,
-        plan=stopwatch.total("plan").seconds,
+        plan=plan,
         busy=busy,
         stages=stages,
-        bound=bound_of(stages, start_up, busy, workers),
+        bound=bound_of(stages, plan, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
+        timeline=stopwatch.timeline(),
+        ceilings=ceilings_of(selected.backend, stream.order, workers),
+        expected=costs.load().predict(
+            selected.backend.name, stream.order.is_lines, stream.nbytes, min(workers, cores())
+        ),
     )
 
 
-def bound_of(stages: tuple[Stage, ...], start_up: float, busy: float, workers: int) -> str:
-    """What to make faster to make the run faster."""
+def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, ...]:
+    """What the cost model takes the stages for at their fastest, with so many workers."""
+    known = costs.load()
+    found = known.ceilings(backend.name, order.is_lines, min(workers, cores()))
+    return tuple(Ceiling(*one, known.source) for one in found)
+
+
+def bound_of(stages: tuple[Stage, ...], plan: float, start_up: float, busy: float, workers: int) -> str:
+    """What to make faster to make the run faster. plan: seconds of it, of one worker; others may have had to wait."""
     if not stages or start_up > busy:
         return f"start-up: {start_up:.3f} s before the first byte, {busy:.3f} s of work"
-    longest = max(stages, key=lambda stage: stage.seconds)
+    longest = max(*stages, Stage("plan", plan, 0), key=lambda stage: stage.seconds)
     share = longest.seconds / (busy * workers)
     return f"{longest.name}: {share:.0%} of the workers' time"

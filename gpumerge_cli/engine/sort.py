@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.base import Backend, LaunchRequest, SortPolicy, Workspace
 from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.merge import bound_of
+from gpumerge_cli.engine.merge import bound_of, ceilings_of
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.resources import available_memory, cores, peak_memory, shares
 from gpumerge_cli.engine.stream import Outcome, Stream, run
@@ -49,8 +49,8 @@ def sort_files(
     UsageError, InputError, OutputError, DeviceError; the output is then as it was, and no temporary file is left.
     """
     called = time.perf_counter()
-    stopwatch = Stopwatch()
-    with opened(request.inputs, request.items) as inputs, ExitStack() as stack:
+    stopwatch = Stopwatch(called - since_start)
+    with opened(request.inputs, request.items, stopwatch) as inputs, ExitStack() as stack:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
@@ -179,7 +179,7 @@ class _Job:
         workspace.upload([high - low for _, low, high in ranges])
         workspace.sort(self.policy)
         result = workspace.download()
-        self.stopwatch.add(*[Span("sort", s.seconds, s.nbytes) if s.name == "kernel" else s for s in workspace.spans])
+        self.stopwatch.add(*[replace(s, name="sort") if s.name == "kernel" else s for s in workspace.spans])
         workspace.spans.clear()
         for (number, _, _), count in zip(ranges, workspace.counts, strict=True):
             self.counts[number] += count
@@ -248,7 +248,8 @@ def _report(
 ) -> MergeReport:
     totals = [stopwatch.total(name) for name in _STAGES]
     stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
-    files = inputs.files(job.counts)
+    files, plan = inputs.files(job.counts), stopwatch.total("plan").seconds
+    workers = max(job.workers, outcome.workers)
     return MergeReport(
         inputs=files,
         output=request.output,
@@ -267,14 +268,17 @@ def _report(
         chunks=outcome.chunks,
         chunk_bytes=outcome.largest,
         shrunk_to=outcome.limit,
-        workers=outcome.workers,
+        workers=workers,
         checked=False,
         wall=wall,
         start_up=start_up,
-        plan=stopwatch.total("plan").seconds,
+        plan=plan,
         busy=busy,
         stages=stages,
-        bound=bound_of(stages, start_up, busy, outcome.workers),
+        bound=bound_of(stages, plan, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
+        timeline=stopwatch.timeline(),
+        ceilings=ceilings_of(selected.backend, inputs.order, workers),
+        kind="sort",
     )

@@ -27,7 +27,7 @@ def render(report: Report) -> str:
 
 
 def _merge(report: MergeReport) -> str:
-    lines = ["# gpumerge merge", "", _escape(summary(report)), ""]
+    lines = [f"# gpumerge {report.kind}", "", _escape(summary(report)), ""]
     lines += _table(("stage", "seconds", "bytes", "throughput"), merge_cells(report), right=(1, 2, 3))
     lines += ["", *(f"- {_escape(name)}: {_escape(value)}" for name, value in facts(report))]
     lines += ["", *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2))]

@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpumerge_cli.measure import Stretch as Stretch
 from gpumerge_cli.units import format_counted
 
 SCHEMA = 1
+MERGE_SCHEMA = 2
+"""Of merges and sorts: 2 brought timeline, ceilings, expected and the kind \"sort\"."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,21 @@ class Stage:
     name: str
     seconds: float
     nbytes: int
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What bounds some stages: `rate` bytes of input a second for all workers together, who share it over `stages`.
+
+    at_once: how many can be at it at full speed, so that the seconds of the stages, added up over all workers, amount
+    to that much less time: cores, or 1 for a device. source: where the number comes from.
+    """
+
+    name: str
+    stages: tuple[str, ...]
+    rate: float
+    at_once: int
+    source: str
 
 
 @dataclass(frozen=True)
@@ -41,9 +59,13 @@ class MergeReport:
 
     wall: seconds from the start of the process (of the call, from Python) to the finished output. start_up: the part
     of it before the first byte was read. plan: seconds that cutting chunks took, of one worker while others worked.
-    busy: seconds the streaming itself took. stages: "read", "upload", "check",
-    "kernel", "download", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
-    add up to more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
+    busy: seconds the streaming itself took. stages: "read", "upload", "index", "check", "sort", "kernel", "download",
+    "spill", "compress", "write" as far as they happened; stages of different chunks overlap, so they may add up to more
+    than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
+
+    timeline: what was done when, in at most some thousand stretches: stages, "plan", and ahead of the first byte
+    "decompress" of compressed inputs and "spool" of standard input.
+    ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
     """
 
     inputs: tuple[InputFile, ...]
@@ -73,8 +95,11 @@ class MergeReport:
     bound: str
     peak_memory: int
     version: str
-    schema: int = SCHEMA
-    kind: str = "merge"
+    timeline: tuple[Stretch, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
+    expected: float = 0.0
+    schema: int = MERGE_SCHEMA
+    kind: Literal["merge", "sort"] = "merge"
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import comb
+
 from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured
 from gpumerge_cli.units import format_counted
 
 UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
+
+CHANCE = 0.1
+"""A difference that chance makes more often than this is none: three timings each are the fewest that can show one."""
 
 
 def notes(report: CompareReport) -> tuple[str, ...]:
@@ -52,10 +58,35 @@ def _fastest(report: CompareReport, *, library: bool) -> Measured | None:
     return min(timed, key=lambda row: row.median, default=None)
 
 
+def differ(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether two series of timings differ: every time of the one is below every time of the other, and there are
+    enough of them for that to mean something (`chance` of at most CHANCE)."""
+    if not one or not other or chance(len(one), len(other)) > CHANCE:
+        return False
+    return max(one) < min(other) or max(other) < min(one)
+
+
+def chance(one: int, other: int) -> float:
+    """The chance that so many timings each of two equally fast things lie apart like that, either way round.
+
+    It is that of the most extreme U of Mann and Whitney's test (1947): two of all orders of the timings.
+    """
+    return min(1.0, 2 / comb(one + other, one))
+
+
+def rule(one: int, other: int) -> str:
+    """The rule of `differ` in words, for so many timings each."""
+    if chance(one, other) > CHANCE:
+        return "there are too few timings to tell a difference by; raise --repeat"
+    return (
+        "a difference is significant if every timing of the one is below every timing of the other; of two equally "
+        f"fast ones with {one} timings and {other}, a share of {chance(one, other):.2g} look so by chance "
+        "(Mann-Whitney test, U = 0)"
+    )
+
+
 def _difference(kernel: Measured, library: Measured) -> str:
-    # The simple rule: two series differ if every time of the one is below every time of the other.
-    if max(kernel.seconds) < min(library.seconds):
-        return f"{kernel.name} is {library.median / kernel.median:.2f} x as fast as {library.name}"
-    if max(library.seconds) < min(kernel.seconds):
-        return f"{library.name} is {kernel.median / library.median:.2f} x as fast as {kernel.name}"
-    return f"{kernel.name} against {library.name}: the difference is not significant"
+    if not differ(kernel.seconds, library.seconds):
+        return f"{kernel.name} against {library.name}: the difference is not significant"
+    first, last = (kernel, library) if kernel.median < library.median else (library, kernel)
+    return f"{first.name} is {last.median / first.median:.2f} x as fast as {last.name}"

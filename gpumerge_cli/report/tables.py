@@ -9,23 +9,33 @@ from gpumerge_cli.report.notes import ceiling
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _MEANINGS = {
+    "spool": "copy standard input",
+    "decompress": "decompress inputs",
     "read": "read inputs",
     "index": "index rows",
     "upload": "to the device",
     "check": "check order",
+    "sort": "sort pieces",
     "kernel": "merge kernel",
     "download": "from the device",
+    "spill": "keep sorted runs",
     "compress": "compress output",
     "write": "write output",
 }
 
 
+def stage_name(stage: str) -> str:
+    """A stage in words."""
+    return _MEANINGS.get(stage, stage)
+
+
 def summary(report: MergeReport) -> str:
-    """What was merged, in a line."""
+    """What was merged or sorted, in a line."""
+    done = "sorted" if report.kind == "sort" else "merged"
     inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
     output = "standard output" if report.output == "-" else report.output
     return (
-        f"merged {inputs} into {output}: "
+        f"{done} {inputs} into {output}: "
         f"{format_count(report.items)} items, {format_bytes(report.nbytes)}, {report.order}"
     )
 
@@ -36,7 +46,7 @@ def merge_cells(report: MergeReport) -> list[tuple[str, str, str, str]]:
     for stage in report.stages:
         moved = format_bytes(stage.nbytes) if stage.nbytes else ""
         rate = format_throughput(stage.nbytes, stage.seconds) if stage.nbytes else ""
-        rows.append((_MEANINGS.get(stage.name, stage.name), format_seconds(stage.seconds), moved, rate))
+        rows.append((stage_name(stage.name), format_seconds(stage.seconds), moved, rate))
     rows.append(
         (
             "whole program",

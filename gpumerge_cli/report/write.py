@@ -10,8 +10,8 @@ from typing import Any
 from gpumerge_cli.errors import OutputError, UsageError, output_error
 from gpumerge_cli.report.model import Report
 
-MERGE_SUFFIXES = (".json", ".md")
-COMPARE_SUFFIXES = (".json", ".csv", ".md")
+MERGE_SUFFIXES = (".json", ".md", ".html")
+COMPARE_SUFFIXES = (".json", ".csv", ".md", ".html")
 BENCH_SUFFIXES = COMPARE_SUFFIXES
 
 Writer = Callable[[Report], None]
@@ -63,6 +63,8 @@ def _renderer(suffix: str) -> Callable[[Any], str]:
         from gpumerge_cli.report.csv import render
     elif suffix == ".md":
         from gpumerge_cli.report.markdown import render
+    elif suffix == ".html":
+        from gpumerge_cli.report.html import render
     else:
         from gpumerge_cli.report.json import render
     return render

@@ -32,6 +32,17 @@ def test_predictions() -> None:
         MODEL.predict("tpu", False, 1, 1)
 
 
+def test_ceilings_are_what_predictions_are_made_of() -> None:
+    nbytes, cores = 4 * 10**9, 3
+    for lines in (False, True):
+        rates = {name: rate for name, _, rate, _ in MODEL.ceilings("cpu", lines, cores)}
+        assert MODEL.predict("cpu", lines, nbytes, cores) == pytest.approx(
+            MODEL.cpu_start_up + nbytes / rates["storage"] + nbytes / rates["merging"]
+        )
+        slowest = min(rate for _, _, rate, _ in MODEL.ceilings("gpu", lines, cores))
+        assert MODEL.predict("gpu", lines, nbytes, cores) == pytest.approx(MODEL.gpu_start_up + nbytes / slowest)
+
+
 def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "load", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
@@ -215,12 +216,17 @@ def test_spans_and_time(gpu: GpuBackend) -> None:
     order = Order("int", 4)
     run = np.arange(1 << 16, dtype=np.int32).tobytes()
     workspace = gpu.workspace(order, 0)
+    began = time.perf_counter()
     fill(workspace, [run, run])
     assert workspace.disorder() is None
     workspace.merge(gpu.resolve(LaunchRequest(), order))
     workspace.download()
     assert [span.name for span in workspace.spans] == ["upload", "check", "kernel", "download"]
     assert all(span.seconds > 0 and span.nbytes == 2 * len(run) for span in workspace.spans)
+    ends = [span.stopped for span in workspace.spans]
+    assert ends == sorted(ends)
+    assert began < ends[0] - workspace.spans[0].seconds + 1e-3
+    assert ends[-1] <= time.perf_counter()
     assert workspace.time(workspace.copy) > 0
     workspace.poison()
     assert (workspace.download() == 0xA5).all()

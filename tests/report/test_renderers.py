@@ -17,7 +17,7 @@ from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal
-from gpumerge_cli.report.model import CompareReport, InputFile, Measured, MergeReport, Stage
+from gpumerge_cli.report.model import Ceiling, CompareReport, InputFile, Measured, MergeReport, Stage, Stretch
 from gpumerge_cli.report.notes import ceiling, notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 
@@ -57,6 +57,20 @@ MERGE = MergeReport(
     bound="start-up: half of the run was spent before the first byte",
     peak_memory=12345678,
     version="0.1.0",
+    timeline=(
+        Stretch("plan", 0, 0.25, 0.251, 0.001, 0),
+        Stretch("read", 0, 0.251, 0.281, 0.03, 3600),
+        Stretch("read", 1, 0.251, 0.271, 0.02, 2400),
+        Stretch("upload", 1, 0.271, 0.281, 0.01, 6000),
+        Stretch("kernel", 1, 0.281, 0.311, 0.02, 12000, 3),
+        Stretch("download", 0, 0.311, 0.321, 0.01, 6000),
+        Stretch("write", 0, 0.321, 0.381, 0.06, 6000),
+    ),
+    ceilings=(
+        Ceiling("storage", ("read", "write"), 2e5, 2, "built in"),
+        Ceiling("merging", ("index", "check", "kernel"), 4e5, 1, "built in"),
+    ),
+    expected=0.1,
 )
 
 ROWS = (
@@ -97,6 +111,8 @@ def test_json_holds_every_field_as_it_is(report: MergeReport | CompareReport) ->
     back["inputs"] = tuple(InputFile(**file) for file in back["inputs"])
     if isinstance(report, MergeReport):
         back["stages"] = tuple(Stage(**stage) for stage in back["stages"])
+        back["timeline"] = tuple(Stretch(**stretch) for stretch in back["timeline"])
+        back["ceilings"] = tuple(Ceiling(**one | {"stages": tuple(one["stages"])}) for one in back["ceilings"])
     else:
         back["rows"] = tuple(Measured(**row | {"seconds": tuple(row["seconds"])}) for row in back["rows"])
         back["copy_seconds"] = tuple(back["copy_seconds"])
@@ -186,7 +202,7 @@ class TestReportFile:
         with report_file(str(path), COMPARE_SUFFIXES) as write:
             assert not path.exists()
             write(COMPARE)
-        starts = {".json": "{", ".csv": "name,", ".md": "# "}
+        starts = {".json": "{", ".csv": "name,", ".md": "# ", ".html": "<!DOCTYPE html>"}
         assert path.read_text().startswith(starts[suffix])
         assert os.listdir(tmp_path) == [path.name]
         umask = os.umask(0)
@@ -197,7 +213,7 @@ class TestReportFile:
         with report_file(None, MERGE_SUFFIXES) as write:
             write(MERGE)
 
-    @pytest.mark.parametrize("name", ["report.csv", "report.html", "report", ".json"])
+    @pytest.mark.parametrize("name", ["report.csv", "report.htm", "report", ".json"])
     def test_an_unknown_suffix_is_refused_first(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(UsageError, match="suffix"), report_file(str(tmp_path / name), MERGE_SUFFIXES):
             pytest.fail("the work began")

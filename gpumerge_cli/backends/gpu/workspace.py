@@ -5,6 +5,7 @@ Work is queued on a stream of its own and timed by events; the host waits only w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -213,8 +214,11 @@ class GpuWorkspace:
         """See Workspace."""
         with device_errors(), self._device:
             self._stream.synchronize()
+            now = time.perf_counter()
             for name, nbytes, start, end in self._pending:
-                self.spans.append(Span(name, float(cupy.cuda.get_elapsed_time(start, end)) / 1000, nbytes))
+                # The last of them ended just now; events know no other clock than each other.
+                stopped = now - float(cupy.cuda.get_elapsed_time(end, self._pending[-1][3])) / 1000
+                self.spans.append(Span(name, float(cupy.cuda.get_elapsed_time(start, end)) / 1000, nbytes, stopped))
         self._pending.clear()
 
     def close(self) -> None:

@@ -1,0 +1,196 @@
+"""Reports as one HTML page each, complete in itself: no script, nothing fetched, light and dark, any width.
+
+Charts are boxes and lines whose places are shares of whatever width there is, so the browser draws them: their words
+stay words, as large as the page's, and their colours follow the reader's theme, which a drawn picture's would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
+from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
+from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, InputFile, MergeReport, Report
+from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
+from gpumerge_cli.report.tables import (
+    bench_title,
+    compare_cells,
+    compare_header,
+    facts,
+    format_size,
+    merge_cells,
+    summary,
+)
+from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline
+from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
+
+_OPEN_CASES = 6
+"""Cases of a bench that show their chart without being opened."""
+
+
+def render(report: Report) -> str:
+    """The report as a page."""
+    if isinstance(report, BenchReport):
+        title, parts = "gpumerge bench", _bench(report)
+    elif isinstance(report, CompareReport):
+        title, parts = "gpumerge --compare", _compare(report)
+    else:
+        title, parts = f"gpumerge {report.kind}", _merge(report)
+    style = Path(__file__).with_name("html.css").read_text(encoding="utf-8")
+    return page(title, style, [tag("h1", title), *parts, tag("p", f"gpumerge {report.version}", class_="quiet")])
+
+
+def _merge(report: MergeReport) -> Iterator[Part]:
+    yield tag("p", summary(report))
+    yield _figures(
+        (format_seconds(report.wall), "whole program"),
+        (format_throughput(report.nbytes, report.wall), "of input, all told"),
+        (format_throughput(report.nbytes, report.busy), "of input, while streaming"),
+        (format_bytes(report.peak_memory) if report.peak_memory else "-", "peak memory"),
+        (report.backend, report.device),
+    )
+    yield tag("p", tag("b", "Bounded by "), f"{report.bound}. {_against_ceilings(report)}", class_="bound")
+    if report.timeline:
+        yield _section(
+            "What happened when",
+            "Above the whole program; below its streaming, a lane for each stage, with a row for each thread that was "
+            f"at it at once. Shares are of the time of {format_counted(report.workers, 'worker')}."
+            + (" Pale: several stretches with gaps between them." if any(s.spans > 1 for s in report.timeline) else ""),
+            program(report),
+            timeline(report),
+            overlap_told(report),
+            idle_told(report),
+        )
+    source = next((one.source for one in report.ceilings), "")
+    yield _section(
+        "Throughput beside the ceilings",
+        "Bytes a second of all cores, or of the device, as if they did nothing else."
+        + (f" Dashed: what the cost model takes for the ceiling ({source})." if source else ""),
+        throughput(report),
+    )
+    yield _section(
+        "In numbers", "", table(("stage", "seconds", "bytes", "throughput"), merge_cells(report), right=(1, 2, 3))
+    )
+    yield table(("what", "how"), facts(report))
+    yield _inputs(report.inputs)
+
+
+def _against_ceilings(report: MergeReport) -> str:
+    """How far the run came, by the cost model."""
+    bars = stage_bars(report)
+    told = [
+        f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its modelled ceiling"
+        for bar in bars[:-1]
+        if bar.ceiling > 0
+    ]
+    if report.expected > 0:
+        took, expected = format_seconds(report.wall), format_seconds(report.expected)
+        told.append(f"the whole program took {took}, where the cost model expects {expected}")
+    return _sentence("; ".join(told)) if told else ""
+
+
+def _compare(report: CompareReport) -> Iterator[Part]:
+    yield tag(
+        "p",
+        f"{format_count(report.items)} items ({report.order}) in {format_counted(len(report.inputs), 'input')}, "
+        f"{report.backend}: {report.device}; median of {report.repeat}",
+    )
+    yield listed(notes(report))
+    copy = ceiling(report)
+    yield _section(
+        "Throughput beside a copy",
+        _how_to_read(report.repeat),
+        _legend(),
+        contest(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
+        _sentence(rule(report.repeat, report.repeat)),
+    )
+    yield _section("In numbers", "", table(compare_header(), compare_cells(report), right=range(2, 7)))
+    yield _inputs(report.inputs)
+    yield table(("environment", ""), list(report.environment.items()))
+
+
+def _bench(report: BenchReport) -> Iterator[Part]:
+    yield tag("p", bench_title(report))
+    yield listed(bench_notes(report))
+    cases = [list(rows) for _, rows in groupby(report.rows, key=lambda row: row.case)]
+    repeat = max((len(row.seconds) for row in report.rows), default=report.repeat) or report.repeat
+    if len(cases) > 1:
+        yield _section(
+            "All cases",
+            "Bars: the fastest kernel's share of a copy. Orange: the fastest library's. Dashed: the copy.",
+            _overview(cases),
+        )
+    yield _section("Case by case", _how_to_read(repeat), _legend(), _sentence(rule(repeat, repeat)))
+    for number, rows in enumerate(cases):
+        first = rows[0]
+        best = next((row.nbytes / row.ceiling for row in rows if row.ceiling > 0), 0.0)
+        opened = {"open": ""} if number < _OPEN_CASES else {}
+        yield tag("details", tag("summary", _case(first)), contest(of_case(rows), best), **opened)
+    yield table(("environment", ""), [*report.environment.items(), ("seed", str(report.seed))])
+
+
+def _overview(cases: Sequence[Sequence[BenchRow]]) -> Element:
+    timed = [row.share_of_copy for rows in cases for row in rows if row.role != "copy"]
+    widest = max([1.0, *timed])
+    lanes = []
+    for rows in cases:
+        kernel, library = (_best(rows, role) for role in ("kernel", "library"))
+        if kernel is None:
+            lanes.append(lane(_case(rows[0]), "no kernel was timed", picture(16, told="nothing")))
+            continue
+        told = f"{kernel.name} {kernel.share_of_copy:.2f}"
+        parts = [rectangle(0, kernel.share_of_copy / widest, 3, 10, "kernels"), upright(1 / widest, "ceiling")]
+        if library is not None:
+            parts.append(upright(library.share_of_copy / widest, "rival"))
+            told += f", {library.name} {library.share_of_copy:.2f}: {_verdict(kernel, library)}"
+        lost = library is not None and library.median < kernel.median and differ(kernel.seconds, library.seconds)
+        lanes.append(lane(_case(rows[0]), told, picture(16, *parts, told=told), "lost" if lost else ""))
+    return tag("div", *lanes, class_="chart wide")
+
+
+def _best(rows: Sequence[BenchRow], role: str) -> BenchRow | None:
+    return min((row for row in rows if row.role == role and row.median > 0), key=lambda row: row.median, default=None)
+
+
+def _verdict(kernel: BenchRow, library: BenchRow) -> str:
+    if not differ(kernel.seconds, library.seconds):
+        return "not significant"
+    times = library.median / kernel.median
+    return f"{times:.2f} x as fast" if times >= 1 else f"lost, {times:.2f} x"
+
+
+def _case(row: BenchRow) -> str:
+    return f"{row.items}, {row.shape}, {format_counted(row.runs, 'run')}, {format_size(row.size)}"
+
+
+def _figures(*pairs: tuple[str, str]) -> Element:
+    return tag("div", *(tag("div", tag("b", value), tag("span", name)) for value, name in pairs), class_="figures")
+
+
+def _section(title: str, caption: str, *parts: Part) -> Element:
+    told = [tag("p", part, class_="quiet") if isinstance(part, str) and part else part for part in (caption, *parts)]
+    return tag("section", tag("h2", title), *told)
+
+
+def _how_to_read(repeat: int) -> str:
+    return (
+        f"Bars: GB/s, read and written, at the median of {format_counted(repeat, 'timing')}. Each timing is a tick, "
+        "and the line joins the slowest with the fastest. Dashed: a copy of the same bytes."
+    )
+
+
+def _legend() -> Element:
+    keys = [(tag("span", class_=f"key {name}"), name) for name in ("kernels", "libraries", "copy")]
+    return tag("p", *(part for pair in keys for part in pair), class_="quiet")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _inputs(files: Sequence[InputFile]) -> Element:
+    rows = [(file.name, format_count(file.items), format_bytes(file.nbytes)) for file in files]
+    return table(("input", "items", "bytes"), rows, right=(1, 2))
