@@ -205,24 +205,45 @@ class DeviceInfo:
 
 
 class Workspace(Protocol):
-    """Buffers for one chunk at a time, reused from chunk to chunk. Not for two threads at once.
+    """Buffers for one chunk at a time, reused from chunk to chunk. Not for two threads at once, but where said.
 
-    The steps, in order: fill `staging`, `upload`, then `disorder` and `merge` as often as wanted, then `download`.
+    The steps, in order: fill `staging`, `upload`, then `disorder` and `merge` as often as wanted, then `download`. What
+    is too large to pass through host memory as a whole goes in and out by parts, from many threads: `part`, `send` of
+    each in any order, then `adopt` instead of `upload`, and `receive` of each instead of `download`.
     Each step adds its spans ("upload", "check", "kernel", "download") to `spans` once its time is known, at the latest
     when `download` or `synchronize` returns; whoever reads `spans` may clear it.
     """
 
+    remote: bool
+    """Whether work is done elsewhere than in host memory."""
     spans: list[Span]
     counts: list[int]
     """Items of each run of the last `upload`; of lines, known once `disorder` or `merge` has found them."""
     dropped: int
-    """Items that the last `merge` left out."""
+    """Items that the last `merge` or `sort` left out."""
+    merged_bytes: int
+    """Bytes that the last `merge` or `sort` put out."""
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""
 
     def upload(self, lengths: Sequence[int]) -> None:
         """Take what lies in staging as runs of these byte lengths, back to back. Empty runs are allowed."""
+
+    def part(self, position: int, nbytes: int) -> Bytes:
+        """Host memory for `nbytes` from byte `position` of a chunk of at most the capacity; valid until `send`.
+
+        A thread has one part at a time.
+        """
+
+    def send(self, position: int, nbytes: int) -> None:
+        """The thread's part is filled: bring it where it is worked on. Returns when it is there."""
+
+    def adopt(self, lengths: Sequence[int]) -> None:
+        """As `upload`, of what all parts have brought."""
+
+    def receive(self, position: int, nbytes: int) -> Bytes:
+        """Bytes of what `download` would give, in host memory; valid until the thread's next call."""
 
     def disorder(self, *, strict: bool = False) -> Disorder | None:
         """The first disorder (lowest run, then lowest offset), or None if every run is in order.
@@ -299,6 +320,12 @@ class Backend(Protocol):
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """How to feed merges of this many runs, whose items are `item_bytes` long on average."""
+
+    def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
+        """Host memory, in bytes, of a sort of `nbytes` in one workspace, by parts of `part` bytes from so many threads.
+
+        None if it should be done in pieces that are merged: they are faster here, or the device has no room for it all.
+        """
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""

@@ -60,8 +60,11 @@ class ReferenceBackend:
         each = 400 if order.is_lines else 24 + 2 * order.width * (order.record > 0)
         return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
 
+    def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
+        return None
+
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
-        return ReferenceWorkspace(order)
+        return ReferenceWorkspace(order, capacity)
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         source, target = np.ones(nbytes, np.uint8), np.zeros(nbytes, np.uint8)
@@ -112,19 +115,34 @@ def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[byte
 class ReferenceWorkspace:
     """One chunk at a time, as Workspace says."""
 
-    def __init__(self, order: Order) -> None:
+    remote = False
+
+    def __init__(self, order: Order, capacity: int) -> None:
         self.spans: list[Span] = []
         self.counts: list[int] = []
         self.dropped = 0
+        self.merged_bytes = 0
         self._order = order
         self._end = b"" if order.text is None else bytes([order.text.terminator])
-        self._staging = np.empty(0, np.uint8)
+        self._staging = np.empty(capacity, np.uint8)
         self._runs: list[Bytes] = []
         self._out = np.empty(0, np.uint8)
 
     def staging(self, nbytes: int) -> Bytes:
         self._staging = np.empty(nbytes, np.uint8)
         return self._staging
+
+    def part(self, position: int, nbytes: int) -> Bytes:
+        return self._staging[position : position + nbytes]
+
+    def send(self, position: int, nbytes: int) -> None:
+        pass  # it is there
+
+    def adopt(self, lengths: Sequence[int]) -> None:
+        self.upload(lengths)
+
+    def receive(self, position: int, nbytes: int) -> Bytes:
+        return self._out[position : position + nbytes]
 
     def upload(self, lengths: Sequence[int]) -> None:
         ends = np.cumsum([0, *lengths])
@@ -173,6 +191,7 @@ class ReferenceWorkspace:
             first = _first_of_equals(items, self._order, unique) if unique else items
             self._out = first.view(np.uint8)
             self.dropped = len(items) - len(first)
+        self.merged_bytes = len(self._out)
         self._span("kernel", start)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -15,9 +14,12 @@ from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.merge import bound_of, ceilings_of
+from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.resources import available_memory, cores, peak_memory, shares
 from gpumerge_cli.engine.stream import Outcome, Stream, run
+from gpumerge_cli.engine.whole import sort_whole
+from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.fixed import FixedSource
 from gpumerge_cli.formats.registry import open_sink
@@ -31,6 +33,7 @@ _STAGES = ("read", "upload", "index", "sort", "kernel", "download", "spill", "co
 _LEAST_PIECE = 64 << 10
 _CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
 _MOST_RUNS = 64  # in memory
+_PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many do
 _PAIR_BYTES = 16
 _OWN_BYTES = 48 << 20
 """What the interpreter and its libraries take."""
@@ -60,12 +63,15 @@ def sort_files(
             if not request.unique:
                 sink.reserve(inputs.nbytes)
             job = _Job.of(inputs, selected.backend, request, stopwatch)
-            sources = [job.source(held) for held in job.runs(advance)]
-            for source in sources:
-                stack.callback(source.close)
+            try:
+                outcome = job.sort(sink, stack, advance)
+            except DeviceMemoryError:
+                if not job.whole:
+                    raise
+                job = _Job.of(inputs, selected.backend, request, stopwatch, whole=False)
+                outcome = job.sort(sink, stack, advance)
             for original in inputs.sources:
                 original.check_unchanged()
-            outcome = _merged(job, sources, sink, advance)
             settle()
             sink.commit(count=sum(job.counts) - outcome.dropped, durable=request.durable)
         except BaseException:
@@ -82,8 +88,12 @@ def sort_files(
 
 @dataclass
 class _Job:
-    """A sort that is ready to run. piece: bytes of a run, but where one item is longer. spill: where runs go, if
-    they do not stay in memory. counts: items of each input, as far as known."""
+    """A sort that is ready to run.
+
+    whole: everything is sorted at once, and `piece` is what goes in and out at once. Otherwise piece: bytes of a run,
+    but where one item is longer. spill: where runs go, if they do not stay in memory. counts: items of each input, as
+    far as known.
+    """
 
     inputs: Inputs
     backend: Backend
@@ -95,9 +105,12 @@ class _Job:
     memory: int
     spill: Spill | None
     counts: list[int]
+    whole: bool = False
 
     @classmethod
-    def of(cls, inputs: Inputs, backend: Backend, request: SortFilesRequest, stopwatch: Stopwatch) -> _Job:
+    def of(
+        cls, inputs: Inputs, backend: Backend, request: SortFilesRequest, stopwatch: Stopwatch, *, whole: bool = True
+    ) -> _Job:
         order, nbytes = inputs.order, inputs.nbytes
         policy = backend.resolve_sort(request.sort, order, nbytes)
         memory = available_memory() // 2 if request.memory is None else request.memory
@@ -106,6 +119,15 @@ class _Job:
         pairs = 2 * _PAIR_BYTES / inputs.item_bytes if order.is_rows else 1  # what the radix sort deals them through
         each = pace.footprint + 1 + pairs
         memory = max(memory // 4, memory - _OWN_BYTES)
+        counts = [0] * len(inputs.sources)
+        if whole and nbytes and not request.always_spill:
+            hands = request.on.threads or min(cores(), _MOST_HANDS)
+            item = max(1, order.item_bytes)
+            part = max(1, _PART // item) * item  # of lines any bytes
+            needed = backend.whole_sort(order, nbytes, inputs.item_bytes, part, hands)
+            if needed is not None and needed <= memory:
+                hands = min(hands, -(-nbytes // part))
+                return cls(inputs, backend, policy, request, stopwatch, hands, part, memory, None, counts, whole=True)
         spilled = nbytes + min(nbytes, workers * _CPU_PIECE) * each > memory or request.always_spill
         if backend.name == "gpu":
             wanted = _GPU_PIECE
@@ -118,54 +140,78 @@ class _Job:
             spill = Spill(request.folders, request.compress_program)
             spill.check_room(nbytes)
         workers = max(1, min(workers, -(-nbytes // piece)))
-        return cls(
-            inputs, backend, policy, request, stopwatch, workers, piece, memory, spill, [0] * len(inputs.sources)
-        )
+        return cls(inputs, backend, policy, request, stopwatch, workers, piece, memory, spill, counts)
+
+    def sort(self, sink: Sink, stack: ExitStack, advance: Callable[[int, int], None] | None) -> Outcome:
+        """Sort it all to the sink. stack: closes at the end what must stay open until then."""
+        if self.whole:
+            return self._at_once(sink, advance)
+        sources = [self.source(held) for held in self.runs(advance)]
+        for source in sources:
+            stack.callback(source.close)
+        return _merged(self, sources, sink, advance)
+
+    def _at_once(self, sink: Sink, advance: Callable[[int, int], None] | None) -> Outcome:
+        done, total = 0, self.inputs.nbytes
+
+        def told(nbytes: int) -> None:
+            nonlocal done
+            done += nbytes
+            if advance is not None:
+                advance(done // 2, total)
+
+        threads = self.request.on.threads or cores()
+        workspace = self.backend.workspace(self.inputs.order, total, threads=threads)
+        try:
+            outcome = sort_whole(
+                self.inputs.sources,
+                sink,
+                workspace,
+                self.policy,
+                unique=self.request.unique,
+                part=self.piece,
+                workers=self.workers,
+                stopwatch=self.stopwatch,
+                advance=told,
+            )
+        finally:
+            workspace.close()
+        self.counts[:] = outcome.counts
+        return outcome
 
     def runs(self, advance: Callable[[int, int], None] | None) -> list[Held]:
         """Sort all pieces; the runs, in the order of the input."""
         pieces = list(_pieces(self.inputs.sources, self.piece))
         held: list[Held | None] = [None] * len(pieces)
-        pending = iter(range(len(pieces)))
+        own = threading.local()  # a workspace a thread
         lock = threading.Lock()
-        stopped = threading.Event()
         done = 0
 
-        def work() -> None:
+        def work(number: int) -> None:
             nonlocal done
-            workspace: Workspace | None = None
-            try:
-                while not stopped.is_set():
-                    with lock:
-                        number = next(pending, -1)
-                    if number < 0:
-                        return
-                    ranges = pieces[number]
-                    nbytes = sum(stop - start for _, start, stop in ranges)
-                    if workspace is None:
-                        workspace = self.backend.workspace(self.inputs.order, max(self.piece, nbytes))
-                    held[number] = self._sorted(workspace, ranges, nbytes)
-                    with lock:
-                        done += nbytes
-                        if advance is not None:
-                            advance(done // 2, self.inputs.nbytes)
-            except BaseException:
-                stopped.set()
-                raise
-            finally:
-                if workspace is not None:
-                    workspace.close()
+            ranges = pieces[number]
+            nbytes = sum(stop - start for _, start, stop in ranges)
+            if not hasattr(own, "workspace"):
+                own.workspace = self.backend.workspace(self.inputs.order, max(self.piece, nbytes))
+                with lock:
+                    workspaces.append(own.workspace)
+            held[number] = self._sorted(own.workspace, ranges, nbytes)
+            with lock:
+                done += nbytes
+                if advance is not None:
+                    advance(done // 2, self.inputs.nbytes)
 
+        workspaces: list[Workspace] = []
         try:
-            with ThreadPoolExecutor(self.workers, thread_name_prefix="gpumerge") as pool:
-                for future in [pool.submit(work) for _ in range(self.workers)]:
-                    future.result()
+            for_each(range(len(pieces)), work, self.workers)
         except BaseException:
-            stopped.set()
             for each in held:
                 if each is not None:
                     each.close()
             raise
+        finally:
+            for workspace in workspaces:
+                workspace.close()
         return [each for each in held if each is not None]
 
     def _sorted(self, workspace: Workspace, ranges: list[tuple[int, int, int]], nbytes: int) -> Held:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,51 @@ def sorted_by(
         return workspace.download().tobytes()
     finally:
         workspace.close()
+
+
+def sorted_by_parts(backend: Backend, order: Order, data: bytes, part: int, unique: Unique = None) -> bytes:
+    """The items through a workspace, in and out by parts from several threads."""
+    items = np.frombuffer(data, np.uint8)
+    workspace = backend.workspace(order, max(1, len(items)), threads=2)
+
+    def bring(at: int) -> None:
+        nbytes = min(part, len(items) - at)
+        workspace.part(at, nbytes)[:] = items[at : at + nbytes]
+        workspace.send(at, nbytes)
+
+    def fetch(at: int) -> bytes:
+        return workspace.receive(at, min(part, workspace.merged_bytes - at)).tobytes()
+
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(bring, range(0, len(items), part)))
+            workspace.adopt([len(items)])
+            workspace.sort(backend.resolve_sort(SortRequest(), order, len(items)), unique)
+            workspace.synchronize()
+            return b"".join(pool.map(fetch, range(0, workspace.merged_bytes, part)))
+    finally:
+        workspace.close()
+
+
+@pytest.mark.parametrize("unique", [None, "first"])
+@settings(max_examples=15)
+@given(case=key_runs(most_runs=3), part=st.integers(1, 100))
+def test_keys_by_parts(backend: Backend, unique: Unique, case: Any, part: int) -> None:
+    runs, descending = case
+    keys = np.concatenate(runs)
+    order = Order.of(keys.dtype, descending=descending)
+    expected = sorted_by(backend, order, keys.tobytes(), SortRequest(), unique)
+    assert sorted_by_parts(backend, order, keys.tobytes(), part, unique) == expected
+
+
+@settings(max_examples=15)
+@given(case=line_runs(most_runs=3), part=st.integers(1, 100))
+def test_lines_by_parts(backend: Backend, case: Any, part: int) -> None:
+    runs, numeric, descending = case
+    lines = [line for run in runs for line in run]
+    order = Order.lines(numeric=numeric, descending=descending)
+    expected = as_text(sorted_lines(lines, numeric=numeric, descending=descending))
+    assert sorted_by_parts(backend, order, as_text(lines), part) == expected
 
 
 def sort_keys(backend: Backend, items: NDArray[Any], request: SortRequest, *, descending: bool = False) -> NDArray[Any]:

@@ -8,28 +8,43 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest, Workspace
+from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import sort as engine
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
-from gpumerge_cli.errors import OutputError, UsageError
+from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
+from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.records import RecordRequest
 from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import MergeReport
 
 ROOT = Path(__file__).parents[2]
-SPILLED: list[dict[str, Any]] = [{}, {"always_spill": True}, {"always_spill": True, "compress_program": "builtin"}]
+SPILLED: list[dict[str, Any]] = [
+    {},
+    {"by_pieces": True},
+    {"always_spill": True},
+    {"always_spill": True, "compress_program": "builtin"},
+]
 
 
-def sort(backend: Backend, names: list[str], output: str, items: ItemRequest, **more: Any) -> MergeReport:
+def sort(
+    backend: Backend, names: list[str], output: str, items: ItemRequest, *, by_pieces: bool = False, **more: Any
+) -> MergeReport:
     on = BackendRequest(backend.name, threads=2)  # type: ignore[arg-type]
-    return sort_files(SortFilesRequest(tuple(names), output, items, on, **more))
+    with pytest.MonkeyPatch.context() as patch:
+        if by_pieces:
+            patch.setattr(type(backend), "whole_sort", lambda *_: None)
+        return sort_files(SortFilesRequest(tuple(names), output, items, on, **more))
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +54,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_CPU_PIECE", 16 << 10)
     monkeypatch.setattr(engine, "_GPU_PIECE", 64 << 10)
     monkeypatch.setattr(engine, "_MOST_RUNS", 1 << 20)
+    monkeypatch.setattr(engine, "_PART", 12_345)  # no multiple of any item
 
 
 def descriptors() -> int:
@@ -67,6 +83,63 @@ def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype:
     descending = ItemRequest(reverse=True)
     sort(backend, names, str(tmp_path / "down.npy"), descending, unique=True, **spilled)
     assert len(np.load(tmp_path / "down.npy")) == len(np.unique(expected, equal_nan=True))
+
+
+class _NoRoom:
+    """The CPU's backend, as one whose device says that all fits, and then has no memory for it."""
+
+    def __init__(self, most: int) -> None:
+        self._backend = cpu.create()
+        self._most = most
+        self.refused = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
+        workspace = self._backend.workspace(order, capacity, threads=threads)
+        adopt = workspace.adopt
+
+        def refuse(lengths: Sequence[int]) -> None:
+            if sum(lengths) > self._most:
+                self.refused += 1
+                raise DeviceMemoryError("the device is out of memory", way_out="close others")
+            adopt(lengths)
+
+        workspace.adopt = refuse  # type: ignore[method-assign]
+        return workspace
+
+
+def test_a_device_without_room_for_all_sorts_pieces(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    keys = rng.integers(0, 1 << 32, 50_000, np.uint32)
+    keys.tofile(tmp_path / "a.u32")
+    for most, chunks in ((0, False), (1 << 20, True)):
+        device = _NoRoom(most)
+        monkeypatch.setattr(engine, "select", lambda *_, device=device, **__: Selected(device, "a test"))
+        progress: list[int] = []
+        request = SortFilesRequest((str(tmp_path / "a.u32"),), str(tmp_path / "o.u32"))
+        report = sort_files(request, advance=lambda done, _, progress=progress: progress.append(done))  # type: ignore[misc]
+        assert np.array_equal(np.fromfile(tmp_path / "o.u32", np.uint32), np.sort(keys))
+        assert device.refused == (0 if chunks else 1)
+        assert report.items == len(keys)
+        assert progress[-1] == keys.nbytes
+
+
+def test_a_failure_in_any_part_ends_a_sort(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    np.arange(100_000, dtype=np.uint32).tofile(tmp_path / "a.u32")
+    (tmp_path / "o.u32").write_bytes(b"old!")
+
+    def full(self: OutputFile, position: int, data: Any) -> None:
+        if position > 200_000:
+            raise OutputError("no room", way_out="make some")
+
+    monkeypatch.setattr(OutputFile, "write_at", full)
+    with pytest.raises(OutputError, match="no room"):
+        sort(cpu.create(), [str(tmp_path / "a.u32")], str(tmp_path / "o.u32"), ItemRequest())
+    assert (tmp_path / "o.u32").read_bytes() == b"old!"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.u32", "o.u32"]
 
 
 @pytest.mark.parametrize("spilled", SPILLED)

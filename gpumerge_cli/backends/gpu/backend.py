@@ -27,6 +27,7 @@ from gpumerge_cli.order import Order
 # workers would only queue at it: of 4 to 16 workers and 16 to 64 MiB these were the fastest for 2 x 4 GB on an H200.
 _CHUNK = 16 << 20
 _WORKERS = 4
+_WHOLE = 1.5  # of what a merge takes: what the library's radix sort does
 
 
 class GpuBackend:
@@ -57,6 +58,13 @@ class GpuBackend:
         rows = (2 * 8 * order.is_lines + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
+
+    def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
+        """See Backend: wherever there is room, since the device sorts sooner than its link brings it anything."""
+        each = _WHOLE * self.pace(order, 3, item_bytes).device_footprint
+        with device_errors(), self._device:
+            free, _ = cupy.cuda.runtime.memGetInfo()
+        return threads * part if each * nbytes <= free else None
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """See Backend. `threads` is for backends that work on the host."""

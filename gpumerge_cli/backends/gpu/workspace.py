@@ -5,6 +5,7 @@ Work is queued on a stream of its own and timed by events; the host waits only w
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.baselines import CubPairs, CubSort, CubTree, cub_pairs, sort_by_cupy
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.radix import sort_by_ranks, sort_keys
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
@@ -40,11 +42,13 @@ class GpuWorkspace:
     Lines are counted on the device: of them `counts` says 0 from `upload` until `disorder` or `merge`.
     """
 
+    remote = True
+
     def __init__(self, device: cupy.cuda.Device, order: Order, kernels: Kernels, capacity: int) -> None:
         self.spans: list[Span] = []
         self.counts: list[int] = []
         self.dropped = 0
-        self._merged_bytes = 0
+        self.merged_bytes = 0
         self._device = device
         self._order = order
         self._kernels = kernels
@@ -58,6 +62,8 @@ class GpuWorkspace:
             self._owned = OwnedStream()
             self._stream = self._owned.stream
             self._uploaded = cupy.cuda.Event(disable_timing=True)
+        self._lanes = Lanes(device)
+        self._parts = threading.Lock()
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if moves_rows(order) else None
 
@@ -71,16 +77,42 @@ class GpuWorkspace:
     def upload(self, lengths: Sequence[int]) -> None:
         """See Workspace. Returns before the bytes are on the device."""
         self._lengths = list(lengths)
-        total = self._merged_bytes = self._total
+        total = self._total
         with self._span("upload", total):
             self._input.reserve(max(total, self._capacity))
             self._output.reserve(max(total, self._capacity))
             if total:
                 self._copy_bytes(self._input.address, self._staged.ctypes.data, total, _TO_DEVICE)
             self._uploaded.record(self._stream)
-            if self._text is not None:
-                self._text.reset(self._input.address, self._lengths)
+        self._take()
+
+    def part(self, position: int, nbytes: int) -> Bytes:
+        """See Workspace."""
+        return self._lanes.mine().memory(nbytes)
+
+    def send(self, position: int, nbytes: int) -> None:
+        """See Workspace."""
+        if nbytes:
+            with self._parts, device_errors(), self._device:
+                address = self._input.reserve(self._capacity).address
+            self._lanes.mine().send(address + position, nbytes)
+
+    def adopt(self, lengths: Sequence[int]) -> None:
+        """See Workspace."""
+        self._lengths = list(lengths)
+        with self._entered():
+            self._output.reserve(max(self._total, self._capacity))
+        self._take()
+
+    def receive(self, position: int, nbytes: int) -> Bytes:
+        """See Workspace."""
+        return self._lanes.mine().receive(self._output.address + position, nbytes)
+
+    def _take(self) -> None:
+        if self._text is not None:
+            self._text.reset(self._input.address, self._lengths)
         size = self._order.item_bytes
+        self.merged_bytes = self._total
         self.counts = [length // size if size else 0 for length in self._lengths]
 
     def disorder(self, *, strict: bool = False) -> Disorder | None:
@@ -104,14 +136,14 @@ class GpuWorkspace:
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         """See Workspace. Returns before the merge is done, unless something may be dropped."""
-        total = self._merged_bytes = self._total
+        total = self.merged_bytes = self._total
         self.dropped = 0
         self._pairs = None
         if total == 0:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                self._merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
+                self.merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
             deep = sum(length > 0 for length in self._lengths) > policy.fan_in
@@ -130,14 +162,14 @@ class GpuWorkspace:
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
-        total = self._merged_bytes = self._total
+        total = self.merged_bytes = self._total
         self.dropped = 0
         self._pairs = None
         if total == 0:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                self._merged_bytes, self.dropped = self._text.sort(policy, self._output.address, total, unique)
+                self.merged_bytes, self.dropped = self._text.sort(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
             size = self._order.item_bytes
@@ -154,7 +186,7 @@ class GpuWorkspace:
 
     def download(self) -> Bytes:
         """See Workspace. Waits for all work so far."""
-        total = self._merged_bytes
+        total = self.merged_bytes
         with self._span("download", total):
             if self._pairs is not None:
                 self._pairs.join()
@@ -229,6 +261,7 @@ class GpuWorkspace:
             buffer.free()
         if self._text is not None:
             self._text.free()
+        self._lanes.close()
         with device_errors(), self._device:
             cupy.get_default_memory_pool().free_all_blocks()
             self._owned.close()
@@ -246,7 +279,7 @@ class GpuWorkspace:
     def _drop_equals(self, unique: Unique, count: int) -> None:
         if unique:
             kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
-            self._merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
+            self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
 
     def _sort_by_radix(self, count: int) -> None:
         if self._order.record:
