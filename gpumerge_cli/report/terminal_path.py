@@ -1,0 +1,255 @@
+"""A merge path in a terminal: A down, B to the right, in as many columns as there are; ASCII where it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpumerge_cli.report.path_model import Axis, Buffer, CutLevel, PathReport, Round, Search
+from gpumerge_cli.units import format_counted
+
+_PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
+_LEVELS = {"block": "bold red", "host thread": "bold red", "round": "bold yellow"}
+_FINEST = "yellow"
+_MOST_ROWS = 42
+_MOST_LISTED = 40
+_ROOMY = 12
+_NUMBERS = "123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class _Glyphs:
+    """right, down: along the path; turns: down then right, right then down. coarse, fine: cuts. found: the search's."""
+
+    dot: str
+    right: str
+    down: str
+    turn_right: str
+    turn_down: str
+    diagonal: str
+    coarse: str
+    fine: str
+    found: str
+
+
+_UNICODE = _Glyphs("·", "━", "┃", "┗", "┓", "╱", "●", "○", "◆")
+_ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#")
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Where nodes are drawn. a, b: items to a row and to a column. wide, high: characters from one to the next."""
+
+    a: int
+    b: int
+    wide: int
+    high: int
+
+    def at(self, i: float, j: float) -> tuple[int, int]:
+        """Line and column of a point of the path: of the node at or before it."""
+        return int(i // self.a) * self.high, int(j // self.b) * self.wide
+
+
+class _Canvas:
+    def __init__(self, high: int, wide: int) -> None:
+        self.letters = [[" "] * wide for _ in range(high)]
+        self.styles = [[""] * wide for _ in range(high)]
+
+    def put(self, line: int, column: int, letter: str, style: str) -> None:
+        self.letters[line][column] = letter
+        self.styles[line][column] = style
+
+    def line(self, number: int) -> Text:
+        text = Text(no_wrap=True)
+        for letter, style in zip(self.letters[number], self.styles[number], strict=True):
+            text.append(letter, style)
+        text.rstrip()
+        return text
+
+
+def show_path(report: PathReport, console: Console) -> None:
+    """Print the grid, its cuts, and the search and the rounds if there are any."""
+    a, b = report.a, report.b
+    console.print(Text(f"A, down: {a.name}, {format_counted(a.count, 'item')}", _AXIS))
+    console.print(Text(f"B, right: {b.name}, {format_counted(b.count, 'item')}; {report.order}", _AXIS))
+    glyphs = _ASCII if console.options.ascii_only else _UNICODE
+    margin = max((len(label) for label in a.labels), default=0) + 2
+    grid = _fit(report, console.width - margin)
+    if grid.a > 1 or grid.b > 1:
+        console.print(Text(f"scale: a row is {format_counted(grid.a, 'item')} of A, a column {grid.b:,} of B", _AXIS))
+    console.print()
+    canvas = _Canvas(a.count // grid.a * grid.high + 1, b.count // grid.b * grid.wide + 1)
+    drawn = _draw(canvas, report, grid, glyphs)
+    for line in _header(b, grid):
+        console.print(Text(" " * margin + line, _AXIS, no_wrap=True), soft_wrap=True)
+    labels = _rows(a, grid)
+    for number in range(len(canvas.letters)):
+        text = Text(f"{labels.get(number, ''):>{margin - 2}}  ", _AXIS, no_wrap=True)
+        console.print(text.append_text(canvas.line(number)), soft_wrap=True)
+    console.print()
+    for level in report.levels:
+        for told in _told(level, level.what in drawn, glyphs):
+            console.print(told)
+    console.print(Text(f"launch: {report.launch}; {report.why}"))
+    if report.search is not None:
+        _show_search(report.search, glyphs, console)
+    if report.rounds:
+        show_rounds(report.rounds, console)
+
+
+def _fit(report: PathReport, room: int) -> _Grid:
+    """The finest grid that has room: with space between the lines where there is little to draw."""
+    a, b = report.a, report.b
+    widest = max((len(label) for label in b.labels), default=0)
+    for wide in (max(4, widest + 1), 4):
+        if a.count <= _ROOMY and wide <= 8 and b.count * wide < room:
+            return _Grid(1, 1, wide, 2)
+    return _Grid(_coarser(a, _MOST_ROWS), _coarser(b, max(1, (room - 1) // 2)), 2, 1)
+
+
+def _coarser(axis: Axis, most: int) -> int:
+    """Items to a step, a multiple of the axis's own, so that there are at most so many steps."""
+    return axis.step * max(1, -(-axis.count // (axis.step * most)))
+
+
+def _header(b: Axis, grid: _Grid) -> Iterator[str]:
+    """The keys of B: side by side where they fit, else written downwards, each over its own step."""
+    labels = b.labels[:: grid.b // b.step]
+    if max((len(label) for label in labels), default=0) < grid.wide:
+        yield "".join(f"{label:^{grid.wide}}" if grid.high > 1 else f" {label}" for label in labels).rstrip()
+        return
+    indent = grid.wide // 2
+    for row in range(max(map(len, labels))):
+        letters = (label[row] if row < len(label) else " " for label in labels)
+        yield "".join(" " * indent + letter + " " * (grid.wide - indent - 1) for letter in letters).rstrip()
+
+
+def _rows(a: Axis, grid: _Grid) -> dict[int, str]:
+    """The keys of A by line: between two nodes where there is a line for it, else at the upper one."""
+    shown = a.labels[:: grid.a // a.step]
+    return {row * grid.high + grid.high // 2: label for row, label in enumerate(shown)}
+
+
+def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> set[str]:
+    """Draw all; returns the levels whose cuts were drawn. What is drawn later covers what was before."""
+    high, wide = len(canvas.letters), len(canvas.letters[0])
+    for line in range(0, high, grid.high):
+        for column in range(0, wide, grid.wide):
+            canvas.put(line, column, glyphs.dot, _FAINT)
+    steps = high // grid.high + wide // grid.wide
+    drawn = [level for level in report.levels if level.cuts and 2 * len(level.cuts) <= max(steps, 4)]
+    for level in reversed(drawn):
+        style = _LEVELS.get(level.what, _FINEST)
+        for cut in level.cuts:
+            _diagonal(canvas, grid, cut.i, cut.j, None if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
+    if report.search is not None:
+        found = report.search.found
+        _diagonal(canvas, grid, found.i, found.j, None, glyphs.diagonal, _SEARCH)
+    _staircase(canvas, report, grid, glyphs)
+    for level in reversed(drawn):
+        for cut in level.cuts:
+            glyph = glyphs.coarse if level.what in _LEVELS else glyphs.fine
+            canvas.put(*grid.at(cut.i, cut.j), glyph, _LEVELS.get(level.what, _FINEST))
+    if report.search is not None:
+        for number, step in zip(_NUMBERS, report.search.steps, strict=False):
+            canvas.put(*grid.at(step.i, step.j), number, _SEARCH)
+        canvas.put(*grid.at(report.search.found.i, report.search.found.j), glyphs.found, _SEARCH)
+    return {level.what for level in drawn}
+
+
+def _diagonal(canvas: _Canvas, grid: _Grid, i: int, j: int, reach: int | None, glyph: str, style: str) -> None:
+    """The cross diagonal through a point, or no more of it than `reach` lines to both sides."""
+    at, column = grid.at(i, j)
+    high, wide = len(canvas.letters), len(canvas.letters[0])
+    for line in range(high):
+        # One line down is so many columns to the left, whatever the scale.
+        place = round(column - (line - at) / grid.high * grid.a / grid.b * grid.wide)
+        if 0 <= place < wide and (reach is None or abs(line - at) <= reach):
+            canvas.put(line, place, glyph, style)
+
+
+def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> None:
+    """The path: along rows where it takes from B, down columns where it takes from A."""
+    nodes = list(dict.fromkeys(grid.at(i, j) for i, j in report.points))
+    before = ""
+    for (line, column), (line_after, column_after) in zip(nodes, nodes[1:], strict=False):
+        way = glyphs.right if line_after == line else glyphs.down
+        turn = glyphs.turn_right if way == glyphs.right else glyphs.turn_down
+        canvas.put(line, column, way if before in ("", way) else turn, _PATH)
+        for between in range(column + 1, column_after):
+            canvas.put(line, between, way, _PATH)
+        for between in range(line + 1, line_after):
+            canvas.put(between, column, way, _PATH)
+        before = way
+    canvas.put(*nodes[-1], before or glyphs.coarse, _PATH)
+
+
+def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Iterator[Text]:
+    coarse = level.what in _LEVELS
+    glyph = f"{glyphs.coarse if coarse else glyphs.fine} " if drawn else ""
+    said = f"{glyph}{format_counted(level.count, f'{level.what} cut')}"
+    said += f", pieces of {'up to ' if level.count else ''}{format_counted(level.outputs, 'output')}"
+    if level.count and not drawn:
+        said += "; not drawn: closer together than the grid shows"
+    if drawn and len(level.cuts) <= _MOST_LISTED:
+        said += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
+    yield Text(said, _LEVELS.get(level.what, _FINEST) if drawn else "")
+
+
+def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
+    found = search.found
+    console.print()
+    console.print(Text(f"co-rank of rank {search.rank}: i + j = {search.rank}", _SEARCH))
+    if search.steps:
+        table = _table("step", "low", "high", "i", "j", left=0)
+        table.add_column("goes before?", overflow="fold")
+        table.add_column("so", no_wrap=True)
+        for number, step in enumerate(search.steps, start=1):
+            asked = f"B[{step.j - 1}] {step.b} before A[{step.i}] {step.a}: {'yes' if step.b_first else 'no'}"
+            so = f"high = {step.i}" if step.b_first else f"low = {step.i + 1}"
+            cells = (number, step.low, step.high, step.i, step.j, asked, so)
+            table.add_row(*(Text(str(cell)) for cell in cells))
+        console.print(table)
+    least = "" if search.steps else " without a step: low is high from the start"
+    console.print(Text(f"{glyphs.found} found{least}: i = {found.i}, j = {found.j}", _SEARCH))
+
+
+def show_rounds(rounds: Sequence[Round], console: Console) -> None:
+    """A row for each buffer in each round. + was loaded in the round, * is merged by it."""
+    console.print()
+    console.print(Text("places of the buffers, round by round: + loaded by the round, * merged by it, . not read again"))
+    blocks = len({one.block for one in rounds})
+    rings = all(not one.a.dropped and not one.b.dropped for one in rounds)
+    left = "stay" if rings else "dropped"
+    table = _table("round", "of", "load", "use", left, left=0)
+    table.add_column("places from 0", overflow="fold")
+    for one in rounds:
+        name = f"{one.block}.{one.number}" if blocks > 1 else str(one.number)
+        for which, buffer, title in (("A", one.a, name), ("B", one.b, "")):
+            rest = buffer.stay if rings else buffer.dropped
+            cells = (title, which, str(buffer.loaded), str(buffer.used), str(rest), _places(buffer))
+            table.add_row(*map(Text, cells))
+        table.add_row(*map(Text, ("", "", "", "", "", f"out[{one.first}] on: {' '.join(one.outputs)}")), style=_PATH)
+    console.print(table)
+
+
+def _places(buffer: Buffer) -> str:
+    shown = []
+    wide = max((len(place.label) for place in buffer.places if place is not None), default=1)
+    for place in buffer.places:
+        label = "." if place is None else place.label
+        fresh, used = (place.fresh, place.used) if place is not None else (False, False)
+        shown.append(f"{'+' if fresh else ' '}{label:>{wide}}{'*' if used else ' '}")
+    return " ".join(shown).rstrip()
+
+
+def _table(*names: str, left: int) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for number, name in enumerate(names):
+        table.add_column(name, justify="left" if number < left else "right", no_wrap=True)
+    return table
