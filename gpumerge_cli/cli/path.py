@@ -107,9 +107,7 @@ def path(
     ] = None,
     items_per_thread: Annotated[
         int | None,
-        typer.Option(
-            "--items-per-thread", metavar="N", min=1, show_default=False, help="Items that a thread merges."
-        ),
+        typer.Option("--items-per-thread", metavar="N", min=1, show_default=False, help="Items that a thread merges."),
     ] = None,
     tile_size: Annotated[
         int | None,
@@ -205,9 +203,7 @@ def _inputs(files: list[str], items: list[str] | None) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _drawing(
-    output: str | None, inputs: tuple[str, ...], rounds: bool
-) -> Callable[[PathReport], None] | None:
+def _drawing(output: str | None, inputs: tuple[str, ...], rounds: bool) -> Callable[[PathReport], None] | None:
     """What draws to `output`, judged before anything is read."""
     if output is None:
         return None
@@ -249,7 +245,9 @@ def _words(words: list[str], text: LineOrder | None, items: ItemRequest) -> Load
     from gpumerge_cli.trace.items import runs_of_words
 
     if replace(items, lines=None, reverse=False) != ItemRequest():
-        raise UsageError("--items are numbers or lines", way_out="leave --dtype, --format and what is said of files out")
+        raise UsageError(
+            "--items are numbers or lines", way_out="leave --dtype, --format and what is said of files out"
+        )
     return runs_of_words(words, None if text is None else Order.lines(text), reverse=items.reverse)
 
 
@@ -269,6 +267,7 @@ def _trace(loaded: LoadedRuns, on: BackendRequest, rank: int | None, rounds: boo
         *axes,
         order=loaded.order.describe(),
         launch=shape.policy.describe(),
+        rules=shape.rules,
         why=shape.why,
         points=path_points(a, b, axes[0].step, axes[1].step),
         levels=levels_of(a, b, shape),

@@ -117,14 +117,16 @@ class PathReport:
     """The merge path of A and B on its grid.
 
     points: (i, j) where the path begins and ends, and wherever it gets to a multiple of `step` on either axis; of two
-    neighbours i differs by at most a.step, and j by at most b.step. order: how items compare. launch, why: whose cuts
-    these are. levels: from the largest pieces to the smallest. rounds: those of all blocks, if asked for.
+    neighbours i differs by at most a.step, and j by at most b.step. order: how items compare. launch: whose cuts these
+    are. rules: of what the launch is, "GPU" or "CPU". why: why it is this one. levels: from the largest pieces to the
+    smallest. rounds: those of all blocks, if asked for.
     """
 
     a: Axis
     b: Axis
     order: str
     launch: str
+    rules: str
     why: str
     points: tuple[tuple[int, int], ...]
     levels: tuple[CutLevel, ...]

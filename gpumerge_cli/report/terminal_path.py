@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -19,12 +20,18 @@ _FINEST = "yellow"
 _MOST_ROWS = 42
 _MOST_LISTED = 40
 _ROOMY = 12
+_TALLEST = 4
+_MOST_LONG = 6
+_REACH = 2
 _NUMBERS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
 class _Glyphs:
-    """right, down: along the path; turns: down then right, right then down. coarse, fine: cuts. found: the search's."""
+    """right, down: along the path; turns: down then right, right then down. coarse, fine: cuts. found: the search's.
+
+    mark: below a key.
+    """
 
     dot: str
     right: str
@@ -35,10 +42,11 @@ class _Glyphs:
     coarse: str
     fine: str
     found: str
+    mark: str
 
 
-_UNICODE = _Glyphs("·", "━", "┃", "┗", "┓", "╱", "●", "○", "◆")
-_ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#")
+_UNICODE = _Glyphs("·", "━", "┃", "┗", "┓", "╱", "●", "○", "◆", "╷")
+_ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#", "|")
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,9 @@ class _Canvas:
 def show_path(report: PathReport, console: Console) -> None:
     """Print the grid, its cuts, and the search and the rounds if there are any."""
     a, b = report.a, report.b
-    console.print(Text(f"A, down: {a.name}, {format_counted(a.count, 'item')}", _AXIS))
-    console.print(Text(f"B, right: {b.name}, {format_counted(b.count, 'item')}; {report.order}", _AXIS))
+    for axis, way in ((a, "A, down"), (b, "B, right")):
+        name = "" if axis.name == way[0] else f"{axis.name}, "
+        console.print(Text(f"{way}: {name}{format_counted(axis.count, 'item')}, {report.order}", _AXIS))
     glyphs = _ASCII if console.options.ascii_only else _UNICODE
     margin = max((len(label) for label in a.labels), default=0) + 2
     grid = _fit(report, console.width - margin)
@@ -85,7 +94,7 @@ def show_path(report: PathReport, console: Console) -> None:
     console.print()
     canvas = _Canvas(a.count // grid.a * grid.high + 1, b.count // grid.b * grid.wide + 1)
     drawn = _draw(canvas, report, grid, glyphs)
-    for line in _header(b, grid):
+    for line in _header(b, grid, glyphs):
         console.print(Text(" " * margin + line, _AXIS, no_wrap=True), soft_wrap=True)
     labels = _rows(a, grid)
     for number in range(len(canvas.letters)):
@@ -93,9 +102,8 @@ def show_path(report: PathReport, console: Console) -> None:
         console.print(text.append_text(canvas.line(number)), soft_wrap=True)
     console.print()
     for level in report.levels:
-        for told in _told(level, level.what in drawn, glyphs):
-            console.print(told)
-    console.print(Text(f"launch: {report.launch}; {report.why}"))
+        console.print(_told(level, level.what in drawn, glyphs))
+    console.print(Text(f"launch: {report.launch}, by the {report.rules}'s rules: {report.why}"))
     if report.search is not None:
         _show_search(report.search, glyphs, console)
     if report.rounds:
@@ -117,16 +125,19 @@ def _coarser(axis: Axis, most: int) -> int:
     return axis.step * max(1, -(-axis.count // (axis.step * most)))
 
 
-def _header(b: Axis, grid: _Grid) -> Iterator[str]:
-    """The keys of B: side by side where they fit, else written downwards, each over its own step."""
+def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
+    """The keys of B: side by side where they fit; short ones downwards; else of every few columns, with marks."""
     labels = b.labels[:: grid.b // b.step]
-    if max((len(label) for label in labels), default=0) < grid.wide:
+    longest = max(map(len, labels), default=0)
+    if longest < grid.wide:
         yield "".join(f"{label:^{grid.wide}}" if grid.high > 1 else f" {label}" for label in labels).rstrip()
-        return
-    indent = grid.wide // 2
-    for row in range(max(map(len, labels))):
-        letters = (label[row] if row < len(label) else " " for label in labels)
-        yield "".join(" " * indent + letter + " " * (grid.wide - indent - 1) for letter in letters).rstrip()
+    elif longest <= _TALLEST:
+        for row in range(longest):
+            yield "".join(f" {label[row] if row < len(label) else ' '}" for label in labels).rstrip()
+    else:
+        every = -(-(longest + 2) // grid.wide)
+        yield "".join(f"{label:<{every * grid.wide}}" for label in labels[::every]).rstrip()
+        yield "".join(f"{glyphs.mark:<{every * grid.wide}}" for _ in labels[::every]).rstrip()
 
 
 def _rows(a: Axis, grid: _Grid) -> dict[int, str]:
@@ -145,8 +156,9 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
     drawn = [level for level in report.levels if level.cuts and 2 * len(level.cuts) <= max(steps, 4)]
     for level in reversed(drawn):
         style = _LEVELS.get(level.what, _FINEST)
+        reach = None if len(level.cuts) <= _MOST_LONG else _REACH * grid.high
         for cut in level.cuts:
-            _diagonal(canvas, grid, cut.i, cut.j, None if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
+            _diagonal(canvas, grid, cut.i, cut.j, reach if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
     if report.search is not None:
         found = report.search.found
         _diagonal(canvas, grid, found.i, found.j, None, glyphs.diagonal, _SEARCH)
@@ -177,7 +189,7 @@ def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs
     """The path: along rows where it takes from B, down columns where it takes from A."""
     nodes = list(dict.fromkeys(grid.at(i, j) for i, j in report.points))
     before = ""
-    for (line, column), (line_after, column_after) in zip(nodes, nodes[1:], strict=False):
+    for (line, column), (line_after, column_after) in pairwise(nodes):
         way = glyphs.right if line_after == line else glyphs.down
         turn = glyphs.turn_right if way == glyphs.right else glyphs.turn_down
         canvas.put(line, column, way if before in ("", way) else turn, _PATH)
@@ -189,16 +201,17 @@ def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs
     canvas.put(*nodes[-1], before or glyphs.coarse, _PATH)
 
 
-def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Iterator[Text]:
-    coarse = level.what in _LEVELS
-    glyph = f"{glyphs.coarse if coarse else glyphs.fine} " if drawn else ""
-    said = f"{glyph}{format_counted(level.count, f'{level.what} cut')}"
-    said += f", pieces of {'up to ' if level.count else ''}{format_counted(level.outputs, 'output')}"
-    if level.count and not drawn:
-        said += "; not drawn: closer together than the grid shows"
-    if drawn and len(level.cuts) <= _MOST_LISTED:
+def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
+    pieces = f"pieces of {'up to ' if level.count else ''}{format_counted(level.outputs, 'output')}"
+    said = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
+    if not level.count:
+        return Text(f"no {said.removeprefix('0 ')}")
+    if not drawn:
+        return Text(f"{said}; not drawn: closer together than the grid shows")
+    if len(level.cuts) <= _MOST_LISTED:
         said += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
-    yield Text(said, _LEVELS.get(level.what, _FINEST) if drawn else "")
+    known = level.what in _LEVELS
+    return Text(f"{glyphs.coarse if known else glyphs.fine} {said}", _LEVELS.get(level.what, _FINEST))
 
 
 def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
@@ -222,7 +235,7 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
 def show_rounds(rounds: Sequence[Round], console: Console) -> None:
     """A row for each buffer in each round. + was loaded in the round, * is merged by it."""
     console.print()
-    console.print(Text("places of the buffers, round by round: + loaded by the round, * merged by it, . not read again"))
+    console.print(Text("round by round: + loaded, * merged, . nothing that will be read"))
     blocks = len({one.block for one in rounds})
     rings = all(not one.a.dropped and not one.b.dropped for one in rounds)
     left = "stay" if rings else "dropped"
@@ -234,7 +247,12 @@ def show_rounds(rounds: Sequence[Round], console: Console) -> None:
             rest = buffer.stay if rings else buffer.dropped
             cells = (title, which, str(buffer.loaded), str(buffer.used), str(rest), _places(buffer))
             table.add_row(*map(Text, cells))
-        table.add_row(*map(Text, ("", "", "", "", "", f"out[{one.first}] on: {' '.join(one.outputs)}")), style=_PATH)
+        table.add_row(
+            *map(
+                Text, ("", "", "", "", "", f"out[{one.first}:{one.first + len(one.outputs)}]: {' '.join(one.outputs)}")
+            ),
+            style=_PATH,
+        )
     console.print(table)
 
 

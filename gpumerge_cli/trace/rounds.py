@@ -1,4 +1,7 @@
-"""What the kernels that stage rounds hold in shared memory, round by round: kernels/merge_circular.cu, merge_tiled.cu."""
+"""What the kernels that stage rounds hold in shared memory, round by round.
+
+Follows kernels/merge_circular.cu and merge_tiled.cu, and their twins in backends/cpu/kernels.py.
+"""
 
 from __future__ import annotations
 
@@ -97,9 +100,7 @@ def _section(
             most_a = cut_at(a, b, first + count).i - feed_a.next
             most_b = count - most_a
         loaded = feed_a.load(most_a), feed_b.load(most_b)
-        used, _ = co_rank(
-            count, feed_a.held, feed_b.held, lambda j, i: b_first(b, feed_b.item(j), a, feed_a.item(i))
-        )
+        used, _ = co_rank(count, feed_a.held, feed_b.held, lambda j, i: b_first(b, feed_b.item(j), a, feed_a.item(i)))
         shown = feed_a.show(loaded[0], used, keep=keep), feed_b.show(loaded[1], count - used, keep=keep)
         rounds.append(Round(block, len(rounds), first, _merged(feed_a, used, feed_b, count - used), *shown))
         feed_a.consume(used, keep=keep)

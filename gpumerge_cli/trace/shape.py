@@ -19,9 +19,13 @@ Split = Callable[[int], Lengths]
 
 @dataclass(frozen=True)
 class Shape:
-    """A decided launch, and how it cuts. splits: what each level's pieces are for, and how they are cut."""
+    """A decided launch, and how it cuts, by the rules of "GPU" or "CPU".
+
+    splits: what each level's pieces are for, and how they are cut.
+    """
 
     policy: LaunchPolicy
+    rules: str
     why: str
     splits: tuple[tuple[str, Split], ...]
 
@@ -41,13 +45,13 @@ def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shap
         if launch.decided_kernel() in ("tiled", "circular"):
             launch = replace(launch, blocks=launch.blocks or 1)
         policy = resolve(launch, order, DeviceLimits(1024, 232448, 132, 90))
-        return Shape(policy, "as asked for, by the GPU's rules", _on_gpu(policy, total))
+        return Shape(policy, "GPU", "the sizes are asked for", _on_gpu(policy, total))
     from gpumerge_cli.backends.select import select
 
     selected = select(on.backend, on.device, order, None, launch_given=True)
     policy = selected.backend.resolve(launch, order)
     splits = _on_gpu(policy, total) if selected.backend.name == "gpu" else _on_cpu(policy, threads)
-    return Shape(policy, f"on {selected.backend.name}: {selected.why}", splits)
+    return Shape(policy, selected.backend.name.upper(), selected.why, splits)
 
 
 def _on_gpu(policy: LaunchPolicy, total: int) -> tuple[tuple[str, Split], ...]:
