@@ -25,6 +25,8 @@ _FINEST = "#6a5d00"
 _FOUND = "#0b6e4f"
 _LONGEST, _WIDE, _HIGH = 6.4, 4.0, 2.2
 """Inches of the longer side of the grid, and at least to the right and down."""
+_LETTER = 0.085
+"""Inches that a letter of a key takes."""
 _KEYS = 40
 """Keys that an axis shows at most, all of them; above, those at ticks."""
 _TICKS = 9
@@ -41,9 +43,12 @@ def draw(report: PathReport, path: str) -> None:
 def _figure(report: PathReport) -> Figure:
     a, b = report.a, report.b
     wide, high = _sides(a.count, b.count)
-    figure = Figure(figsize=(wide + 1.7, high + 1.9), layout="constrained", facecolor=_PAPER)
+    # What the keys take: to the left of the grid, and above it, where they stand upright if they are long.
+    left, above = (_LETTER * max(map(len, axis.labels), default=0) for axis in (a, b))
+    above = above if b.count > _TICKS and b.count <= _KEYS else 0.0
+    size = (wide + 1.0 + left, high + 2.0 + above)
+    figure = Figure(figsize=size, layout="constrained", facecolor=_PAPER)
     grid = figure.subplots()
-    grid.set_box_aspect(high / wide)
     grid.set_xlim(0, max(1, b.count))
     grid.set_ylim(max(1, a.count), 0)
     per_item = min(72 * wide / max(1, b.count), 72 * high / max(1, a.count))

@@ -99,6 +99,7 @@ def _section(
         if exact:
             most_a = cut_at(a, b, first + count).i - feed_a.next
             most_b = count - most_a
+            feed_a.places, feed_b.places = [-1] * most_a, [-1] * most_b
         loaded = feed_a.load(most_a), feed_b.load(most_b)
         used, _ = co_rank(count, feed_a.held, feed_b.held, lambda j, i: b_first(b, feed_b.item(j), a, feed_a.item(i)))
         shown = feed_a.show(loaded[0], used, keep=keep), feed_b.show(loaded[1], count - used, keep=keep)
