@@ -103,6 +103,8 @@ def show_path(report: PathReport, console: Console) -> None:
     console.print()
     for level in report.levels:
         console.print(_told(level, level.what in drawn, glyphs))
+    if not any(level.count for level in report.levels):
+        console.print(Text("one thread merges all of it; --block-size 2 --items-per-thread 2 would show cuts"))
     console.print(Text(f"launch: {report.launch}, by the {report.rules}'s rules: {report.why}"))
     if report.search is not None:
         _show_search(report.search, glyphs, console)
@@ -130,7 +132,9 @@ def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
     labels = b.labels[:: grid.b // b.step]
     longest = max(map(len, labels), default=0)
     if longest < grid.wide:
-        yield "".join(f"{label:^{grid.wide}}" if grid.high > 1 else f" {label}" for label in labels).rstrip()
+        indents = ((grid.wide + 1 - len(label)) // 2 for label in labels)
+        placed = zip(indents, labels, strict=False)
+        yield "".join(f"{' ' * indent}{label:<{grid.wide - indent}}" for indent, label in placed).rstrip()
     elif longest <= _TALLEST:
         for row in range(longest):
             yield "".join(f" {label[row] if row < len(label) else ' '}" for label in labels).rstrip()

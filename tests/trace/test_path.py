@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def nested(total: int, *sizes: int) -> list[list[int]]:
     """Ranks where each size in turn cuts the pieces of those before it."""
     edges, found = [0, total], []
     for size in sizes:
-        cuts = [at for start, stop in zip(edges, edges[1:], strict=False) for at in range(start + size, stop, size)]
+        cuts = [at for start, stop in pairwise(edges) for at in range(start + size, stop, size)]
         found.append(cuts)
         edges = sorted({*edges, *cuts})
     return found

@@ -43,7 +43,9 @@ def unread(buffer: Buffer) -> list[int]:
 def test_rounds_give_the_merge_and_lose_nothing(a: list[int], b: list[int], launch: LaunchRequest) -> None:
     rounds = rounds_of(items(a), items(b), shape(launch, len(a) + len(b)))
     assert [key for one in rounds for key in one.outputs] == [str(key) for key in sorted(a + b)]
-    assert [one.first for one in rounds] == [sum(len(other.outputs) for other in rounds[:n]) for n in range(len(rounds))]
+    assert [one.first for one in rounds] == [
+        sum(len(other.outputs) for other in rounds[:n]) for n in range(len(rounds))
+    ]
     used = [0, 0]
     for one in rounds:
         for side, buffer in enumerate((one.a, one.b)):
