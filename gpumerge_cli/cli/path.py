@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,7 @@ i + j = k. That is the one place where the work can be cut.
 
 \b
 Examples:
-  gpumerge path --items "1 3 5 7" --items "2 3 4 8" --block-size 2 --items-per-thread 2
+  gpumerge path --items "1 3 5" --items "2 3 4" --tile-size 2 --block-size 2
   gpumerge path A B --rank 1000 -o path.svg
   gpumerge path A B --kernel circular --tile-size 4 --rounds
 
@@ -189,6 +190,8 @@ def path(
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.report.terminal_path import show_path
 
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # keys may have letters that the terminal has not
     show_path(report, PlainConsole())
 
 

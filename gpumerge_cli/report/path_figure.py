@@ -15,7 +15,7 @@ from matplotlib.patches import Patch, Polygon
 
 from gpumerge_cli.report.figure import save
 from gpumerge_cli.report.path_model import Axis, Cut, CutLevel, PathReport, Search
-from gpumerge_cli.units import format_counted
+from gpumerge_cli.units import format_count, format_counted
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
 _INK, _FAINT, _PAPER = "#1c1f24", "#5b6270", "#ffffff"
@@ -145,10 +145,13 @@ def _keys(set_ticks: Callable[..., object], axis: Axis, colour: str, per_item: f
     labels = [axis.labels[at // axis.step] for at in shown]
     every = shown[1] if len(shown) > 1 else max(1, axis.count)
     size = max(6.5, min(10.0, 0.62 * per_item * every))
-    upright = turn and max(map(len, labels), default=0) * size * 0.62 > per_item * every
-    middle = 0.5 if every == 1 or axis.count == 1 else 0.0
-    places = [at + middle for at in shown]
-    set_ticks(places, [_plain(label) for label in labels], color=colour, fontsize=size, rotation=90 * upright)
+    width = max(map(len, labels), default=0) * size * 0.66
+    whole = every == 1 or axis.count == 1
+    upright = turn and whole and width > per_item
+    apart = -(-width // (per_item * every)) if turn and not whole else 1
+    places = [at + 0.5 * whole for at in shown][:: int(apart)]
+    named = [_plain(label) for label in labels[:: int(apart)]]
+    set_ticks(places, named, color=colour, fontsize=size, rotation=90 * upright)
 
 
 def _positions(axis: Axis) -> tuple[list[int], list[str]]:
@@ -157,7 +160,7 @@ def _positions(axis: Axis) -> tuple[list[int], list[str]]:
     shown = shown[:: -(-len(shown) // 16) or 1]
     apart = 0.6 * shown[1] if len(shown) > 1 else 0
     named = [*(at for at in shown if axis.count - at > apart), axis.count]
-    return named, [str(at) for at in named]
+    return named, [format_count(at) for at in named]
 
 
 def _shown(axis: Axis) -> list[int]:
@@ -190,7 +193,7 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
             gid=f"{level.what.replace(' ', '-')}-cut-{cut.rank}-{cut.i}-{cut.j}",
         )  # fmt: skip
         if labelled:
-            _note(grid, cut, f"{cut.rank} = {cut.i} + {cut.j}", colour)
+            _note(grid, cut, f"{cut.rank:,} = {cut.i:,} + {cut.j:,}", colour)
     mark = {"markersize": 5, "color": colour, "markerfacecolor": colour if known else _PAPER}
     return [grid.plot([], [], "o-" if known else "o:", linewidth=1, label=told, **mark)[0]]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -87,7 +88,7 @@ def show_path(report: PathReport, console: Console) -> None:
         name = "" if axis.name == way[0] else f"{axis.name}, "
         console.print(Text(f"{way}: {name}{format_counted(axis.count, 'item')}, {report.order}", _AXIS))
     glyphs = _ASCII if console.options.ascii_only else _UNICODE
-    margin = max((len(label) for label in a.labels), default=0) + 2
+    margin = _widest(a) + 2
     grid = _fit(report, console.width - margin)
     if grid.a > 1 or grid.b > 1:
         console.print(Text(f"scale: a row is {format_counted(grid.a, 'item')} of A, a column {grid.b:,} of B", _AXIS))
@@ -98,12 +99,16 @@ def show_path(report: PathReport, console: Console) -> None:
         console.print(Text(" " * margin + line, _AXIS, no_wrap=True), soft_wrap=True)
     labels = _rows(a, grid)
     for number in range(len(canvas.letters)):
-        text = Text(f"{labels.get(number, ''):>{margin - 2}}  ", _AXIS, no_wrap=True)
+        label = labels.get(number, "")
+        text = Text(" " * (margin - 2 - cell_len(label)) + label + "  ", _AXIS, no_wrap=True)
         console.print(text.append_text(canvas.line(number)), soft_wrap=True)
     console.print()
     for level in report.levels:
-        console.print(_told(level, level.what in drawn, glyphs))
-    if not any(level.count for level in report.levels):
+        if level.count:
+            console.print(_told(level, level.what in drawn, glyphs))
+    if none := [f"no {level.what} cuts" for level in report.levels if not level.count]:
+        console.print(Text(", ".join(none)))
+    if len(none) == len(report.levels):
         console.print(Text("one thread merges all of it; --block-size 2 --items-per-thread 2 would show cuts"))
     console.print(Text(f"launch: {report.launch}, by the {report.rules}'s rules: {report.why}"))
     if report.search is not None:
@@ -115,11 +120,14 @@ def show_path(report: PathReport, console: Console) -> None:
 def _fit(report: PathReport, room: int) -> _Grid:
     """The finest grid that has room: with space between the lines where there is little to draw."""
     a, b = report.a, report.b
-    widest = max((len(label) for label in b.labels), default=0)
-    for wide in (max(4, widest + 1), 4):
+    for wide in (max(4, _widest(b) + 1), 4):
         if a.count <= _ROOMY and wide <= 8 and b.count * wide < room:
             return _Grid(1, 1, wide, 2)
     return _Grid(_coarser(a, _MOST_ROWS), _coarser(b, max(1, (room - 1) // 2)), 2, 1)
+
+
+def _widest(axis: Axis) -> int:
+    return max(map(cell_len, axis.labels), default=0)
 
 
 def _coarser(axis: Axis, most: int) -> int:
@@ -130,17 +138,16 @@ def _coarser(axis: Axis, most: int) -> int:
 def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
     """The keys of B: side by side where they fit; short ones downwards; else of every few columns, with marks."""
     labels = b.labels[:: grid.b // b.step]
-    longest = max(map(len, labels), default=0)
+    longest = max(map(cell_len, labels), default=0)
     if longest < grid.wide:
-        indents = ((grid.wide + 1 - len(label)) // 2 for label in labels)
-        placed = zip(indents, labels, strict=False)
-        yield "".join(f"{' ' * indent}{label:<{grid.wide - indent}}" for indent, label in placed).rstrip()
-    elif longest <= _TALLEST:
+        indented = (" " * ((grid.wide + 1 - cell_len(label)) // 2) + label for label in labels)
+        yield "".join(set_cell_size(label, grid.wide) for label in indented).rstrip()
+    elif longest <= _TALLEST and all(len(label) == cell_len(label) for label in labels):
         for row in range(longest):
             yield "".join(f" {label[row] if row < len(label) else ' '}" for label in labels).rstrip()
     else:
         every = -(-(longest + 2) // grid.wide)
-        yield "".join(f"{label:<{every * grid.wide}}" for label in labels[::every]).rstrip()
+        yield "".join(set_cell_size(label, every * grid.wide) for label in labels[::every]).rstrip()
         yield "".join(f"{glyphs.mark:<{every * grid.wide}}" for _ in labels[::every]).rstrip()
 
 
@@ -157,7 +164,7 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
         for column in range(0, wide, grid.wide):
             canvas.put(line, column, glyphs.dot, _FAINT)
     steps = high // grid.high + wide // grid.wide
-    drawn = [level for level in report.levels if level.cuts and 2 * len(level.cuts) <= max(steps, 4)]
+    drawn = [level for level in report.levels if level.cuts and (grid.high > 1 or 2 * len(level.cuts) <= steps)]
     for level in reversed(drawn):
         style = _LEVELS.get(level.what, _FINEST)
         reach = None if len(level.cuts) <= _MOST_LONG else _REACH * grid.high
@@ -206,10 +213,8 @@ def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs
 
 
 def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
-    pieces = f"pieces of {'up to ' if level.count else ''}{format_counted(level.outputs, 'output')}"
+    pieces = f"pieces of up to {format_counted(level.outputs, 'output')}"
     said = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
-    if not level.count:
-        return Text(f"no {said.removeprefix('0 ')}")
     if not drawn:
         return Text(f"{said}; not drawn: closer together than the grid shows")
     if len(level.cuts) <= _MOST_LISTED:
@@ -224,12 +229,16 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
     console.print(Text(f"co-rank of rank {search.rank}: i + j = {search.rank}", _SEARCH))
     if search.steps:
         table = _table("step", "low", "high", "i", "j", left=0)
-        table.add_column("goes before?", overflow="fold")
-        table.add_column("so", no_wrap=True)
+        # Keys that are too long end early, rather than the numbers.
+        digits = len(str(search.rank))
+        rest = sum(max(len(name), digits) + 2 for name in ("step", "low", "high", "i", "j")) + digits + 18
+        for name in ("B[j-1]", "A[i]"):
+            room = max(6, (console.width - rest) // 2)
+            table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis", max_width=room)
+        table.add_column("B first?", no_wrap=True)
         for number, step in enumerate(search.steps, start=1):
-            asked = f"B[{step.j - 1}] {step.b} before A[{step.i}] {step.a}: {'yes' if step.b_first else 'no'}"
-            so = f"high = {step.i}" if step.b_first else f"low = {step.i + 1}"
-            cells = (number, step.low, step.high, step.i, step.j, asked, so)
+            said = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
+            cells = (number, step.low, step.high, step.i, step.j, step.b, step.a, said)
             table.add_row(*(Text(str(cell)) for cell in cells))
         console.print(table)
     least = "" if search.steps else " without a step: low is high from the start"

@@ -10,6 +10,7 @@ import numpy as np
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.csv import shown
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
@@ -24,13 +25,9 @@ class Items:
         self.name = name
         self._run = run
         self._order = order
-        if order.text is None:
-            self._ends = np.arange(order.item_bytes, len(run) + 1, order.item_bytes)
-            self._end = 0
-        else:
-            self._ends = np.flatnonzero(run == order.text.terminator) + 1
-            self._end = 1
-        self.size = len(self._ends)
+        # Where lines end, terminators included; items of one size need no table.
+        self._ends = None if order.text is None else np.flatnonzero(run == order.text.terminator) + 1
+        self.size = len(run) // order.item_bytes if self._ends is None else len(self._ends)
 
     def item_start(self, position: int) -> int:
         return position
@@ -51,11 +48,17 @@ class Items:
             if self._order.kind != "bytes":
                 return str(key[0])
             item = key.tobytes()
+        else:
+            item = shown(item, self._order.text)
         return _short(item.decode("utf-8", "backslashreplace"))
 
     def _item(self, number: int) -> bytes:
+        """A key's bytes, a record, or a line without its terminator."""
+        if self._ends is None:
+            start = number * self._order.item_bytes
+            return self._run[start : start + self._order.item_bytes].tobytes()
         start = int(self._ends[number - 1]) if number else 0
-        return self._run[start : int(self._ends[number]) - self._end].tobytes()
+        return self._run[start : int(self._ends[number]) - 1].tobytes()
 
 
 def _short(text: str) -> str:
@@ -93,7 +96,7 @@ def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -
 
 def _numbers(lists: Sequence[Sequence[str]]) -> list[Any] | None:
     """The lists as arrays of int64 or float64, or None if a word is no number."""
-    for kind in (np.int64, np.float64):
+    for kind in (np.int64, np.uint64, np.float64):
         try:
             return [np.array([kind(word) for word in part], kind) for part in lists]
         except (ValueError, OverflowError):
