@@ -35,7 +35,7 @@ LIBRARIES = {
     "llvmlite": {"jit", "native"},
     "cupy": {"backends.gpu", "arrays"},
     "polars": {"backends.cpu.baselines"},
-    "matplotlib": {"report.figure", "report.path_figure"},
+    "matplotlib": {"report.figure", "report.path_figure", "report.rounds_figure"},
 }
 
 

@@ -70,7 +70,9 @@ def path(
     rounds: Annotated[
         bool,
         typer.Option(
-            "--rounds", help="Show what the circular or the tiled kernel holds in shared memory, round by round."
+            "--rounds",
+            help="Show what the circular or the tiled kernel holds in shared memory, round by round. "
+            "With -o, the figure shows that instead of the path.",
         ),
     ] = False,
     dtype: options.Dtype = None,
@@ -181,7 +183,7 @@ def path(
     on = BackendRequest(backend, device, threads, launch)
     records = RecordRequest(record_size, key_offset, key_size, key)
     how = ItemRequest(format, dtype, text, reverse, header, csv, records=records)
-    draw = _drawing(output, names, rounds)
+    draw = _drawing(output, names)
     loaded = _loaded(names, how, on) if items is None else _words(items, text, how)
     report = _trace(loaded, on, rank, rounds)
     if draw is not None:
@@ -206,7 +208,7 @@ def _inputs(files: list[str], items: list[str] | None) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _drawing(output: str | None, inputs: tuple[str, ...], rounds: bool) -> Callable[[PathReport], None] | None:
+def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathReport], None] | None:
     """What draws to `output`, judged before anything is read."""
     if output is None:
         return None
@@ -214,8 +216,6 @@ def _drawing(output: str | None, inputs: tuple[str, ...], rounds: bool) -> Calla
         raise UsageError(
             f"--output: {output!r} has no suffix of a figure", way_out=f"end the name in {' or '.join(_FIGURES)}"
         )
-    if rounds:
-        raise UsageError("--rounds is shown in the terminal", way_out="leave -o or --rounds out")
     if os.path.realpath(output) in {os.path.realpath(name) for name in inputs if name != "-"}:
         raise UsageError(f"--output {output} would replace an input", way_out="give it another name")
     if os.path.isdir(output):

@@ -15,11 +15,11 @@ from matplotlib.patches import Patch, Polygon
 
 from gpumerge_cli.report.figure import save
 from gpumerge_cli.report.path_model import Axis, Cut, CutLevel, PathReport, Search
+from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
 from gpumerge_cli.units import format_count, format_counted
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
-_INK, _FAINT, _PAPER = "#1c1f24", "#5b6270", "#ffffff"
-_A, _B = "#2f6db5", "#c8681a"
+_A, _B = COLOURS["A"], COLOURS["B"]
 _CUTS = {"block": "#b3261e", "host thread": "#b3261e", "round": "#8a3ffc"}
 _FINEST = "#6a5d00"
 _FOUND = "#0b6e4f"
@@ -35,9 +35,10 @@ _LABELLED = 12
 
 
 def draw(report: PathReport, path: str) -> None:
-    """Draw to `path`, which ends in .png or .svg. Raises OutputError if it cannot be written."""
+    """Draw the grid, or the rounds if there are any, to a .png or .svg file. Raises OutputError."""
     with matplotlib.rc_context(_STYLE):
-        save(_figure(report), path)
+        figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)
+        save(figure, path)
 
 
 def _figure(report: PathReport) -> Figure:
@@ -47,7 +48,7 @@ def _figure(report: PathReport) -> Figure:
     left, above = (_LETTER * max(map(len, axis.labels), default=0) for axis in (a, b))
     above = above if b.count > _TICKS and b.count <= _KEYS else 0.0
     size = (wide + 1.0 + left, high + 2.0 + above)
-    figure = Figure(figsize=size, layout="constrained", facecolor=_PAPER)
+    figure = Figure(figsize=size, layout="constrained", facecolor=PAPER)
     grid = figure.subplots()
     grid.set_xlim(0, max(1, b.count))
     grid.set_ylim(max(1, a.count), 0)
@@ -62,7 +63,7 @@ def _figure(report: PathReport) -> Figure:
     (line,) = grid.plot(
         [j for _, j in points],
         [i for i, _ in points],
-        color=_INK,
+        color=INK,
         linewidth=2.8 if per_item > 4 else 1.8,
         solid_capstyle="projecting",
         solid_joinstyle="miter",
@@ -76,7 +77,7 @@ def _figure(report: PathReport) -> Figure:
         handles=[line, *areas, *reversed(marks)], loc="outside lower left", frameon=False, fontsize=8.5,
         ncols=2 if wide > 5 else 1, handlelength=1.6, columnspacing=1.4, borderaxespad=0.3,
     )  # fmt: skip
-    figure.suptitle(_title(report), fontsize=9, color=_FAINT, x=0.01, ha="left", parse_math=False)
+    figure.suptitle(_title(report), fontsize=9, color=FAINT, x=0.01, ha="left", parse_math=False)
     return figure
 
 
@@ -105,11 +106,11 @@ def _ground(grid: Any, report: PathReport, per_item: float) -> list[Any]:
         areas.append(Patch(facecolor=colour, alpha=0.25, label=f"here the item of {name} goes first"))
     if per_item > 4:
         # Not ticks: of two kinds of ticks at one place, one is left out.
-        lines = {"color": _INK, "alpha": 0.13, "linewidth": 0.6, "zorder": 1}
+        lines = {"color": INK, "alpha": 0.13, "linewidth": 0.6, "zorder": 1}
         grid.vlines(range(1, report.b.count), 0, report.a.count, **lines)
         grid.hlines(range(1, report.a.count), 0, report.b.count, **lines)
     for spine in grid.spines.values():
-        spine.set_color(_FAINT)
+        spine.set_color(FAINT)
         spine.set_linewidth(0.7)
     return areas
 
@@ -123,12 +124,12 @@ def _axes(grid: Any, a: Axis, b: Axis, per_item: float) -> None:
         side.spines[:].set_visible(False)
     _keys(top.set_xticks, b, _B, per_item, turn=True)
     _keys(grid.set_yticks, a, _A, per_item, turn=False)
-    grid.set_xticks(*_positions(b), color=_FAINT, fontsize=7.5)
-    right.set_yticks(*_positions(a), color=_FAINT, fontsize=7.5)
+    grid.set_xticks(*_positions(b), color=FAINT, fontsize=7.5)
+    right.set_yticks(*_positions(a), color=FAINT, fontsize=7.5)
     top.set_xlabel(f"{_name(b, 'B')}  →", color=_B, fontsize=9.5, loc="left")
     grid.set_ylabel(f"←  {_name(a, 'A')}", color=_A, fontsize=9.5, loc="top")
-    grid.set_xlabel("j, items taken from B", color=_FAINT, fontsize=8)
-    right.set_ylabel("i, items taken from A", color=_FAINT, fontsize=8)
+    grid.set_xlabel("j, items taken from B", color=FAINT, fontsize=8)
+    right.set_ylabel("i, items taken from A", color=FAINT, fontsize=8)
 
 
 def _name(axis: Axis, letter: str) -> str:
@@ -189,12 +190,12 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
         _diagonal(grid, cut, report, reach=None if known else 0.7, colour=colour, style="-" if known else ":")
         grid.plot(
             cut.j, cut.i, "o", markersize=6.5 if known else 4.5, color=colour, zorder=6 if known else 5, clip_on=False,
-            markerfacecolor=colour if known else _PAPER, markeredgewidth=1.2,
+            markerfacecolor=colour if known else PAPER, markeredgewidth=1.2,
             gid=f"{level.what.replace(' ', '-')}-cut-{cut.rank}-{cut.i}-{cut.j}",
         )  # fmt: skip
         if labelled:
             _note(grid, cut, f"{cut.rank:,} = {cut.i:,} + {cut.j:,}", colour)
-    mark = {"markersize": 5, "color": colour, "markerfacecolor": colour if known else _PAPER}
+    mark = {"markersize": 5, "color": colour, "markerfacecolor": colour if known else PAPER}
     return [grid.plot([], [], "o-" if known else "o:", linewidth=1, label=told, **mark)[0]]
 
 
@@ -216,7 +217,7 @@ def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
         text, (cut.j, cut.i), (-7, -10) if left else (7, 3), textcoords="offset points", ha="right" if left else "left",
         color=colour, fontsize=8, zorder=7, annotation_clip=False,
     )  # fmt: skip
-    note.set_path_effects([patheffects.withStroke(linewidth=2.2, foreground=_PAPER)])
+    note.set_path_effects([patheffects.withStroke(linewidth=2.2, foreground=PAPER)])
 
 
 def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:
@@ -225,7 +226,7 @@ def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:
     _diagonal(grid, found, report, reach=None, colour=_FOUND, style="--")
     for number, step in enumerate(search.steps, start=1):
         grid.plot(
-            step.j, step.i, "o", markersize=11, color=_PAPER, markeredgecolor=_FOUND, zorder=8, clip_on=False,
+            step.j, step.i, "o", markersize=11, color=PAPER, markeredgecolor=_FOUND, zorder=8, clip_on=False,
             gid=f"search-{number}",
         )  # fmt: skip
         grid.annotate(

@@ -97,7 +97,18 @@ def test_rounds(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert ("+7* +9   5*  7*" in out) == (kernel == "circular")
     assert "places, not" in refused(capsys, *WORDS, "--kernel", kernel, "--rounds")
     assert "the path kernel has none" in refused(capsys, *WORDS, "--rounds")
-    assert "in the terminal" in refused(capsys, *WORDS, "--kernel", kernel, "--rounds", "-o", "x.svg")
+
+
+@pytest.mark.parametrize("load", ["full", "exact"])
+def test_a_figure_of_rounds(load: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    shape = ("--kernel", "tiled", "--tile-load", load, "--block-size", "2", "--tile-size", "4", "--blocks", "2")
+    for name in ("1.svg", "2.svg"):
+        assert shown_nothing(capsys, *WORDS, *shape, "--rounds", "-o", str(tmp_path / name))
+    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
+    ids = {element.get("id") for element in ElementTree.parse(tmp_path / "1.svg").iter()}
+    assert {"0-0-A-0", "0-1-B-0", "1-1-A-1", "1-1-B-1"} <= ids
+    assert ("0-0-A-3" in ids) == (load == "full")
 
 
 def test_large_inputs_are_drawn_to_a_scale_that_is_said(capsys: pytest.CaptureFixture[str], write: Write) -> None:
