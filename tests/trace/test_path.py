@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends import select
+from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.gpu.policy import DeviceLimits, resolve
+from gpumerge_cli.backends.reference import ReferenceBackend
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
@@ -129,6 +133,23 @@ def test_the_cpus_own_cuts_are_its_chains() -> None:
     assert [level.what for level in levels_of(a, b, shape_of(on, INT32, 18, 8))] == ["host thread", "round", "thread"]
     (large, *_) = levels_of(a, b, shape_of(BackendRequest("cpu"), INT32, 18, 8), most=0)
     assert large.cuts == ()
+
+
+@pytest.mark.parametrize("choice", ["auto", "gpu"])
+def test_a_gpu_cuts_by_its_own_policy(choice: Literal["auto", "gpu"], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gpu(ReferenceBackend):
+        name = "gpu"
+
+        def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
+            return resolve(request, order, DeviceLimits(1024, 100_000, 8))
+
+    monkeypatch.setattr(select, "select", lambda *arguments, **options: select.Selected(Gpu(), "it is there"))
+    shape = shape_of(BackendRequest(choice), INT32, 10**5, 1)
+    assert (shape.rules, shape.why, shape.policy.kernel) == ("GPU", "it is there", "path")
+    a, b = items(range(50_000)), items(range(50_000))
+    block, thread = levels_of(a, b, shape)
+    assert [cut.rank for cut in block.cuts] == list(range(shape.policy.tile_size, 10**5, shape.policy.tile_size))
+    assert (block.outputs, thread.outputs) == (shape.policy.tile_size, shape.policy.items_per_thread)
 
 
 def test_more_cuts_than_a_picture_shows_are_counted_only() -> None:
