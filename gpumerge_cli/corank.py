@@ -8,7 +8,7 @@ Multiple Lists on Hierarchical-Memory Multiprocessors (1991).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -107,3 +107,31 @@ def _window(sampled: Sequence[Sample], at: Sample, size: int) -> tuple[int, int]
         else:
             high = middle
     return sampled[low - 1].start if low else 0, sampled[low].start if low < len(sampled) else size
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A step of `co_rank`: the answer lies in [low, high], i is tried; b_first: B[rank - 1 - i] goes before A[i]."""
+
+    low: int
+    high: int
+    i: int
+    b_first: bool
+
+
+def co_rank(rank: int, m: int, n: int, b_first: Callable[[int, int], bool]) -> tuple[int, list[Probe]]:
+    """How many of the first `rank` outputs of the merge of A and B come from A, and the steps that found it.
+
+    m, n: items of A and of B; rank in [0, m + n]. b_first(j, i): B[j] goes before A[i], which equal items do not.
+    Probes what kernels/corank.cuh does, in its order.
+    """
+    low, high = max(0, rank - n), min(rank, m)
+    probes: list[Probe] = []
+    while low < high:
+        i = (low + high) // 2
+        probes.append(Probe(low, high, i, b_first(rank - 1 - i, i)))
+        if probes[-1].b_first:
+            high = i
+        else:
+            low = i + 1
+    return low, probes

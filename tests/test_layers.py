@@ -13,10 +13,10 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 LAYERS = {
     "errors": 0, "units": 0, "order": 0, "lines": 0, "linekeys": 0, "corank": 0, "jit": 0, "measure": 0,
     "cache": 0, "native": 0,
-    "formats": 1, "backends": 1, "report.model": 1,
+    "formats": 1, "backends": 1, "report.model": 1, "report.path_model": 1,
     "plan": 2,
     "engine": 3,
-    "arrays": 4, "compare": 4, "report": 4,
+    "arrays": 4, "compare": 4, "report": 4, "trace": 4,
     "cli": 5, "__main__": 5,
 }  # fmt: skip
 # Below their own layer, these see no more than this.
@@ -30,12 +30,12 @@ ONLY = {
 LIBRARIES = {
     "typer": {"cli", "__main__"},
     "click": {"cli", "__main__"},
-    "rich": {"cli", "report.terminal"},
+    "rich": {"cli", "report.terminal", "report.terminal_path"},
     "numba": {"jit", "backends.cpu.entries", "backends.cpu.sort_entries", "backends.cpu.items", "backends.cpu.keys"},
     "llvmlite": {"jit", "native"},
     "cupy": {"backends.gpu", "arrays"},
     "polars": {"backends.cpu.baselines"},
-    "matplotlib": {"report.figure"},
+    "matplotlib": {"report.figure", "report.path_figure", "report.rounds_figure"},
 }
 
 

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from gpumerge_cli.cli import bench, check, generate, info, merge, options
+from gpumerge_cli.cli import path as path_command
 from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
 
 
@@ -32,6 +33,7 @@ app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
 app.command(add_help_option=False)(sort)
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
 app.command(epilog=bench.EPILOG)(bench.bench)
+app.command(epilog=path_command.EPILOG)(path_command.path)
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command()(info.info)
 

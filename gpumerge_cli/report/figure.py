@@ -28,6 +28,8 @@ from gpumerge_cli.report.tables import format_rate, format_size
 
 _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150
+_METADATA: dict[str, dict[str, None]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
+"""By suffix: what a file says of its making is left out, so that the same figure makes the same file."""
 _STYLE = {
     "svg.hashsalt": "gpumerge",
     "font.size": 10.5,
@@ -91,20 +93,24 @@ def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
 
 
 def _save(figure: Figure, folder: str, stem: str) -> list[str]:
-    paths = []
-    for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
-        path = os.path.join(folder, stem + suffix)
-        temporary = f"{path}.{os.getpid()}.tmp"
-        try:
-            figure.savefig(temporary, format=suffix[1:], dpi=_DPI, metadata=metadata)
-            os.replace(temporary, path)
-        except OSError as error:
-            raise output_error(error, path) from error
-        finally:
-            if os.path.exists(temporary):
-                os.unlink(temporary)
-        paths.append(path)
+    paths = [os.path.join(folder, stem + suffix) for suffix in _METADATA]
+    for path in paths:
+        save(figure, path)
     return paths
+
+
+def save(figure: Figure, path: str) -> None:
+    """Write a figure to a .png or .svg file, whole or not at all. Raises OutputError."""
+    suffix = os.path.splitext(path)[1].lower()
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        figure.savefig(temporary, format=suffix[1:], dpi=_DPI, metadata=_METADATA[suffix])
+        os.replace(temporary, path)
+    except OSError as error:
+        raise output_error(error, path) from error
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
 
 
 def _caption(report: BenchReport) -> str:

@@ -1,0 +1,134 @@
+"""What a picture of a merge path shows, as plain values. Renderers see only this module.
+
+i counts items of A, j items of B, and a rank is a position in the output: after `rank = i + j` outputs, A[:i] and B[:j]
+are merged. Keys are here as text, cut to what a label has room for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An input. count: its items. step: of how many the first has a label: those of items 0, step, 2 * step, ..."""
+
+    name: str
+    count: int
+    step: int
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the path crosses the cross diagonal of rank i + j."""
+
+    i: int
+    j: int
+
+    @property
+    def rank(self) -> int:
+        """Outputs ahead of it."""
+        return self.i + self.j
+
+
+@dataclass(frozen=True)
+class CutLevel:
+    """The cuts between the pieces that one kind of worker gets.
+
+    what: "block", "round", "thread", "host thread" or "chain". outputs: of its largest piece. count: how many cuts
+    there are. cuts: all of them in order of rank, or none where there are more than a picture can show.
+    """
+
+    what: str
+    outputs: int
+    count: int
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """A step of a search: the co-rank lies in [low, high]; i is tried, and j with it.
+
+    a: key of A[i]. b: key of B[j - 1]. b_first: B[j - 1] goes before A[i], so that the co-rank is i at most.
+    """
+
+    low: int
+    high: int
+    i: int
+    j: int
+    a: str
+    b: str
+    b_first: bool
+
+
+@dataclass(frozen=True)
+class Search:
+    """The binary search for the cut at a rank."""
+
+    rank: int
+    found: Cut
+    steps: tuple[SearchStep, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of a buffer once a round is loaded, and the unread item there.
+
+    index: the item's position in its input. fresh: this round loaded it. used: this round merges it.
+    """
+
+    index: int
+    label: str
+    fresh: bool
+    used: bool
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The buffer of one input in one round: `places` in order, None where there is no unread item.
+
+    head: the place of the first unread item. loaded, used, stay: items that the round loads, merges, and leaves for
+    the next one in the buffer. dropped: items that were loaded and are neither: they will be loaded again.
+    """
+
+    places: tuple[Place | None, ...]
+    head: int
+    loaded: int
+    used: int
+    stay: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a block does between two refills of its buffers. first: rank of its first output. outputs: their keys."""
+
+    block: int
+    number: int
+    first: int
+    outputs: tuple[str, ...]
+    a: Buffer
+    b: Buffer
+
+
+@dataclass(frozen=True)
+class PathReport:
+    """The merge path of A and B on its grid.
+
+    points: (i, j) where the path begins and ends, and wherever it gets to a multiple of `step` on either axis; of two
+    neighbours i differs by at most a.step, and j by at most b.step. order: how items compare. launch: whose cuts these
+    are. rules: of what the launch is, "GPU" or "CPU". why: why it is this one. levels: from the largest pieces to the
+    smallest. rounds: those of all blocks, if asked for.
+    """
+
+    a: Axis
+    b: Axis
+    order: str
+    launch: str
+    rules: str
+    why: str
+    points: tuple[tuple[int, int], ...]
+    levels: tuple[CutLevel, ...]
+    search: Search | None = None
+    rounds: tuple[Round, ...] = ()

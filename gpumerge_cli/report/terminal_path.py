@@ -1,0 +1,286 @@
+"""A merge path in a terminal: A down, B to the right, in as many columns as there are; ASCII where it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpumerge_cli.report.path_model import Axis, Buffer, CutLevel, PathReport, Round, Search
+from gpumerge_cli.units import format_counted
+
+_PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
+_LEVELS = {"block": "bold red", "host thread": "bold red", "round": "bold yellow"}
+_FINEST = "yellow"
+_MOST_ROWS = 42
+_MOST_LISTED = 40
+_ROOMY = 12
+_TALLEST = 4
+_MOST_LONG = 6
+_REACH = 2
+_NUMBERS = "123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class _Glyphs:
+    """right, down: along the path; turns: down then right, right then down. coarse, fine: cuts. found: the search's.
+
+    mark: below a key.
+    """
+
+    dot: str
+    right: str
+    down: str
+    turn_right: str
+    turn_down: str
+    diagonal: str
+    coarse: str
+    fine: str
+    found: str
+    mark: str
+
+
+_UNICODE = _Glyphs("·", "━", "┃", "┗", "┓", "╱", "●", "○", "◆", "╷")
+_ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#", "|")
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Where nodes are drawn. a, b: items to a row and to a column. wide, high: characters from one to the next."""
+
+    a: int
+    b: int
+    wide: int
+    high: int
+
+    def at(self, i: float, j: float) -> tuple[int, int]:
+        """Line and column of a point of the path: of the node at or before it."""
+        return int(i // self.a) * self.high, int(j // self.b) * self.wide
+
+
+class _Canvas:
+    def __init__(self, high: int, wide: int) -> None:
+        self.letters = [[" "] * wide for _ in range(high)]
+        self.styles = [[""] * wide for _ in range(high)]
+
+    def put(self, line: int, column: int, letter: str, style: str) -> None:
+        self.letters[line][column] = letter
+        self.styles[line][column] = style
+
+    def line(self, number: int) -> Text:
+        text = Text(no_wrap=True)
+        for letter, style in zip(self.letters[number], self.styles[number], strict=True):
+            text.append(letter, style)
+        text.rstrip()
+        return text
+
+
+def show_path(report: PathReport, console: Console) -> None:
+    """Print the grid, its cuts, and the search and the rounds if there are any."""
+    a, b = report.a, report.b
+    for axis, way in ((a, "A, down"), (b, "B, right")):
+        name = "" if axis.name == way[0] else f"{axis.name}, "
+        console.print(Text(f"{way}: {name}{format_counted(axis.count, 'item')}, {report.order}", _AXIS))
+    glyphs = _ASCII if console.options.ascii_only else _UNICODE
+    margin = _widest(a) + 2
+    grid = _fit(report, console.width - margin)
+    if grid.a > 1 or grid.b > 1:
+        console.print(Text(f"scale: a row is {format_counted(grid.a, 'item')} of A, a column {grid.b:,} of B", _AXIS))
+    console.print()
+    canvas = _Canvas(a.count // grid.a * grid.high + 1, b.count // grid.b * grid.wide + 1)
+    drawn = _draw(canvas, report, grid, glyphs)
+    for line in _header(b, grid, glyphs):
+        console.print(Text(" " * margin + line, _AXIS, no_wrap=True), soft_wrap=True)
+    labels = _rows(a, grid)
+    for number in range(len(canvas.letters)):
+        label = labels.get(number, "")
+        text = Text(" " * (margin - 2 - cell_len(label)) + label + "  ", _AXIS, no_wrap=True)
+        console.print(text.append_text(canvas.line(number)), soft_wrap=True)
+    console.print()
+    for level in report.levels:
+        if level.count:
+            console.print(_told(level, level.what in drawn, glyphs))
+    if none := [f"no {level.what} cuts" for level in report.levels if not level.count]:
+        console.print(Text(", ".join(none)))
+    if len(none) == len(report.levels):
+        console.print(Text("one thread merges all of it; --block-size 2 --items-per-thread 2 would show cuts"))
+    console.print(Text(f"launch: {report.launch}, by the {report.rules}'s rules: {report.why}"))
+    if report.search is not None:
+        _show_search(report.search, glyphs, console)
+    if report.rounds:
+        show_rounds(report.rounds, console)
+
+
+def _fit(report: PathReport, room: int) -> _Grid:
+    """The finest grid that has room: with space between the lines where there is little to draw."""
+    a, b = report.a, report.b
+    for wide in (max(4, _widest(b) + 1), 4):
+        if a.count <= _ROOMY and wide <= 8 and b.count * wide < room:
+            return _Grid(1, 1, wide, 2)
+    return _Grid(_coarser(a, _MOST_ROWS), _coarser(b, max(1, (room - 1) // 2)), 2, 1)
+
+
+def _widest(axis: Axis) -> int:
+    return max(map(cell_len, axis.labels), default=0)
+
+
+def _coarser(axis: Axis, most: int) -> int:
+    """Items to a step, a multiple of the axis's own, so that there are at most so many steps."""
+    return axis.step * max(1, -(-axis.count // (axis.step * most)))
+
+
+def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
+    """The keys of B: side by side where they fit; short ones downwards; else of every few columns, with marks."""
+    labels = b.labels[:: grid.b // b.step]
+    longest = max(map(cell_len, labels), default=0)
+    if longest < grid.wide:
+        indented = (" " * ((grid.wide + 1 - cell_len(label)) // 2) + label for label in labels)
+        yield "".join(set_cell_size(label, grid.wide) for label in indented).rstrip()
+    elif longest <= _TALLEST and all(len(label) == cell_len(label) for label in labels):
+        for row in range(longest):
+            yield "".join(f" {label[row] if row < len(label) else ' '}" for label in labels).rstrip()
+    else:
+        every = -(-(longest + 2) // grid.wide)
+        yield "".join(set_cell_size(label, every * grid.wide) for label in labels[::every]).rstrip()
+        yield "".join(f"{glyphs.mark:<{every * grid.wide}}" for _ in labels[::every]).rstrip()
+
+
+def _rows(a: Axis, grid: _Grid) -> dict[int, str]:
+    """The keys of A by line: between two nodes where there is a line for it, else at the upper one."""
+    shown = a.labels[:: grid.a // a.step]
+    return {row * grid.high + grid.high // 2: label for row, label in enumerate(shown)}
+
+
+def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> set[str]:
+    """Draw all; returns the levels whose cuts were drawn. What is drawn later covers what was before."""
+    high, wide = len(canvas.letters), len(canvas.letters[0])
+    for line in range(0, high, grid.high):
+        for column in range(0, wide, grid.wide):
+            canvas.put(line, column, glyphs.dot, _FAINT)
+    steps = high // grid.high + wide // grid.wide
+    drawn = [level for level in report.levels if level.cuts and (grid.high > 1 or 2 * len(level.cuts) <= steps)]
+    for level in reversed(drawn):
+        style = _LEVELS.get(level.what, _FINEST)
+        reach = None if len(level.cuts) <= _MOST_LONG else _REACH * grid.high
+        for cut in level.cuts:
+            _diagonal(canvas, grid, cut.i, cut.j, reach if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
+    if report.search is not None:
+        found = report.search.found
+        _diagonal(canvas, grid, found.i, found.j, None, glyphs.diagonal, _SEARCH)
+    _staircase(canvas, report, grid, glyphs)
+    for level in reversed(drawn):
+        for cut in level.cuts:
+            glyph = glyphs.coarse if level.what in _LEVELS else glyphs.fine
+            canvas.put(*grid.at(cut.i, cut.j), glyph, _LEVELS.get(level.what, _FINEST))
+    if report.search is not None:
+        for number, step in zip(_NUMBERS, report.search.steps, strict=False):
+            canvas.put(*grid.at(step.i, step.j), number, _SEARCH)
+        canvas.put(*grid.at(report.search.found.i, report.search.found.j), glyphs.found, _SEARCH)
+    return {level.what for level in drawn}
+
+
+def _diagonal(canvas: _Canvas, grid: _Grid, i: int, j: int, reach: int | None, glyph: str, style: str) -> None:
+    """The cross diagonal through a point, or no more of it than `reach` lines to both sides."""
+    at, column = grid.at(i, j)
+    high, wide = len(canvas.letters), len(canvas.letters[0])
+    for line in range(high):
+        # One line down is so many columns to the left, whatever the scale.
+        place = round(column - (line - at) / grid.high * grid.a / grid.b * grid.wide)
+        if 0 <= place < wide and (reach is None or abs(line - at) <= reach):
+            canvas.put(line, place, glyph, style)
+
+
+def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> None:
+    """The path: along rows where it takes from B, down columns where it takes from A."""
+    nodes = list(dict.fromkeys(grid.at(i, j) for i, j in report.points))
+    before = ""
+    for (line, column), (line_after, column_after) in pairwise(nodes):
+        way = glyphs.right if line_after == line else glyphs.down
+        turn = glyphs.turn_right if way == glyphs.right else glyphs.turn_down
+        canvas.put(line, column, way if before in ("", way) else turn, _PATH)
+        for between in range(column + 1, column_after):
+            canvas.put(line, between, way, _PATH)
+        for between in range(line + 1, line_after):
+            canvas.put(between, column, way, _PATH)
+        before = way
+    canvas.put(*nodes[-1], before or glyphs.coarse, _PATH)
+
+
+def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
+    pieces = f"pieces of up to {format_counted(level.outputs, 'output')}"
+    said = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
+    if not drawn:
+        return Text(f"{said}; not drawn: closer together than the grid shows")
+    if len(level.cuts) <= _MOST_LISTED:
+        said += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
+    known = level.what in _LEVELS
+    return Text(f"{glyphs.coarse if known else glyphs.fine} {said}", _LEVELS.get(level.what, _FINEST))
+
+
+def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
+    found = search.found
+    console.print()
+    console.print(Text(f"co-rank of rank {search.rank}: i + j = {search.rank}", _SEARCH))
+    if search.steps:
+        table = _table("step", "low", "high", "i", "j", left=0)
+        # Keys that are too long end early, rather than the numbers.
+        digits = len(str(search.rank))
+        rest = sum(max(len(name), digits) + 2 for name in ("step", "low", "high", "i", "j")) + digits + 18
+        for name in ("B[j-1]", "A[i]"):
+            room = max(6, (console.width - rest) // 2)
+            table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis", max_width=room)
+        table.add_column("B first?", no_wrap=True)
+        for number, step in enumerate(search.steps, start=1):
+            said = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
+            cells = (number, step.low, step.high, step.i, step.j, step.b, step.a, said)
+            table.add_row(*(Text(str(cell)) for cell in cells))
+        console.print(table)
+    least = "" if search.steps else " without a step: low is high from the start"
+    console.print(Text(f"{glyphs.found} found{least}: i = {found.i}, j = {found.j}", _SEARCH))
+
+
+def show_rounds(rounds: Sequence[Round], console: Console) -> None:
+    """A row for each buffer in each round. + was loaded in the round, * is merged by it."""
+    console.print()
+    console.print(Text("round by round: + loaded, * merged, . nothing that will be read"))
+    blocks = len({one.block for one in rounds})
+    rings = all(not one.a.dropped and not one.b.dropped for one in rounds)
+    left = "stay" if rings else "dropped"
+    table = _table("round", "of", "load", "use", left, left=0)
+    table.add_column("places from 0", overflow="fold")
+    for one in rounds:
+        name = f"{one.block}.{one.number}" if blocks > 1 else str(one.number)
+        for which, buffer, title in (("A", one.a, name), ("B", one.b, "")):
+            rest = buffer.stay if rings else buffer.dropped
+            cells = (title, which, str(buffer.loaded), str(buffer.used), str(rest), _places(buffer))
+            table.add_row(*map(Text, cells))
+        table.add_row(
+            *map(
+                Text, ("", "", "", "", "", f"out[{one.first}:{one.first + len(one.outputs)}]: {' '.join(one.outputs)}")
+            ),
+            style=_PATH,
+        )
+    console.print(table)
+
+
+def _places(buffer: Buffer) -> str:
+    shown = []
+    wide = max((len(place.label) for place in buffer.places if place is not None), default=1)
+    for place in buffer.places:
+        label = "." if place is None else place.label
+        fresh, used = (place.fresh, place.used) if place is not None else (False, False)
+        shown.append(f"{'+' if fresh else ' '}{label:>{wide}}{'*' if used else ' '}")
+    return " ".join(shown).rstrip()
+
+
+def _table(*names: str, left: int) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for number, name in enumerate(names):
+        table.add_column(name, justify="left" if number < left else "right", no_wrap=True)
+    return table

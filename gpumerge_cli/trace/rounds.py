@@ -1,0 +1,120 @@
+"""What the kernels that stage rounds hold in shared memory, round by round.
+
+Follows kernels/merge_circular.cu and merge_tiled.cu, and their twins in backends/cpu/kernels.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpumerge_cli.backends.base import KernelName
+from gpumerge_cli.corank import co_rank
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.report.path_model import Buffer, Place, Round
+from gpumerge_cli.trace.items import Items, b_first
+from gpumerge_cli.trace.path import cut_at
+from gpumerge_cli.trace.shape import Shape, pieces_of
+
+MOST_PLACES = 64
+MOST_ROUNDS = 200
+
+
+@dataclass
+class _Feed:
+    """Items [next - held, next) of a section are in the buffer, unread, the first of them at place `head`."""
+
+    run: Items
+    next: int
+    end: int
+    places: list[int]
+    head: int = 0
+    held: int = 0
+
+    def place(self, at: int) -> int:
+        return (self.head + at) % len(self.places)
+
+    def load(self, most: int) -> int:
+        """Put up to `most` more items behind those held; how many there were."""
+        count = min(most - self.held, self.end - self.next)
+        for at in range(count):
+            self.places[self.place(self.held + at)] = self.next + at
+        self.next += count
+        self.held += count
+        return count
+
+    def item(self, at: int) -> int:
+        """The number of the unread item `at` places behind the first."""
+        return self.places[self.place(at)]
+
+    def show(self, loaded: int, used: int, *, keep: bool) -> Buffer:
+        shown: list[Place | None] = [None] * len(self.places)
+        for at in range(self.held):
+            index = self.item(at)
+            shown[self.place(at)] = Place(index, self.run.label(index), at >= self.held - loaded, at < used)
+        rest = self.held - used
+        return Buffer(tuple(shown), self.head, loaded, used, rest if keep else 0, 0 if keep else rest)
+
+    def consume(self, used: int, *, keep: bool) -> None:
+        if keep:
+            self.head = self.place(used)
+            self.held -= used
+        else:
+            self.next -= self.held - used
+            self.head = self.held = 0
+
+
+def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
+    """Every round of every block, as the shape's kernel works through its sections.
+
+    Raises UsageError for a kernel that has no rounds, and for more of them than can be shown.
+    """
+    policy, total = shape.policy, a.size + b.size
+    if policy.kernel not in ("circular", "tiled"):
+        raise UsageError(
+            f"--rounds: the {policy.kernel} kernel has none", way_out="use --kernel circular or --kernel tiled"
+        )
+    tile = policy.tile_size
+    sections = pieces_of([split for what, split in shape.splits if what in ("block", "host thread")], total)
+    if tile > MOST_PLACES:
+        raise UsageError(f"--rounds shows up to {MOST_PLACES} places, not {tile}", way_out="add --tile-size 4, say")
+    if sum(-(-(stop - start) // tile) for start, stop in sections) > MOST_ROUNDS:
+        raise UsageError(f"--rounds shows up to {MOST_ROUNDS} rounds", way_out="use smaller inputs or a larger tile")
+    rounds: list[Round] = []
+    for block, (start, stop) in enumerate(sections):
+        rounds += _section(a, b, block, start, stop, tile, policy.kernel, exact=policy.tile_load == "exact")
+    return tuple(rounds)
+
+
+def _section(
+    a: Items, b: Items, block: int, start: int, stop: int, tile: int, kernel: KernelName, *, exact: bool
+) -> list[Round]:
+    keep = kernel == "circular"
+    low, high = cut_at(a, b, start), cut_at(a, b, stop)
+    feed_a = _Feed(a, low.i, high.i, [-1] * tile)
+    feed_b = _Feed(b, low.j, high.j, [-1] * tile)
+    rounds: list[Round] = []
+    for first in range(start, stop, tile):
+        count = min(tile, stop - first)
+        most_a = most_b = tile
+        if exact:
+            most_a = cut_at(a, b, first + count).i - feed_a.next
+            most_b = count - most_a
+            feed_a.places, feed_b.places = [-1] * most_a, [-1] * most_b
+        loaded = feed_a.load(most_a), feed_b.load(most_b)
+        used, _ = co_rank(count, feed_a.held, feed_b.held, lambda j, i: b_first(b, feed_b.item(j), a, feed_a.item(i)))
+        shown = feed_a.show(loaded[0], used, keep=keep), feed_b.show(loaded[1], count - used, keep=keep)
+        rounds.append(Round(block, len(rounds), first, _merged(feed_a, used, feed_b, count - used), *shown))
+        feed_a.consume(used, keep=keep)
+        feed_b.consume(count - used, keep=keep)
+    return rounds
+
+
+def _merged(a: _Feed, a_count: int, b: _Feed, b_count: int) -> tuple[str, ...]:
+    i = j = 0
+    out = []
+    while i < a_count or j < b_count:
+        take_b = i == a_count or (j < b_count and b_first(b.run, b.item(j), a.run, a.item(i)))
+        feed, at = (b, j) if take_b else (a, i)
+        out.append(feed.run.label(feed.item(at)))
+        i, j = (i, j + 1) if take_b else (i + 1, j)
+    return tuple(out)
