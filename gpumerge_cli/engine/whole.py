@@ -30,7 +30,8 @@ def sort_whole(
     """Sort all items of `sources` to the sink, through a workspace whose capacity is all their bytes.
 
     part: bytes, whole items unless those are lines, that go through host memory at once, for each of the workers.
-    advance: called with the bytes that were read or written, from any thread but one at a time. Raises DeviceMemoryError before anything is written, if at all.
+    advance: called with the bytes that were read or written, from any thread but one at a time. Raises
+    DeviceMemoryError before anything is written, if at all.
     """
     sizes = [source.size for source in sources]
     starts = list(accumulate(sizes, initial=0))
