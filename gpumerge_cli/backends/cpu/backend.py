@@ -43,6 +43,7 @@ _CHUNK = 2 << 20
 # to 16 MiB the fastest for 2 x 0.5 GB of four kinds of lines on two cores.
 _ROW_CHUNK = 8 << 20
 _LEAST_CHUNK = 1 << 20
+_FEW_THREADS = 4
 _WHOLE = 2.2  # keys as they come and sorted, and a little to deal them through
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
@@ -87,8 +88,8 @@ class CpuBackend:
         return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        # Rows sort faster in pieces that stay near the cores.
-        return None if order.is_rows else int(_WHOLE * nbytes)
+        # Rows, and anything by many threads, sort faster in pieces that stay near the cores.
+        return None if order.is_rows or threads > _FEW_THREADS else int(_WHOLE * nbytes)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)

@@ -101,6 +101,7 @@ class GpuWorkspace:
         """See Workspace."""
         self._lengths = list(lengths)
         with self._entered():
+            self._input.reserve(max(self._total, self._capacity))
             self._output.reserve(max(self._total, self._capacity))
         self._take()
 
