@@ -15,7 +15,7 @@ from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
 
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
@@ -144,11 +144,11 @@ def _compare(command: SortCommand) -> int:
     algorithm: Any = command.algorithm or "auto"
     request = SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in))
     with report_file(command.report, COMPARE_SUFFIXES) as write:
-        loaded = load_runs(MergeRequest(command.files, items=_items(command), check=False))
+        loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
         backend = select(command.backend, command.device, loaded.order, None, launch_given=True).backend
         threads = _on(command).threads or cores()
-        measured = compare_sorts(loaded, backend, request, threads=threads, version=__version__)
+        measured = compare_sorts(loaded, backend, request, files=_files(command), threads=threads, version=__version__)
         write(measured)
     show(measured)
     wrong = [row.name for row in measured.rows if not row.right]
@@ -158,13 +158,20 @@ def _compare(command: SortCommand) -> int:
 
 
 def _sort(command: SortCommand) -> int:
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-    from gpumerge_cli.engine.request import SortFilesRequest
     from gpumerge_cli.engine.resources import seconds_since_start
     from gpumerge_cli.engine.sort import sort_files
 
+    with _reporting(command) as (write, advance):
+        write(sort_files(_files(command), since_start=seconds_since_start(), advance=advance))
+    return 0
+
+
+def _files(command: SortCommand) -> SortFilesRequest:
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.engine.request import SortFilesRequest
+
     algorithm: Any = command.algorithm or "auto"
-    request = SortFilesRequest(
+    return SortFilesRequest(
         inputs=_inputs(command),
         output=_output(command),
         items=_items(command),
@@ -175,9 +182,6 @@ def _sort(command: SortCommand) -> int:
         folders=command.temporary_folders,
         compress_program=command.compress_program,
     )
-    with _reporting(command) as (write, advance):
-        write(sort_files(request, since_start=seconds_since_start(), advance=advance))
-    return 0
 
 
 @contextmanager
