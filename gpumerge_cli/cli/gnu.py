@@ -21,6 +21,7 @@ from gpumerge_cli.cli.gnu_values import (
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     csv_names,
+    inheriting,
     line_order,
     parse_csv_key,
     parse_key,
@@ -50,7 +51,8 @@ class SortCommand:
     keyspec.is_random says so. output: None for standard output. memory: bytes, of which 0 is the least that does; None
     if not said. threads: None if not said, else 1 or more, up to 2^62. batch_size: inputs that one merge reads, 2 or
     more, or None. format, dtype, record_size, key_offset, key_size, key_field: of items that are not lines, as merge
-    has them. files0_from, random_source, report: names of files. header: lines.
+    has them. files0_from, random_source, report: names of files. header: lines. compressed: files of lines whose names
+    end in .gz or .zst are. notes: what --debug notes of the command line.
     """
 
     mode: Mode = "sort"
@@ -82,6 +84,8 @@ class SortCommand:
     key_field: str | None = None
     fan_in: int | None = None
     compare: bool = False
+    compressed: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def zero_terminated(self) -> bool:
@@ -92,8 +96,8 @@ def parse_sort(arguments: Sequence[str], environ: Mapping[str, str] = os.environ
     """The command that `arguments`, what follows "gpumerge sort", ask for.
 
     Of `environ`, _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then
-    only the mode is set. --debug is gpumerge's, so unlike GNU's it goes with -o and -c. Raises UsageError for the first
-    thing that GNU sort would find wrong, ahead of opening files.
+    only the mode is set. Raises UsageError for the first thing
+    that GNU sort would find wrong, ahead of opening files.
     """
     reading = _Reading(deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
     for option, value in scan(reading.left):
@@ -227,11 +231,26 @@ class _Reading:
             key_field=self.last.get("key-field"),
             fan_in=self.sizes.get("fan-in"),
             compare="compare" in self.flags,
+            compressed="compressed" in self.flags,
+            notes=self._notes(separator),
         )
+        if command.debug and (self.check or command.output is not None):
+            raise UsageError(
+                f"options -{self.check or 'o'} --debug are incompatible",
+                way_out="leave one out",
+            )
         check_operands(command, command.files)
         if self.check and command.output is not None:
             raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
         return command
+
+    def _notes(self, separator: int | None) -> tuple[str, ...]:
+        if "debug" not in self.flags:
+            return ()
+        from gpumerge_cli.cli.gnu_debug import notes
+
+        stable = bool(self.flags & {"s", "u"})
+        return tuple(notes(self.letters, inheriting(self.letters, self.keys), separator, stable=stable))
 
     def _key(self, text: str) -> None:
         try:
@@ -248,7 +267,8 @@ class _Reading:
         for at, (text, error) in self.named.items():
             if "csv" not in self.flags:
                 raise error
-            self.keys[at] = parse_csv_key(text, csv_names(self.files[:1], separator, self.header))
+            names = csv_names(self.files[:1], separator, self.header, plain="compressed" not in self.flags)
+            self.keys[at] = parse_csv_key(text, names)
 
     def _mode(self) -> Mode:
         if self.check:

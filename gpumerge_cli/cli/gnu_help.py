@@ -47,6 +47,8 @@ What is done:
   -m, --merge                 the files are sorted already: merge them
   -o, --output=FILE           write to FILE, which may be an input, not to
                               standard output
+      --debug                 underline in each line what its keys compare, and
+                              note on standard error what may be meant otherwise
       --files0-from=F         take the names of the files from F, each ended by
                               NUL; - is standard input
 
@@ -69,6 +71,7 @@ Beyond GNU sort:
       --algorithm=NAME        how lines are sorted
       --compare               every algorithm beside the library's sorts, in
                               memory, each checked, then timed
+      --compressed            files whose names end in .gz or .zst are compressed
       --format=WORD           raw, npy or text: what the files hold; by default
                               their suffixes say, and else it is text
       --dtype=NAME            items are numbers, in NumPy's names
@@ -84,7 +87,7 @@ Beyond GNU sort:
       --report=FILE           write a report of what took how long to FILE:
                               .json, .md or .html
       --progress              show on a terminal how far it is
-      --debug                 on an error, show the traceback too
+      --traceback             on an error, show the traceback too
 
       --help                  print this and exit
       --version               print the version and exit

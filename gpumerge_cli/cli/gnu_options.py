@@ -24,8 +24,8 @@ LONG = {
 }  # fmt: skip
 """GNU's long options: the letter of each, or itself where it has none."""
 OWN = (
-    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress", "compare",
-    "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
+    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress", "compare", "compressed",
+    "traceback", "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
 )  # fmt: skip
 """gpumerge's."""
 _LONG_WITH_VALUE = {

@@ -32,7 +32,7 @@ _SORT_WORDS = {
 class KeySpec:
     """A key as it is written.
 
-    Fields and characters as in LineKey; `start` and `end` are the letters at its two ends.
+    Fields and characters as in LineKey; `start` and `end` are the letters at its two ends. obsolete: as +POS1 -POS2.
     """
 
     start_field: int = 0
@@ -41,6 +41,7 @@ class KeySpec:
     end_char: int = 0
     start: frozenset[str] = frozenset()
     end: frozenset[str] = frozenset()
+    obsolete: bool = False
 
 
 def parse_key(text: str) -> KeySpec:
@@ -66,9 +67,10 @@ def parse_key(text: str) -> KeySpec:
     )
 
 
-def csv_names(files: Sequence[str], separator: int | None, header: int) -> list[str]:
+def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first file holds.
 
+    plain: whatever its name says, the file is not compressed.
     Raises UsageError if there is no such file or record, InputError if it cannot be read.
     """
     if not files or files[0] == "-" or header < 1:
@@ -78,7 +80,7 @@ def csv_names(files: Sequence[str], separator: int | None, header: int) -> list[
         )
     from gpumerge_cli.formats.csv import header_fields
 
-    return header_fields(files[0], separator, header)
+    return header_fields(files[0], separator, header, plain=plain)
 
 
 def parse_csv_key(text: str, names: Sequence[str]) -> KeySpec:
@@ -103,7 +105,10 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
     if found is None:
         return None
     key = KeySpec(
-        _saturated(parse_number(found[1])), _saturated(parse_number(found[2] or "0")), start=frozenset(found[3])
+        _saturated(parse_number(found[1])),
+        _saturated(parse_number(found[2] or "0")),
+        start=frozenset(found[3]),
+        obsolete=True,
     )
     if end is None:
         return key
@@ -132,12 +137,18 @@ def line_order(
     if not keys and given - {"r"}:
         keys = (KeySpec(),)
     return LineOrder(
-        keys=tuple(_line_key(key if key.start | key.end else replace(key, start=given, end=given)) for key in keys),
+        keys=tuple(map(_line_key, inheriting(given, keys))),
         separator=separator,
         reverse="r" in given,
         stable=stable,
         terminator=NUL if zero_terminated else NEWLINE,
     )
+
+
+def inheriting(letters: Collection[str], keys: Sequence[KeySpec]) -> list[KeySpec]:
+    """`keys`, those without letters with the global `letters` at both ends."""
+    given = frozenset(letters)
+    return [key if key.start | key.end else replace(key, start=given, end=given) for key in keys]
 
 
 def is_random(order: LineOrder) -> bool:

@@ -34,6 +34,8 @@ def sort(arguments: Sequence[str]) -> int:
         print(f"gpumerge {__version__}")
         return 0
     _tell_of_locale()
+    for note in command.notes:
+        print(f"gpumerge: {note}", file=sys.stderr)
     if command.files0_from is not None:
         from gpumerge_cli.engine.inputs import read_names
 
@@ -66,7 +68,24 @@ def _items(command: SortCommand) -> ItemRequest:
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
         return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
-    return ItemRequest("text", lines=command.order, header_lines=command.header, csv=command.csv)
+    if command.debug and command.csv:
+        raise UsageError("--debug shows keys as they lie in lines, which CSV's do not", way_out="leave one out")
+    return ItemRequest(
+        "text",
+        lines=command.order,
+        header_lines=command.header,
+        csv=command.csv,
+        plain=not command.compressed,
+        shown=_underlining(command) if command.debug else None,
+    )
+
+
+def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
+    from functools import partial
+
+    from gpumerge_cli.cli.gnu_debug import underlined
+
+    return partial(underlined, command.order, command.unique)
 
 
 def _inputs(command: SortCommand) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -67,3 +68,25 @@ def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "a").write_bytes(b"b\na\n")
     assert door.run(["sort", "a", "-o", "-"]) == 0
     assert (tmp_path / "-").read_bytes() == b"a\nb\n"
+
+
+@needs_sort
+@pytest.mark.parametrize("arguments", [["-n"], ["-m"], []])
+@pytest.mark.parametrize(
+    ("name", "out"), [("a.gz", "b.gz"), ("a.txt", "b.zst"), ("a.ZST", "b.npy"), ("a.txt", "b.i32")]
+)
+def test_names_say_nothing_of_lines(arguments: list[str], name: str, out: str, tmp_path: Path) -> None:
+    given = tmp_path / name
+    given.write_bytes(b"1\n2\n10\n" if "-m" in arguments else b"2\n10\n1\n")
+    assert door.run(["sort", *arguments, str(given), "-o", str(tmp_path / out)]) == 0
+    expected = subprocess.run(["sort", *arguments, given], capture_output=True, check=True, env={"LC_ALL": "C"}).stdout
+    assert (tmp_path / out).read_bytes() == expected
+
+
+def test_compressed_files_where_that_is_said(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.gz", "wb") as file:
+        file.write(b"n\n2\n10\n1\n")
+    arguments = ["--compressed", "--csv", "--header=1", "-k", "n:nr", str(tmp_path / "a.gz")]
+    assert door.run(["sort", *arguments, "-o", str(tmp_path / "b.gz")]) == 0
+    assert gzip.decompress((tmp_path / "b.gz").read_bytes()) == b"n\n10\n2\n1\n"
+    assert door.run(["sort", "--compressed", "-c", "-k", "n:nr", "--csv", "--header=1", str(tmp_path / "b.gz")]) == 0
