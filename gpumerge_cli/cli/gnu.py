@@ -99,7 +99,9 @@ def parse_sort(arguments: Sequence[str], environ: Mapping[str, str] = os.environ
     only the mode is set. Raises UsageError for the first thing
     that GNU sort would find wrong, ahead of opening files.
     """
-    reading = _Reading(deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
+    reading = _Reading(
+        deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ, "--csv" in arguments
+    )
     for option, value in scan(reading.left):
         if option in ("help", "version"):
             return SortCommand(mode=cast(Mode, option))
@@ -118,16 +120,17 @@ class _Reading:
     """A command line as far as it was read.
 
     left: what is still to be read. obsolete_keys: whether +POS1 needs no -POS2. posix: whether options end at the first
-    file.
+    file. csv: whether keys may be names.
     """
 
     left: deque[str]
     obsolete_keys: bool
     posix: bool
+    csv: bool
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec] = field(default_factory=list)
-    named: dict[int, tuple[str, UsageError]] = field(default_factory=dict)
-    """Of keys that are no key unless a field of CSV has that name: their place, and what is wrong with them."""
+    named: dict[int, str] = field(default_factory=dict)
+    """Keys of CSV as written, by their places among `keys`."""
     files: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
@@ -234,11 +237,9 @@ class _Reading:
             compressed="compressed" in self.flags,
             notes=self._notes(separator),
         )
-        if command.debug and (self.check or command.output is not None):
-            raise UsageError(
-                f"options -{self.check or 'o'} --debug are incompatible",
-                way_out="leave one out",
-            )
+        if command.debug and (self.check or command.output is not None or command.csv):
+            other = f"-{self.check or 'o'}" if self.check or command.output is not None else "--csv"
+            raise UsageError(f"options {other} --debug are incompatible", way_out="leave one out")
         check_operands(command, command.files)
         if self.check and command.output is not None:
             raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
@@ -253,22 +254,15 @@ class _Reading:
         return tuple(notes(self.letters, inheriting(self.letters, self.keys), separator, stable=stable))
 
     def _key(self, text: str) -> None:
-        try:
-            self.keys.append(parse_key(text))
-        except UsageError as error:
-            if text[:1].isdigit():
-                raise
-            # It may be the name of a field of CSV, which --csv may still say.
-            self.named[len(self.keys)] = (text, error)
-            self.keys.append(KeySpec())
+        if self.csv:  # what a name stands for is known once the files are
+            self.named[len(self.keys)] = text
+        self.keys.append(KeySpec() if self.csv else parse_key(text))
 
     def _look_up(self, separator: int | None) -> None:
         """Find the fields that keys name."""
-        for at, (text, error) in self.named.items():
-            if "csv" not in self.flags:
-                raise error
-            names = csv_names(self.files[:1], separator, self.header, plain="compressed" not in self.flags)
-            self.keys[at] = parse_csv_key(text, names)
+        plain = "compressed" not in self.flags
+        for at, text in self.named.items():
+            self.keys[at] = parse_csv_key(text, lambda: csv_names(self.files[:1], separator, self.header, plain=plain))
 
     def _mode(self) -> Mode:
         if self.check:

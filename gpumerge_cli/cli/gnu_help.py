@@ -71,7 +71,7 @@ Beyond GNU sort:
       --algorithm=NAME        how lines are sorted
       --compare               every algorithm beside the library's sorts, in
                               memory, each checked, then timed
-      --compressed            files whose names end in .gz or .zst are compressed
+      --compressed            files named .gz or .zst are compressed
       --format=WORD           raw, npy or text: what the files hold; by default
                               their suffixes say, and else it is text
       --dtype=NAME            items are numbers, in NumPy's names

@@ -7,7 +7,7 @@ are written at its start and at its end; one without any takes the global ones. 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
@@ -21,6 +21,7 @@ _COMPARISONS: dict[str, Comparison] = {
 """In GNU's order: the first that a key has is how it compares."""
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{_LETTERS}]*)"
 _KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
+_CSV_NUMBER = re.compile(rf"([0-9]+):([{_LETTERS}]*)", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
 _SORT_WORDS = {
@@ -83,11 +84,18 @@ def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain
     return header_fields(files[0], separator, header, plain=plain)
 
 
-def parse_csv_key(text: str, names: Sequence[str]) -> KeySpec:
-    """The key that is the field of CSV called `text`, or what is ahead of a colon and letters: "amount:nr".
+def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec:
+    """The key that is a field of CSV, by its number or name, alone or with a colon and letters: "2:nr", "amount:nr".
 
-    names: of all fields. Raises UsageError if there is none of that name.
+    What is a key as parse_key takes it is that. find_names: gives the names of all fields, for what is none by number.
+    Raises UsageError if there is none of that name, or what find_names does.
     """
+    if _KEY.fullmatch(text):
+        return parse_key(text)
+    numbered = _CSV_NUMBER.fullmatch(text)
+    if numbered:
+        return parse_key(f"{numbered[1]}{numbered[2]},{numbered[1]}")
+    names = find_names()
     name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
     if name not in names:
         known = ", ".join(names[:20])

@@ -68,8 +68,6 @@ def _items(command: SortCommand) -> ItemRequest:
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
         return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
-    if command.debug and command.csv:
-        raise UsageError("--debug shows keys as they lie in lines, which CSV's do not", way_out="leave one out")
     return ItemRequest(
         "text",
         lines=command.order,
