@@ -85,6 +85,7 @@ class SortCommand:
     fan_in: int | None = None
     compare: bool = False
     compressed: bool = False
+    repeat: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -175,7 +176,7 @@ class _Reading:
                 self.header = parse_count(value, "--header")
             case "device":
                 self.device = parse_count(value, "--device")
-            case "record-size" | "key-offset" | "key-size" | "fan-in":
+            case "record-size" | "key-offset" | "key-size" | "fan-in" | "repeat":
                 self.sizes[option] = parse_count(value, f"--{option}")
             case "backend" | "kernel" | "format":
                 self.last[option] = _one_of(value, _words(option), f"--{option}")
@@ -235,6 +236,7 @@ class _Reading:
             fan_in=self.sizes.get("fan-in"),
             compare="compare" in self.flags,
             compressed="compressed" in self.flags,
+            repeat=self.sizes.get("repeat"),
             notes=self._notes(separator),
         )
         if command.debug and (self.check or command.output is not None or command.csv):

@@ -70,7 +70,8 @@ Beyond GNU sort:
       --kernel=NAME           which kernel merges
       --algorithm=NAME        how lines are sorted
       --compare               every algorithm beside the library's sorts, in
-                              memory, each checked, then timed
+                              memory, each checked, then timed; then files
+      --repeat=N              timings of each with --compare; 5 by default
       --compressed            files named .gz or .zst are compressed
       --format=WORD           raw, npy or text: what the files hold; by default
                               their suffixes say, and else it is text

@@ -45,6 +45,8 @@ def sort(arguments: Sequence[str]) -> int:
         command = replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
     if command.compare:
         return _compare(command)
+    if command.repeat is not None:
+        raise UsageError("--repeat is for comparisons", way_out="add --compare, or leave it out")
     if command.mode in ("check", "check-quiet"):
         return _check(command)
     return _merge(command) if command.mode == "merge" else _sort(command)
@@ -148,6 +150,8 @@ def _compare(command: SortCommand) -> int:
     """Every algorithm beside the library's, on the items in memory."""
     if command.output is not None or command.mode != "sort" or command.unique:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
+    if command.repeat == 0:
+        raise UsageError("--repeat 0 times nothing", way_out="say 1 or more")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
@@ -165,7 +169,15 @@ def _compare(command: SortCommand) -> int:
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
         backend = select(command.backend, command.device, loaded.order, None, launch_given=True).backend
         threads = _on(command).threads or cores()
-        measured = compare_sorts(loaded, backend, request, files=_files(command), threads=threads, version=__version__)
+        measured = compare_sorts(
+            loaded,
+            backend,
+            request,
+            files=_files(command),
+            repeat=command.repeat or 5,
+            threads=threads,
+            version=__version__,
+        )
         write(measured)
     show(measured)
     wrong = [row.name for row in measured.rows if not row.right]

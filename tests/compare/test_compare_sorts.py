@@ -97,6 +97,13 @@ def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.Ca
     assert "bottom-up" in capsys.readouterr().err
     rows = json.loads((tmp_path / "r.json").read_text())["rows"]
     assert all(row["whole"] > 0 for row in rows)
+    once = ["sort", "--compare", "--repeat=1", "--backend=reference", name, "--report", str(tmp_path / "r.json")]
+    assert door.run(once) == 0
+    assert {len(row["seconds"]) for row in json.loads((tmp_path / "r.json").read_text())["rows"]} == {1}
+    for wrong in (["--repeat=3"], ["--compare", "--repeat=0"]):
+        capsys.readouterr()
+        assert door.run(["sort", *wrong, name]) == 2
+        assert "--repeat" in capsys.readouterr().err
     assert door.run(["sort", "--compare", "-o", "x", name]) == 2
     assert "--compare sorts and writes no output" in capsys.readouterr().err
     (tmp_path / "none.i32").write_bytes(b"")
