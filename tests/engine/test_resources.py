@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import resources
-from gpumerge_cli.engine import sort as engine_sort
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.merge import merge_files, plan_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
@@ -113,5 +112,4 @@ def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_
         peaks.append(json.loads((tmp_path / "r.json").read_text())["peak_memory"])
         assert (tmp_path / "out.i64").stat().st_size == (tmp_path / name).stat().st_size
     base, peak = peaks
-    # Where libraries take more than is counted on, that much more.
-    assert peak <= (128 << 20) + max(0, base - engine_sort._OWN_BYTES)
+    assert peak <= (128 << 20) + max(0, base - (96 << 20))  # libraries take more on some machines
