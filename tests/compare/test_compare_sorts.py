@@ -85,7 +85,9 @@ class _WrongWorkspace(ReferenceWorkspace):
 
 def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = ReferenceBackend()
-    monkeypatch.setattr(backend, "workspace", lambda order, *_, **__: _WrongWorkspace(order), raising=False)
+    monkeypatch.setattr(
+        backend, "workspace", lambda order, capacity, **_: _WrongWorkspace(order, capacity), raising=False
+    )
     loaded = load_runs(MergeRequest((made(tmp_path, rng, "u1"),), check=False))
     report = compare_sorts(loaded, backend, SortRequest(), repeat=1)
     assert [row.name for row in report.rows if not row.right] == ["bottom-up"]
