@@ -41,14 +41,14 @@ def test_the_inputs_are_what_they_are_said_to_be(items_per_thread: int, fan_in: 
 
 
 @pytest.mark.parametrize("request_", _MERGING, ids=name_of)
-@pytest.mark.parametrize("dtype", ["uint32", "int64", "float64"])
+@pytest.mark.parametrize("dtype", ["uint32", "float64"])
 def test_bank_conflicts(backend: Backend, request_: SortRequest, dtype: str) -> None:
     order = Order.of(dtype)
     policy = backend.resolve_sort(request_, order, 1 << 22)
     fan_in = max(2, policy.launch.fan_in)
     tile = min(max(policy.tile, 64), 1 << 14)
     levels = 1
-    while tile * fan_in ** (levels + 1) <= 1 << 17:
+    while tile * fan_in ** (levels + 1) <= 1 << 16:
         levels += 1
     for items_per_thread in {policy.launch.items_per_thread, 17} if policy.launch.items_per_thread <= 256 else {17}:
         items = bank_conflicts(tile, fan_in, levels, max(1, items_per_thread))
@@ -87,7 +87,7 @@ _ORDERS = {
 @pytest.mark.parametrize("shape", _LINES)
 def test_prefixes_that_decide_nothing(backend: Backend, shape: str, options: str) -> None:
     order = Order.lines(_ORDERS[options])
-    lines = _LINES[shape](12_000)
+    lines = _LINES[shape](5_000)
     expected = as_text(sorted(lines, key=order.key))
     for request in (SortRequest(), SortRequest("merge"), SortRequest("bottom-up")):
         assert sorted_by(backend, order, as_text(lines), request) == expected, request

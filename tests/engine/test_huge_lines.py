@@ -21,7 +21,7 @@ def written(path: Path, size: int) -> list[bytes]:
     return sorted(lines)
 
 
-@pytest.mark.parametrize("options", [[], ["-S", "8M"], ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]])
+@pytest.mark.parametrize("options", [[], ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]])
 def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[str]) -> None:
     if backend.name == "reference":
         pytest.skip("the reference is only as fast as it has to be")

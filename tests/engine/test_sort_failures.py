@@ -24,7 +24,7 @@ from gpumerge_cli.engine import sort as engine
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M"]
 COUNT = 1_000_000
-MOMENTS = int(os.environ.get("GPUMERGE_TEST_MOMENTS", "3"))
+MOMENTS = int(os.environ.get("GPUMERGE_TEST_MOMENTS", "2"))
 EARLIER = b"earlier"
 
 
