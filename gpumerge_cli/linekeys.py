@@ -157,20 +157,26 @@ def _parts(order: LineOrder, line: bytes, most: int) -> tuple[tuple[Any, ...], b
 
 def key_text(key: LineKey, separator: int | None, line: bytes) -> bytes:
     """The part of the line that the key compares."""
+    begin, end = key_bounds(key, separator, line)
+    return line[begin:end]
+
+
+def key_bounds(key: LineKey, separator: int | None, line: bytes) -> tuple[int, int]:
+    """Where that part begins and ends, within the line."""
     begin = _field(line, separator, key.start_field)
     if key.skip_start:
-        begin = _after_blanks(line, begin)
-    begin += key.start_char
+        begin = after_blanks(line, begin)
+    begin = min(len(line), begin + key.start_char)
     if key.end_field is None:
-        return line[begin:]
+        return begin, len(line)
     if key.end_char:
         end = _field(line, separator, key.end_field)
         if key.skip_end:
-            end = _after_blanks(line, end)
-        end += key.end_char
+            end = after_blanks(line, end)
+        end = min(len(line), end + key.end_char)
     else:
         end = _field(line, separator, key.end_field + 1, last=True)
-    return line[begin : max(begin, end)]
+    return begin, max(begin, end)
 
 
 def _field(line: bytes, separator: int | None, fields: int, *, last: bool = False) -> int:
@@ -191,7 +197,8 @@ def _field(line: bytes, separator: int | None, fields: int, *, last: bool = Fals
     return at
 
 
-def _after_blanks(line: bytes, at: int) -> int:
+def after_blanks(line: bytes, at: int) -> int:
+    """The position of the first byte that is no blank, from `at` on."""
     found = _BLANKS.match(line, at)
     assert found is not None
     return found.end()
@@ -251,7 +258,7 @@ def _general(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
 
 
 def _month(text: bytes, salt: bytes, most: int) -> tuple[Any, bool]:
-    at = _after_blanks(text, 0)
+    at = after_blanks(text, 0)
     name = text[at : at + 3].upper()
     return (_MONTHS.index(name) + 1 if name in _MONTHS else 0), False
 

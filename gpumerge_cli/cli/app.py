@@ -68,11 +68,12 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
 
     last: the process ends with it, so signals that come once it is done change nothing.
     """
-    debug = "--debug" in arguments
+    # To sort, --debug means what it means to GNU's.
+    wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
     with _signals(restore=not last):
-        code = _guarded(lambda: _dispatch(arguments), debug)
+        code = _guarded(lambda: _dispatch(arguments), arguments, wish)
         _remove_unfinished()
-        return _guarded(lambda: _flush(code), debug)
+        return _guarded(lambda: _flush(code), arguments, wish)
 
 
 def _remove_unfinished() -> None:
@@ -97,18 +98,21 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _guarded(work: Callable[[], int], debug: bool) -> int:
-    """What `work` returns, or the exit code of what it raised, which is said in one line on standard error."""
+def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> int:
+    """What `work` returns, or the exit code of what it raised, which is said in one line on standard error.
+
+    wish: the option that asks for the traceback, too.
+    """
     try:
         return work()
     except (Exception, KeyboardInterrupt) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
-        message, code = _verdict(error)
+        message, code = _verdict(error, wish)
         if sys.stderr is None:
             return code
         try:
-            if debug:
+            if wish in arguments:
                 traceback.print_exception(error)
             print("gpumerge:", _one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
@@ -124,8 +128,8 @@ def _one_line(message: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
-def _verdict(error: BaseException) -> tuple[str, int]:
-    """What to say about an error, and the exit code."""
+def _verdict(error: BaseException, wish: str) -> tuple[str, int]:
+    """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
     if isinstance(error, KeyboardInterrupt):
         error = Interrupted(signal.SIGINT)
     if isinstance(error, OSError) and error.errno:
@@ -136,7 +140,7 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return _usage(error), 2
     if isinstance(error, MemoryError):
         return "not enough memory; merge less at once, or close other programs", 2
-    return f"{type(error).__name__}: {error}; run again with --debug for the traceback", 2
+    return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
 
 
 def _usage(error: Exception) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from gpumerge_cli.cli import line_options, options
 from gpumerge_cli.cli.keyspec import csv_names
 from gpumerge_cli.errors import DisorderError
@@ -31,6 +35,9 @@ def check(
     sort_key: line_options.SortKey = None,
     field_separator: line_options.FieldSeparator = None,
     stable: line_options.Stable = False,
+    unique: Annotated[
+        bool, typer.Option("--unique", "-u", help="Items that compare equal are in disorder, too, as in sort -cu.")
+    ] = False,
     zero_terminated: line_options.ZeroTerminated = False,
     header: line_options.Header = 0,
     csv: line_options.Csv = False,
@@ -66,7 +73,7 @@ def check(
         sort_key=sort_key,
         field_separator=field_separator,
         stable=stable,
-        unique=False,
+        unique=unique,
         zero_terminated=zero_terminated,
         csv_names=(lambda separator: csv_names(files or (), separator, header)) if csv else None,
     )
@@ -76,6 +83,7 @@ def check(
             options.names_of(files, files0_from),
             ItemRequest(format, dtype, text, reverse, header, csv, records=records),
             BackendRequest(backend, device, threads),
+            unique=unique,
         )
     except DisorderError as error:
         error.exit_code = 1

@@ -21,6 +21,7 @@ from gpumerge_cli.cli.gnu_values import (
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     csv_names,
+    inheriting,
     line_order,
     parse_csv_key,
     parse_key,
@@ -50,7 +51,8 @@ class SortCommand:
     keyspec.is_random says so. output: None for standard output. memory: bytes, of which 0 is the least that does; None
     if not said. threads: None if not said, else 1 or more, up to 2^62. batch_size: inputs that one merge reads, 2 or
     more, or None. format, dtype, record_size, key_offset, key_size, key_field: of items that are not lines, as merge
-    has them. files0_from, random_source, report: names of files. header: lines.
+    has them. files0_from, random_source, report: names of files. header: lines. compressed: files of lines whose names
+    end in .gz or .zst are. notes: what --debug notes of the command line.
     """
 
     mode: Mode = "sort"
@@ -82,6 +84,9 @@ class SortCommand:
     key_field: str | None = None
     fan_in: int | None = None
     compare: bool = False
+    compressed: bool = False
+    repeat: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def zero_terminated(self) -> bool:
@@ -92,10 +97,12 @@ def parse_sort(arguments: Sequence[str], environ: Mapping[str, str] = os.environ
     """The command that `arguments`, what follows "gpumerge sort", ask for.
 
     Of `environ`, _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then
-    only the mode is set. --debug is gpumerge's, so unlike GNU's it goes with -o and -c. Raises UsageError for the first
-    thing that GNU sort would find wrong, ahead of opening files.
+    only the mode is set. Raises UsageError for the first thing
+    that GNU sort would find wrong, ahead of opening files.
     """
-    reading = _Reading(deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
+    reading = _Reading(
+        deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ, "--csv" in arguments
+    )
     for option, value in scan(reading.left):
         if option in ("help", "version"):
             return SortCommand(mode=cast(Mode, option))
@@ -114,16 +121,17 @@ class _Reading:
     """A command line as far as it was read.
 
     left: what is still to be read. obsolete_keys: whether +POS1 needs no -POS2. posix: whether options end at the first
-    file.
+    file. csv: whether keys may be names.
     """
 
     left: deque[str]
     obsolete_keys: bool
     posix: bool
+    csv: bool
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec] = field(default_factory=list)
-    named: dict[int, tuple[str, UsageError]] = field(default_factory=dict)
-    """Of keys that are no key unless a field of CSV has that name: their place, and what is wrong with them."""
+    named: dict[int, str] = field(default_factory=dict)
+    """Keys of CSV as written, by their places among `keys`."""
     files: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
@@ -168,7 +176,7 @@ class _Reading:
                 self.header = parse_count(value, "--header")
             case "device":
                 self.device = parse_count(value, "--device")
-            case "record-size" | "key-offset" | "key-size" | "fan-in":
+            case "record-size" | "key-offset" | "key-size" | "fan-in" | "repeat":
                 self.sizes[option] = parse_count(value, f"--{option}")
             case "backend" | "kernel" | "format":
                 self.last[option] = _one_of(value, _words(option), f"--{option}")
@@ -227,28 +235,36 @@ class _Reading:
             key_field=self.last.get("key-field"),
             fan_in=self.sizes.get("fan-in"),
             compare="compare" in self.flags,
+            compressed="compressed" in self.flags,
+            repeat=self.sizes.get("repeat"),
+            notes=self._notes(separator),
         )
+        if command.debug and (self.check or command.output is not None or command.csv):
+            other = f"-{self.check or 'o'}" if self.check or command.output is not None else "--csv"
+            raise UsageError(f"options {other} --debug are incompatible", way_out="leave one out")
         check_operands(command, command.files)
         if self.check and command.output is not None:
             raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
         return command
 
+    def _notes(self, separator: int | None) -> tuple[str, ...]:
+        if "debug" not in self.flags:
+            return ()
+        from gpumerge_cli.cli.gnu_debug import notes
+
+        stable = bool(self.flags & {"s", "u"})
+        return tuple(notes(self.letters, inheriting(self.letters, self.keys), separator, stable=stable))
+
     def _key(self, text: str) -> None:
-        try:
-            self.keys.append(parse_key(text))
-        except UsageError as error:
-            if text[:1].isdigit():
-                raise
-            # It may be the name of a field of CSV, which --csv may still say.
-            self.named[len(self.keys)] = (text, error)
-            self.keys.append(KeySpec())
+        if self.csv:  # what a name stands for is known once the files are
+            self.named[len(self.keys)] = text
+        self.keys.append(KeySpec() if self.csv else parse_key(text))
 
     def _look_up(self, separator: int | None) -> None:
         """Find the fields that keys name."""
-        for at, (text, error) in self.named.items():
-            if "csv" not in self.flags:
-                raise error
-            self.keys[at] = parse_csv_key(text, csv_names(self.files[:1], separator, self.header))
+        plain = "compressed" not in self.flags
+        for at, text in self.named.items():
+            self.keys[at] = parse_csv_key(text, lambda: csv_names(self.files[:1], separator, self.header, plain=plain))
 
     def _mode(self) -> Mode:
         if self.check:

@@ -47,6 +47,8 @@ What is done:
   -m, --merge                 the files are sorted already: merge them
   -o, --output=FILE           write to FILE, which may be an input, not to
                               standard output
+      --debug                 underline in each line what its keys compare, and
+                              note on standard error what may be meant otherwise
       --files0-from=F         take the names of the files from F, each ended by
                               NUL; - is standard input
 
@@ -68,7 +70,9 @@ Beyond GNU sort:
       --kernel=NAME           which kernel merges
       --algorithm=NAME        how lines are sorted
       --compare               every algorithm beside the library's sorts, in
-                              memory, each checked, then timed
+                              memory, each checked, then timed; then files
+      --repeat=N              timings of each with --compare; 5 by default
+      --compressed            files named .gz or .zst are compressed
       --format=WORD           raw, npy or text: what the files hold; by default
                               their suffixes say, and else it is text
       --dtype=NAME            items are numbers, in NumPy's names
@@ -84,7 +88,7 @@ Beyond GNU sort:
       --report=FILE           write a report of what took how long to FILE:
                               .json, .md or .html
       --progress              show on a terminal how far it is
-      --debug                 on an error, show the traceback too
+      --traceback             on an error, show the traceback too
 
       --help                  print this and exit
       --version               print the version and exit

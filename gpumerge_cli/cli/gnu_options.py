@@ -24,14 +24,14 @@ LONG = {
 }  # fmt: skip
 """GNU's long options: the letter of each, or itself where it has none."""
 OWN = (
-    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress", "compare",
-    "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
+    "backend", "device", "header", "csv", "report", "kernel", "algorithm", "progress", "compare", "compressed",
+    "repeat", "traceback", "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
 )  # fmt: skip
 """gpumerge's."""
 _LONG_WITH_VALUE = {
     *_WITH_VALUE, "batch-size", "compress-program", "files0-from", "parallel", "random-source", "sort",
     "backend", "device", "header", "report", "kernel", "algorithm",
-    "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in",
+    "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in", "repeat",
 }  # fmt: skip
 _LONG_WITH_OPTIONAL_VALUE = {"check"}
 

@@ -7,7 +7,7 @@ are written at its start and at its end; one without any takes the global ones. 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
@@ -21,6 +21,7 @@ _COMPARISONS: dict[str, Comparison] = {
 """In GNU's order: the first that a key has is how it compares."""
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{_LETTERS}]*)"
 _KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
+_CSV_NUMBER = re.compile(rf"([0-9]+):([{_LETTERS}]*)", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
 _SORT_WORDS = {
@@ -32,7 +33,7 @@ _SORT_WORDS = {
 class KeySpec:
     """A key as it is written.
 
-    Fields and characters as in LineKey; `start` and `end` are the letters at its two ends.
+    Fields and characters as in LineKey; `start` and `end` are the letters at its two ends. obsolete: as +POS1 -POS2.
     """
 
     start_field: int = 0
@@ -41,6 +42,7 @@ class KeySpec:
     end_char: int = 0
     start: frozenset[str] = frozenset()
     end: frozenset[str] = frozenset()
+    obsolete: bool = False
 
 
 def parse_key(text: str) -> KeySpec:
@@ -66,9 +68,10 @@ def parse_key(text: str) -> KeySpec:
     )
 
 
-def csv_names(files: Sequence[str], separator: int | None, header: int) -> list[str]:
+def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first file holds.
 
+    plain: whatever its name says, the file is not compressed.
     Raises UsageError if there is no such file or record, InputError if it cannot be read.
     """
     if not files or files[0] == "-" or header < 1:
@@ -78,14 +81,21 @@ def csv_names(files: Sequence[str], separator: int | None, header: int) -> list[
         )
     from gpumerge_cli.formats.csv import header_fields
 
-    return header_fields(files[0], separator, header)
+    return header_fields(files[0], separator, header, plain=plain)
 
 
-def parse_csv_key(text: str, names: Sequence[str]) -> KeySpec:
-    """The key that is the field of CSV called `text`, or what is ahead of a colon and letters: "amount:nr".
+def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec:
+    """The key that is a field of CSV, by its number or name, alone or with a colon and letters: "2:nr", "amount:nr".
 
-    names: of all fields. Raises UsageError if there is none of that name.
+    What is a key as parse_key takes it is that. find_names: gives the names of all fields, for what is none by number.
+    Raises UsageError if there is none of that name, or what find_names does.
     """
+    if _KEY.fullmatch(text):
+        return parse_key(text)
+    numbered = _CSV_NUMBER.fullmatch(text)
+    if numbered:
+        return parse_key(f"{numbered[1]}{numbered[2]},{numbered[1]}")
+    names = find_names()
     name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
     if name not in names:
         known = ", ".join(names[:20])
@@ -103,7 +113,10 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
     if found is None:
         return None
     key = KeySpec(
-        _saturated(parse_number(found[1])), _saturated(parse_number(found[2] or "0")), start=frozenset(found[3])
+        _saturated(parse_number(found[1])),
+        _saturated(parse_number(found[2] or "0")),
+        start=frozenset(found[3]),
+        obsolete=True,
     )
     if end is None:
         return key
@@ -132,12 +145,18 @@ def line_order(
     if not keys and given - {"r"}:
         keys = (KeySpec(),)
     return LineOrder(
-        keys=tuple(_line_key(key if key.start | key.end else replace(key, start=given, end=given)) for key in keys),
+        keys=tuple(map(_line_key, inheriting(given, keys))),
         separator=separator,
         reverse="r" in given,
         stable=stable,
         terminator=NUL if zero_terminated else NEWLINE,
     )
+
+
+def inheriting(letters: Collection[str], keys: Sequence[KeySpec]) -> list[KeySpec]:
+    """`keys`, those without letters with the global `letters` at both ends."""
+    given = frozenset(letters)
+    return [key if key.start | key.end else replace(key, start=given, end=given) for key in keys]
 
 
 def is_random(order: LineOrder) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -150,9 +151,7 @@ def line_order(
         letters.add(keyspec.parse_sort_word(sort))
     separator = None if field_separator is None else parse_separator(field_separator)
     keys = [
-        keyspec.parse_key(key)
-        if csv_names is None or key[:1].isdigit()
-        else keyspec.parse_csv_key(key, csv_names(separator))
+        keyspec.parse_key(key) if csv_names is None else keyspec.parse_csv_key(key, partial(csv_names, separator))
         for key in sort_key or ()
     ]
     return keyspec.line_order(

@@ -15,7 +15,7 @@ from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
 
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
@@ -34,6 +34,8 @@ def sort(arguments: Sequence[str]) -> int:
         print(f"gpumerge {__version__}")
         return 0
     _tell_of_locale()
+    for note in command.notes:
+        print(f"gpumerge: {note}", file=sys.stderr)
     if command.files0_from is not None:
         from gpumerge_cli.engine.inputs import read_names
 
@@ -43,6 +45,8 @@ def sort(arguments: Sequence[str]) -> int:
         command = replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
     if command.compare:
         return _compare(command)
+    if command.repeat is not None:
+        raise UsageError("--repeat is for comparisons", way_out="add --compare, or leave it out")
     if command.mode in ("check", "check-quiet"):
         return _check(command)
     return _merge(command) if command.mode == "merge" else _sort(command)
@@ -66,7 +70,22 @@ def _items(command: SortCommand) -> ItemRequest:
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
         return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
-    return ItemRequest("text", lines=command.order, header_lines=command.header, csv=command.csv)
+    return ItemRequest(
+        "text",
+        lines=command.order,
+        header_lines=command.header,
+        csv=command.csv,
+        plain=not command.compressed,
+        shown=_underlining(command) if command.debug else None,
+    )
+
+
+def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
+    from functools import partial
+
+    from gpumerge_cli.cli.gnu_debug import underlined
+
+    return partial(underlined, command.order, command.unique)
 
 
 def _inputs(command: SortCommand) -> tuple[str, ...]:
@@ -131,6 +150,8 @@ def _compare(command: SortCommand) -> int:
     """Every algorithm beside the library's, on the items in memory."""
     if command.output is not None or command.mode != "sort" or command.unique:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
+    if command.repeat == 0:
+        raise UsageError("--repeat 0 times nothing", way_out="say 1 or more")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
@@ -144,11 +165,19 @@ def _compare(command: SortCommand) -> int:
     algorithm: Any = command.algorithm or "auto"
     request = SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in))
     with report_file(command.report, COMPARE_SUFFIXES) as write:
-        loaded = load_runs(MergeRequest(command.files, items=_items(command), check=False))
+        loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
         backend = select(command.backend, command.device, loaded.order, None, launch_given=True).backend
         threads = _on(command).threads or cores()
-        measured = compare_sorts(loaded, backend, request, threads=threads, version=__version__)
+        measured = compare_sorts(
+            loaded,
+            backend,
+            request,
+            files=_files(command),
+            repeat=command.repeat or 5,
+            threads=threads,
+            version=__version__,
+        )
         write(measured)
     show(measured)
     wrong = [row.name for row in measured.rows if not row.right]
@@ -158,13 +187,20 @@ def _compare(command: SortCommand) -> int:
 
 
 def _sort(command: SortCommand) -> int:
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-    from gpumerge_cli.engine.request import SortFilesRequest
     from gpumerge_cli.engine.resources import seconds_since_start
     from gpumerge_cli.engine.sort import sort_files
 
+    with _reporting(command) as (write, advance):
+        write(sort_files(_files(command), since_start=seconds_since_start(), advance=advance))
+    return 0
+
+
+def _files(command: SortCommand) -> SortFilesRequest:
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.engine.request import SortFilesRequest
+
     algorithm: Any = command.algorithm or "auto"
-    request = SortFilesRequest(
+    return SortFilesRequest(
         inputs=_inputs(command),
         output=_output(command),
         items=_items(command),
@@ -175,9 +211,6 @@ def _sort(command: SortCommand) -> int:
         folders=command.temporary_folders,
         compress_program=command.compress_program,
     )
-    with _reporting(command) as (write, advance):
-        write(sort_files(request, since_start=seconds_since_start(), advance=advance))
-    return 0
 
 
 @contextmanager

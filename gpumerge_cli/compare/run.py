@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,13 @@ from gpumerge_cli.compare.contest import Contest, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import with_ratios
+from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.model import CompareReport
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns
+    from gpumerge_cli.engine.request import SortFilesRequest
 
 
 def compare(
@@ -72,23 +75,26 @@ def compare_sorts(
     backend: Backend,
     request: SortRequest,
     *,
+    files: SortFilesRequest | None = None,
     repeat: int = 5,
     threads: int = 1,
     version: str = "",
 ) -> CompareReport:
     """Run and time every algorithm, or the one that `request` names, on all items of `loaded` in memory.
 
-    What an algorithm refuses at this size is not run. Raises UsageError as compare does.
+    files: what `loaded` was loaded from; then whole sorts of these files are timed, too. What an algorithm refuses at
+    this size is not run. Raises UsageError as compare does.
     """
     order, total = loaded.order, sum(run.size for run in loaded.runs)
     if total == 0:
         raise UsageError("--compare: the inputs are empty", way_out="name inputs with items in them")
-    policies, refused = [], None
+    policies, asked, refused = [], [], None
     for name in ALGORITHMS if request.algorithm == "auto" else (request.algorithm,):
         # The kernel asked for is one to merge with; what has no use for it runs as it does.
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
         try:
             policies.append(backend.resolve_sort(SortRequest(name, launch), order, total))
+            asked.append(SortRequest(name, launch))
         except UsageError as error:
             refused = error
     if not policies:
@@ -101,7 +107,10 @@ def compare_sorts(
         found = contest(workspace, policies, truth, total, repeat)
     finally:
         workspace.close()
-    return _report(loaded, backend, found, total, repeat, version)
+    report = replace(_report(loaded, backend, found, total, repeat, version), command="sort")
+    if files is None:
+        return report
+    return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=threads))
 
 
 def _upload(workspace: Workspace, runs: Sequence[Bytes]) -> None:

@@ -28,5 +28,6 @@ def with_ratios(row: Measured, ceiling: float, basic: float) -> Measured:
         median=middle,
         spread=relative_spread(row.seconds),
         share_of_copy=ceiling / middle if middle > 0 else 0.0,
+        copies=middle / ceiling if ceiling > 0 else 0.0,
         speed_up=basic / middle if middle > 0 else 0.0,
     )

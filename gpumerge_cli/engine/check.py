@@ -46,7 +46,7 @@ def raise_disorder(inputs: Inputs, on: BackendRequest, *, unique: bool = False) 
     for source in inputs.sources:
         offset = first_disorder(source, inputs.order, backend, workers, unique=unique)
         if offset is not None:
-            raise disorder_error(source, offset, inputs.order, backend, workers)
+            raise disorder_error(source, offset, inputs.order, backend, workers, unique=unique)
 
 
 def first_disorder(source: Source, order: Order, backend: Backend, workers: int, *, unique: bool = False) -> int | None:
@@ -85,16 +85,22 @@ def first_disorder(source: Source, order: Order, backend: Backend, workers: int,
     return min(found, default=None)
 
 
-def disorder_error(source: Source, offset: int, order: Order, backend: Backend, workers: int) -> DisorderError:
-    """The error for the disorder at `offset`: where it is, what stands there, and what order would hold."""
+def disorder_error(
+    source: Source, offset: int, order: Order, backend: Backend, workers: int, *, unique: bool = False
+) -> DisorderError:
+    """The error for the disorder at `offset`: where it is, what stands there, and what order would hold.
+
+    unique: equal items are in disorder, too.
+    """
     here, ahead = source.item_at(offset), source.item_before(offset)
-    way_out = "sort it first"
-    for other in _others(order):
-        if first_disorder(source, other, backend, workers) is None:
+    way_out = "sort it with -u first" if unique else "sort it first"
+    equal = order.key(here) == order.key(ahead)
+    for other in () if equal else _others(order):
+        if first_disorder(source, other, backend, workers, unique=unique) is None:
             way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
             break
     error = DisorderError(
-        f"disorder: {_shown(here, order)} comes after {_shown(ahead, order)}",
+        f"disorder: {_shown(here, order)} comes after {_shown(ahead, order)}{', its equal' if equal else ''}",
         where=source.place(offset),
         way_out=way_out,
     )

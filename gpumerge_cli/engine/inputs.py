@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,14 +81,18 @@ def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     formats = [
-        resolve_format(
-            name,
-            items.format,
-            items.dtype,
-            lines=items.lines,
-            header_lines=items.header_lines,
-            csv=items.csv,
-            records=items.records,
+        replace(
+            resolve_format(
+                name,
+                items.format,
+                items.dtype,
+                lines=items.lines,
+                header_lines=items.header_lines,
+                csv=items.csv,
+                records=items.records,
+            ),
+            plain=items.plain,
+            shown=items.shown,
         )
         for name in names
     ]
@@ -129,7 +133,7 @@ def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack,
 
 def read_names(name: str) -> tuple[str, ...]:
     """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = OpenedFile(name)
+    file = OpenedFile(name, plain=True)
     try:
         data = file.read_exactly(0, file.size)
     finally:

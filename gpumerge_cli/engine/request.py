@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,7 +22,8 @@ class ItemRequest:
     header. lines: how lines compare; None for bytewise, where inputs are text. reverse: descending order of items that
     are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
     those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: what is said of
-    fixed-size records.
+    fixed-size records. plain: the names of files say nothing of their content, so none is compressed; for lines alone.
+    shown: makes of whole lines what is written of them, not compressed; without `csv`.
     """
 
     format: FormatChoice | None = None
@@ -31,6 +33,8 @@ class ItemRequest:
     header_lines: int = 0
     csv: bool = False
     records: RecordRequest = field(default_factory=RecordRequest)
+    plain: bool = False
+    shown: Callable[[bytes], bytes] | None = None
 
 
 @dataclass(frozen=True)

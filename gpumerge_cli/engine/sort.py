@@ -16,7 +16,7 @@ from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.merge import bound_of, ceilings_of
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.request import SortFilesRequest
-from gpumerge_cli.engine.resources import available_memory, cores, peak_memory, shares
+from gpumerge_cli.engine.resources import available_memory, cores, keep_no_freed_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import Outcome, Stream, run
 from gpumerge_cli.engine.whole import sort_whole
 from gpumerge_cli.errors import DeviceMemoryError
@@ -35,8 +35,8 @@ _CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
 _MOST_RUNS = 64  # in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many do
 _PAIR_BYTES = 16
-_OWN_BYTES = 48 << 20
-"""What the interpreter and its libraries take."""
+_OWN_BYTES = 96 << 20
+"""What the interpreter and its libraries take, LLVM's and NumPy's code included."""
 
 
 def sort_files(
@@ -53,6 +53,8 @@ def sort_files(
     """
     called = time.perf_counter()
     stopwatch = Stopwatch(called - since_start)
+    if request.memory is not None:
+        keep_no_freed_memory()
     with opened(request.inputs, request.items, stopwatch) as inputs, ExitStack() as stack:
         on = request.on
         selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())

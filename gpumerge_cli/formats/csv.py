@@ -50,9 +50,12 @@ def as_lines(file: InputFile, separator: int | None) -> InputFile:
     return file.replaced(write)
 
 
-def header_fields(name: str, separator: int | None, number: int) -> list[str]:
-    """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none."""
-    file = InputFile(name)
+def header_fields(name: str, separator: int | None, number: int, *, plain: bool = False) -> list[str]:
+    """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none.
+
+    plain: as of InputFile.
+    """
+    file = InputFile(name, plain=plain)
     try:
         for at, (_, fields) in enumerate(_records(file, separator), start=1):
             if at == number:

@@ -32,19 +32,22 @@ class InputFile:
     A pipe or a compressed file is first copied, as it flows out or decompressed, to an unnamed temporary file.
     Descriptors are few: once this process has few left, further files are opened when they are read, one a thread at a
     time, so any number of inputs can be merged in one pass.
+
+    plain: whatever its name says, it is not compressed.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, plain: bool = False) -> None:
         self.name = name
+        packed = "" if plain else compressed.compression_of(name)
         descriptor = self._open()
         try:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
                 raise input_error(OSError(errno.EISDIR, ""), name)
-            in_place = _can_be_read_in_place(descriptor, status, name)
+            in_place = not packed and _can_be_read_in_place(descriptor, status)
             self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if in_place and name == STDIO else 0
             if not in_place:
-                spool = _spooled(descriptor, name)
+                spool = _spooled(descriptor, name, packed)
                 os.close(descriptor)
                 descriptor = spool
                 status = os.fstat(descriptor)
@@ -213,9 +216,9 @@ class _SharedSpool:
             return shared, start
 
 
-def _can_be_read_in_place(descriptor: int, status: os.stat_result, name: str) -> bool:
-    """Whether reads at any position will do: not from pipes, not of compressed data, nor where sizes are not told."""
-    if not stat.S_ISREG(status.st_mode) or compressed.compression_of(name):
+def _can_be_read_in_place(descriptor: int, status: os.stat_result) -> bool:
+    """Whether reads at any position will do: not from pipes, nor where sizes are not told."""
+    if not stat.S_ISREG(status.st_mode):
         return False
     return status.st_size > 0 or not os.pread(descriptor, 1, 0)
 
@@ -235,13 +238,13 @@ def _kept_descriptors() -> int:
     return 1 << 30 if soft == resource.RLIM_INFINITY else max(0, soft - _SPARED_DESCRIPTORS)
 
 
-def _spooled(descriptor: int, name: str) -> int:
-    """Copy all that `descriptor` gives, decompressed, to an unnamed temporary file; returns that file's descriptor."""
+def _spooled(descriptor: int, name: str, packed: str) -> int:
+    """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
     with tempfile.TemporaryFile() as spool:
         try:
             with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
                 before = os.fstat(descriptor)
-                _copy(raw, spool, name)
+                _copy(raw, spool, name, packed)
                 if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
                     raise _changed(name)
             spool.flush()
@@ -250,8 +253,8 @@ def _spooled(descriptor: int, name: str) -> int:
             raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
 
 
-def _copy(raw: IO[bytes], spool: IO[bytes], name: str) -> None:
-    if not compressed.compression_of(name):
+def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str) -> None:
+    if not packed:
         shutil.copyfileobj(raw, spool, 1 << 20)
         return
     try:

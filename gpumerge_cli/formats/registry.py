@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,7 +32,7 @@ class Format:
 
     key: what of an item is its key, if anything was said of that. terminator: the byte that ends a line. header_lines:
     lines at the start that are not items. csv: lines are made of CSV's records, see formats.csv. separator: between
-    fields.
+    fields. plain: the names of files say nothing; none is compressed. shown: makes of whole lines what is written.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Format:
     header_lines: int = 0
     csv: bool = False
     separator: int | None = None
+    plain: bool = False
+    shown: Callable[[bytes], bytes] | None = None
 
 
 def resolve_format(
@@ -123,7 +126,7 @@ _RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds recor
 
 def open_source(name: str, chosen: Format) -> Source:
     """Open an input. Raises InputError."""
-    file = InputFile(name)
+    file = InputFile(name, plain=chosen.plain)
     try:
         if chosen.name == "text":
             if chosen.csv:
@@ -172,8 +175,9 @@ def open_sink(
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
-    compress = compressor(name) if name != STDIO else None
-    suffix = suffix_of(name) if name != STDIO else ""
+    named = name != STDIO and not source_format.plain
+    compress = compressor(name) if named else None
+    suffix = suffix_of(name) if named else ""
     if dtype is None:
         if suffix in RAW_SUFFIXES or suffix == ".npy":
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
@@ -182,6 +186,9 @@ def open_sink(
 
             packed = compress
             compress = (lambda data: packed(plain(bytes(data)))) if packed else lambda data: plain(bytes(data))
+        elif source_format.shown is not None:
+            shown = source_format.shown
+            compress = lambda data: shown(bytes(data))  # noqa: E731
         return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
     if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
         raise OutputError(

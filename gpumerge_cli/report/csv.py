@@ -10,9 +10,11 @@ from gpumerge_cli.report.model import BenchReport, CompareReport
 
 COLUMNS = (
     "name", "library", "launch", "right", "problem", "median_s", "spread", "gb_per_s", "share_of_copy", "speed_up",
-    "nbytes", "seconds", "copy_seconds", "items", "order", "backend", "device", "version",
+    "copies", "whole_s", "nbytes", "seconds", "whole_seconds", "copy_seconds", "command", "items", "order", "backend",
+    "device", "version",
 )  # fmt: skip
-"""`seconds` and `copy_seconds` hold every repeat, separated by spaces; numbers of an untimed row are empty."""
+"""`seconds`, `whole_seconds` and `copy_seconds` hold every repeat, separated by spaces; numbers of an untimed row are
+empty."""
 
 
 BENCH_COLUMNS = (
@@ -50,9 +52,13 @@ def _compare_rows(report: CompareReport) -> Iterator[Sequence[object]]:
             row.nbytes / row.median / 1e9 if timed else "",
             row.share_of_copy if timed else "",
             row.speed_up if timed else "",
+            row.copies if timed else "",
+            row.whole or "",
             row.nbytes,
             " ".join(map(repr, row.seconds)),
+            " ".join(map(repr, row.whole_seconds)),
             " ".join(map(repr, report.copy_seconds)),
+            report.command,
             report.items,
             report.order,
             report.backend,

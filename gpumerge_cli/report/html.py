@@ -36,7 +36,7 @@ def render(report: Report) -> str:
     if isinstance(report, BenchReport):
         title, parts = "gpumerge bench", _bench(report)
     elif isinstance(report, CompareReport):
-        title, parts = "gpumerge --compare", _compare(report)
+        title, parts = f"gpumerge {report.command} --compare", _compare(report)
     else:
         title, parts = f"gpumerge {report.kind}", _merge(report)
     style = Path(__file__).with_name("html.css").read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def _compare(report: CompareReport) -> Iterator[Part]:
         contest(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
         _sentence(rule(report.repeat, report.repeat)),
     )
-    yield _section("In numbers", "", table(compare_header(), compare_cells(report), right=range(2, 7)))
+    yield _section("In numbers", "", table(compare_header(report), compare_cells(report), right=range(2, 7)))
     yield _inputs(report.inputs)
     yield table(("environment", ""), list(report.environment.items()))
 

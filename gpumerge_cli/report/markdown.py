@@ -36,14 +36,14 @@ def _merge(report: MergeReport) -> str:
 
 def _compare(report: CompareReport) -> str:
     lines = [
-        "# gpumerge merge --compare",
+        f"# gpumerge {report.command} --compare",
         "",
         _escape(
             f"{format_count(report.items)} items ({report.order}) in {len(report.inputs)} inputs, {report.backend}: "
             f"{report.device}; median of {report.repeat}; GB/s count bytes read and written"
         ),
         "",
-        *_table(compare_header(), compare_cells(report), right=range(2, 7)),
+        *_table(compare_header(report), compare_cells(report), right=range(2, 7)),
         "",
         *(f"- {_escape(note)}" for note in notes(report)),
         "",

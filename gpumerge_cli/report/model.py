@@ -112,7 +112,9 @@ class Measured:
 
     right: whether its output equals the oracle's; a wrong one is not timed. seconds: every timed repeat.
     nbytes: bytes read plus bytes written by one merge. share_of_copy: time of a copy of the same bytes over the
-    median. speed_up: median of basic over the median (0 where basic was not timed).
+    median; copies: the other way round. speed_up: median of basic over the median (0 where basic was not timed).
+    whole_seconds, whole: of the same from files to a file, start-up aside: every timing, and the median; 0 where that
+    was not timed.
     """
 
     name: str
@@ -126,13 +128,17 @@ class Measured:
     speed_up: float = 0.0
     problem: str = ""
     library: bool = False
+    copies: float = 0.0
+    whole_seconds: tuple[float, ...] = ()
+    whole: float = 0.0
 
 
 @dataclass(frozen=True)
 class CompareReport:
     """All variants beside the library baselines on the same resident data.
 
-    spread of a row: (slowest - fastest) / median. copy: seconds of the best copy of the same bytes in this run.
+    command: what is compared, "merge" or "sort". spread of a row: (slowest - fastest) / median. copy: seconds of the
+    best copy of the same bytes in this run.
     """
 
     inputs: tuple[InputFile, ...]
@@ -146,6 +152,7 @@ class CompareReport:
     rows: tuple[Measured, ...]
     environment: dict[str, str] = field(default_factory=dict)
     version: str = ""
+    command: str = "merge"
     schema: int = SCHEMA
     kind: str = "compare"
 

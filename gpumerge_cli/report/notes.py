@@ -25,6 +25,14 @@ def notes(report: CompareReport) -> tuple[str, ...]:
     shaky = [row.name for row in report.rows if row.spread > UNSTABLE]
     if shaky:
         told.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
+    if report.command == "sort":
+        told.append("median: the sort alone, of items in memory; copies: how many copies of them take as long")
+        repeats = max((len(row.whole_seconds) for row in report.rows), default=0)
+        told.append(
+            f"whole: reading, sorting and writing files, start-up aside; median of {repeats}"
+            if repeats
+            else "whole: not timed, as standard input is read once"
+        )
     return tuple(told)
 
 

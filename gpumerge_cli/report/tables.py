@@ -96,33 +96,34 @@ def _in_flight(report: MergeReport) -> str:
     return f"{report.workers} in flight, whose seconds are added up above"
 
 
-def compare_header() -> tuple[str, ...]:
+def compare_header(report: CompareReport) -> tuple[str, ...]:
     """The names of `compare_cells`' columns."""
-    return ("variant", "launch", "median", "spread", "GB/s", "of copy", "x basic", "result")
+    ratios = ("copies", "whole") if report.command == "sort" else ("of copy", "x basic")
+    return ("variant", "launch", "median", "spread", "GB/s", *ratios, "result")
 
 
 def compare_cells(report: CompareReport) -> list[tuple[str, ...]]:
     """A row of text for each variant and a last one for the copy, in `compare_header`'s columns."""
     copy = ceiling(report)
     last = ("copy", "", format_seconds(copy), "", _gigabytes(report.copy_nbytes, copy), "1.00", "", "")
-    return [*map(_compare_row, report.rows), last]
+    return [*(_compare_row(row, report.command) for row in report.rows), last]
 
 
-def _compare_row(row: Measured) -> tuple[str, ...]:
+def _compare_row(row: Measured, command: str) -> tuple[str, ...]:
     launch = "library" if row.library else _shape(row)
     result = "wrong" if not row.right else "not run" if row.problem else "right"
     if row.median <= 0:
         return (row.name, launch, "-", "-", "-", "-", "-", result)
-    return (
-        row.name,
-        launch,
-        format_seconds(row.median),
-        f"{row.spread:.0%}",
-        _gigabytes(row.nbytes, row.median),
-        f"{row.share_of_copy:.2f}",
-        f"{row.speed_up:.2f}" if row.speed_up else "-",
-        result,
-    )
+    if command == "sort":
+        ratios = (_copies(row.copies), format_seconds(row.whole) if row.whole else "-")
+    else:
+        ratios = (f"{row.share_of_copy:.2f}", f"{row.speed_up:.2f}" if row.speed_up else "-")
+    rate = _gigabytes(row.nbytes, row.median)
+    return (row.name, launch, format_seconds(row.median), f"{row.spread:.0%}", rate, *ratios, result)
+
+
+def _copies(copies: float) -> str:
+    return f"{copies:.2f}" if copies < 10 else f"{copies:.0f}"
 
 
 def bench_title(report: BenchReport) -> str:

@@ -70,7 +70,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
             f"{report.device}; median of {report.repeat}"
         )
     )
-    table = _table(*compare_header(), left=2)
+    table = _table(*compare_header(report), left=2)
     *variants, copy = compare_cells(report)
     for row in variants:
         table.add_row(*map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))

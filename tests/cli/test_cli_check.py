@@ -58,3 +58,20 @@ def test_each_file_is_judged_by_itself(tmp_path: Path) -> None:
     np.arange(3, dtype=np.int32).tofile(tmp_path / "a.i32")
     (tmp_path / "b.txt").write_bytes(b"x\ny\n")
     assert run(["check", str(tmp_path / "a.i32"), str(tmp_path / "b.txt")]) == 0
+
+
+@pytest.mark.parametrize("option", ["-u", "--unique"])
+def test_equal_items_are_in_disorder_if_unique(option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    np.array([1, 2, 2, 5], np.int16).tofile(tmp_path / "a.i16")
+    (tmp_path / "b.txt").write_text("a 1\na 2\nb 2\n")
+    (tmp_path / "c.txt").write_text("b\na\n")
+    assert run(["check", option, str(tmp_path / "a.i16")]) == 1
+    assert capfd.readouterr().err == (
+        f"gpumerge: {tmp_path}/a.i16@2: disorder: 2 comes after 2, its equal; sort it with -u first\n"
+    )
+    assert run(["check", option, str(tmp_path / "b.txt")]) == 0
+    assert run(["check", option, "-k1,1", str(tmp_path / "b.txt")]) == 1
+    assert "b.txt:2: disorder: 'a 2' comes after 'a 1', its equal" in capfd.readouterr().err
+    assert run(["check", option, str(tmp_path / "c.txt")]) == 1
+    assert "add -r" in capfd.readouterr().err
+    assert run(["check", "-ru", str(tmp_path / "c.txt")]) == 0

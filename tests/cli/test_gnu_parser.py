@@ -211,7 +211,7 @@ def test_modes(arguments: list[str], mode: str) -> None:
 def test_every_option_at_once() -> None:
     command = parse(
         *("-mus", "b", "-o", "out", "a", "-S1M", "-T", "/x", "--temporary-directory=/y", "--parallel", "3"),
-        *("--batch-size=7", "--compress-program=gzip", "--random-source=seed", "--debug", "-z"),
+        *("--batch-size=7", "--compress-program=gzip", "--random-source=seed", "--compressed", "-z"),
         *("--backend", "cpu", "--device=1", "--header", "2", "--csv", "--report=r.json", "--kernel", "basic"),
         *("--algorithm", "radix", "--progress", "--", "-c"),
     )
@@ -227,7 +227,6 @@ def test_every_option_at_once() -> None:
         temporary_folders=("/x", "/y"),
         compress_program="gzip",
         random_source="seed",
-        debug=True,
         backend="cpu",
         device=1,
         header=2,
@@ -236,6 +235,7 @@ def test_every_option_at_once() -> None:
         kernel="basic",
         algorithm="radix",
         progress=True,
+        compressed=True,
     )
     assert command.zero_terminated
 

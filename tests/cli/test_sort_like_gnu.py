@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,3 +69,59 @@ def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "a").write_bytes(b"b\na\n")
     assert door.run(["sort", "a", "-o", "-"]) == 0
     assert (tmp_path / "-").read_bytes() == b"a\nb\n"
+
+
+@needs_sort
+@pytest.mark.parametrize("arguments", [["-n"], ["-m"], []])
+@pytest.mark.parametrize(
+    ("name", "out"), [("a.gz", "b.gz"), ("a.txt", "b.zst"), ("a.ZST", "b.npy"), ("a.txt", "b.i32")]
+)
+def test_names_say_nothing_of_lines(arguments: list[str], name: str, out: str, tmp_path: Path) -> None:
+    given = tmp_path / name
+    given.write_bytes(b"1\n2\n10\n" if "-m" in arguments else b"2\n10\n1\n")
+    assert door.run(["sort", *arguments, str(given), "-o", str(tmp_path / out)]) == 0
+    expected = subprocess.run(["sort", *arguments, given], capture_output=True, check=True, env={"LC_ALL": "C"}).stdout
+    assert (tmp_path / out).read_bytes() == expected
+
+
+def test_compressed_files_where_that_is_said(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.gz", "wb") as file:
+        file.write(b"n\n2\n10\n1\n")
+    arguments = ["--compressed", "--csv", "--header=1", "-k", "n:nr", str(tmp_path / "a.gz")]
+    assert door.run(["sort", *arguments, "-o", str(tmp_path / "b.gz")]) == 0
+    assert gzip.decompress((tmp_path / "b.gz").read_bytes()) == b"n\n10\n2\n1\n"
+    assert door.run(["sort", "--compressed", "-c", "-k", "n:nr", "--csv", "--header=1", str(tmp_path / "b.gz")]) == 0
+
+
+@pytest.mark.parametrize("key", ["2:nr", "n:nr", "2nr,2", "2 n:nr", "2024:nr"])
+def test_csv_keys_by_number_and_by_name(key: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    name = {"n:nr": b"n", "2 n:nr": b"2 n"}.get(key, b"n")
+    (tmp_path / "a.csv").write_bytes(b'name,%s\n"x, y",9\n"two\nlines","10"\n' % name)
+    header = "--header=1"
+    if key == "2024:nr":  # a number always counts
+        assert door.run(["sort", "--csv", header, "-k", key, "-s", str(tmp_path / "a.csv")]) == 0
+        assert capfdbinary.readouterr().out == (tmp_path / "a.csv").read_bytes()
+        return
+    assert door.run(["sort", "--csv", header, "-k", key, str(tmp_path / "a.csv")]) == 0
+    assert capfdbinary.readouterr().out == b'name,%s\n"two\nlines","10"\n"x, y",9\n' % name
+    for command in (["check"], ["merge", "-q"]):
+        assert door.run([*command, "--csv", header, "-k", key.replace("r", ""), str(tmp_path / "a.csv")]) == 0
+        capfdbinary.readouterr()
+
+
+@pytest.mark.parametrize("key", ["2:nr", "n", "1:x", "0:n"])
+def test_csv_keys_without_a_header(key: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "a.csv").write_bytes(b'b,9\na,"10"\n')
+    assert door.run(["sort", "--csv", "-k", key, str(tmp_path / "a.csv")]) == (0 if key == "2:nr" else 2)
+    assert capfdbinary.readouterr().out == (b'a,"10"\nb,9\n' if key == "2:nr" else b"")
+
+
+def test_a_list_of_files_may_name_standard_input(tmp_path: Path) -> None:
+    """The system's sort takes no - in any list, for the reason that holds where the list comes from standard input."""
+    (tmp_path / "a").write_bytes(b"b\nd\n")
+    (tmp_path / "list").write_bytes(b"a\0-\0")
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    for source, text, code, out in (("list", b"c\na\n", 0, b"a\nb\nc\nd\n"), ("-", b"a\0-\0", 2, b"")):
+        command = [sys.executable, "-m", "gpumerge_cli", "sort", f"--files0-from={source}"]
+        done = subprocess.run(command, input=text, capture_output=True, cwd=tmp_path, env=environment)
+        assert (done.returncode, done.stdout) == (code, out)

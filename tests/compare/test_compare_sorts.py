@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, SortPolicy, SortRequest, Unique
 from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.compare import whole
 from gpumerge_cli.compare.run import compare_sorts
+from gpumerge_cli.compare.whole import REPEAT
 from gpumerge_cli.engine.load import load_runs
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.report.model import Measured
 
 
 def made(tmp_path: Path, rng: np.random.Generator, dtype: str = "i4") -> str:
@@ -33,6 +39,43 @@ def test_every_algorithm_is_right(backend: Backend, rng: np.random.Generator, tm
     assert [row.name for row in one.rows if not row.library] == ["radix"]
 
 
+@pytest.mark.parametrize("name", ["a.i32", "a.npy", "a.txt"])
+def test_whole_sorts_of_the_files(backend: Backend, rng: np.random.Generator, tmp_path: Path, name: str) -> None:
+    keys = rng.integers(0, 999, 5000).astype(">i4" if name == "a.npy" else "i4")
+    path = tmp_path / name
+    if name == "a.npy":
+        np.save(path, keys)
+    else:
+        keys.tofile(path, sep="\n" if name == "a.txt" else "")
+    (tmp_path / "temporary").mkdir()
+    files = SortFilesRequest((str(path),), folders=(str(tmp_path / "temporary"),))
+    loaded = load_runs(MergeRequest(files.inputs, check=False))
+    report = compare_sorts(loaded, backend, SortRequest(), files=files, repeat=1)
+    assert report.all_right
+    assert report.command == "sort"
+    assert all(len(row.whole_seconds) == REPEAT and row.whole > 0 and row.copies > 0 for row in report.rows)
+    assert list((tmp_path / "temporary").iterdir()) == []
+    if backend.name != "reference" and name != "a.txt":
+        assert any(row.library for row in report.rows)
+
+
+def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generator, tmp_path: Path) -> None:
+    """What is timed is the same work: the output has the same bytes."""
+    for name, items in (("a.i32", ItemRequest()), ("b.i32", ItemRequest(reverse=True))):
+        rng.integers(0, 999, 5000).astype("i4").tofile(tmp_path / name)
+        request = SortFilesRequest((str(tmp_path / name),), items=items)
+        ours = whole.File(request, cpu.create(), 2, str(tmp_path / "ours"))
+        ours.by_algorithm(SortRequest("merge"))
+        for library in ("numpy stable sort", "numpy sort"):
+            replace(ours, output=str(tmp_path / "theirs")).by_library(library)
+            assert (tmp_path / "theirs").read_bytes() == (tmp_path / "ours").read_bytes()
+
+
+def test_standard_input_is_not_sorted_again() -> None:
+    rows = (Measured("merge", "merge", True, (1.0,)),)
+    assert whole.whole_sorts(SortFilesRequest(("-",)), ReferenceBackend(), [SortRequest()], rows) == rows
+
+
 class _WrongWorkspace(ReferenceWorkspace):
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         super().sort(policy, unique)
@@ -42,7 +85,9 @@ class _WrongWorkspace(ReferenceWorkspace):
 
 def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = ReferenceBackend()
-    monkeypatch.setattr(backend, "workspace", lambda order, *_, **__: _WrongWorkspace(order), raising=False)
+    monkeypatch.setattr(
+        backend, "workspace", lambda order, capacity, **_: _WrongWorkspace(order, capacity), raising=False
+    )
     loaded = load_runs(MergeRequest((made(tmp_path, rng, "u1"),), check=False))
     report = compare_sorts(loaded, backend, SortRequest(), repeat=1)
     assert [row.name for row in report.rows if not row.right] == ["bottom-up"]
@@ -52,7 +97,15 @@ def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.Ca
     name = made(tmp_path, rng)
     assert door.run(["sort", "--compare", "--backend=reference", name, "--report", str(tmp_path / "r.json")]) == 0
     assert "bottom-up" in capsys.readouterr().err
-    assert (tmp_path / "r.json").exists()
+    rows = json.loads((tmp_path / "r.json").read_text())["rows"]
+    assert all(row["whole"] > 0 for row in rows)
+    once = ["sort", "--compare", "--repeat=1", "--backend=reference", name, "--report", str(tmp_path / "r.json")]
+    assert door.run(once) == 0
+    assert {len(row["seconds"]) for row in json.loads((tmp_path / "r.json").read_text())["rows"]} == {1}
+    for wrong in (["--repeat=3"], ["--compare", "--repeat=0"]):
+        capsys.readouterr()
+        assert door.run(["sort", *wrong, name]) == 2
+        assert "--repeat" in capsys.readouterr().err
     assert door.run(["sort", "--compare", "-o", "x", name]) == 2
     assert "--compare sorts and writes no output" in capsys.readouterr().err
     (tmp_path / "none.i32").write_bytes(b"")

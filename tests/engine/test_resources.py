@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,3 +97,19 @@ def test_containers_limits_count(tmp_path: Path) -> None:
     for most, left in (("1000\n", 700), ("200\n", 0), ("max\n", 1 << 60)):
         (group / "memory.max").write_text(most)
         assert resources._left_in_group(str(tmp_path)) == left
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is told by Linux's /proc")
+def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_path: Path) -> None:
+    """The whole process, which without sorting takes most of it."""
+    rng.integers(0, 1 << 62, 12_000_000).tofile(tmp_path / "a.i64")
+    np.zeros(3, np.int64).tofile(tmp_path / "tiny.i64")
+    peaks = []
+    for name in ("tiny.i64", "a.i64"):
+        command = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S128M", "-T", str(tmp_path)]
+        command += [str(tmp_path / name), "-o", str(tmp_path / "out.i64"), "--report", str(tmp_path / "r.json")]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])})
+        peaks.append(json.loads((tmp_path / "r.json").read_text())["peak_memory"])
+        assert (tmp_path / "out.i64").stat().st_size == (tmp_path / name).stat().st_size
+    base, peak = peaks
+    assert peak <= (128 << 20) + max(0, base - (96 << 20))  # libraries take more on some machines

@@ -6,8 +6,6 @@ import gc
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,6 @@ from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import MergeReport
 
-ROOT = Path(__file__).parents[2]
 SPILLED: list[dict[str, Any]] = [
     {},
     {"by_pieces": True},
@@ -258,23 +255,3 @@ def test_a_program_packs_temporary_files(tmp_path: Path) -> None:
         always_spill=True, compress_program="gzip",
     )  # fmt: skip
     assert (tmp_path / "b").read_bytes() == b"".join(sorted(lines.splitlines(keepends=True)))
-
-
-@pytest.mark.parametrize("signal", ["INT", "TERM", "KILL"])
-def test_an_external_sort_leaves_nothing_when_it_is_stopped(tmp_path: Path, signal: str) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    rng = np.random.default_rng(1)
-    rng.integers(0, 1 << 40, 3_000_000).tofile(tmp_path / "a.i64")
-    command = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M", "-T", str(temporary)]
-    command += [str(tmp_path / "a.i64"), "-o", str(tmp_path / "b.i64")]
-    running = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-    with tempfile.TemporaryDirectory():
-        try:
-            running.wait(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            running.send_signal({"INT": 2, "TERM": 15, "KILL": 9}[signal])
-        running.wait(timeout=60)
-    assert list(temporary.iterdir()) == []
-    if running.returncode:
-        assert not (tmp_path / "b.i64").exists()

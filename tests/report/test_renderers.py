@@ -95,6 +95,22 @@ COMPARE = CompareReport(
     version="0.1.0",
 )
 
+SORTS = replace(
+    COMPARE,
+    command="sort",
+    rows=(
+        Measured(
+            "merge", "merge, tiles of 4096, path 256x19", True, (4e-3, 4.2e-3, 4.1e-3), 12000, 4.1e-3, 0.05, 0.25,
+            copies=4.0, whole_seconds=(0.3, 0.2, 0.4), whole=0.3,
+        ),
+        Measured("radix", "radix", False, nbytes=12000, problem="not in order"),
+        Measured(
+            "cupy.sort", "", True, (2e-3, 2.1e-3, 2.2e-3), 12000, 2.1e-3, 0.1, 0.05, copies=20.5, library=True,
+            whole_seconds=(0.5,), whole=0.5,
+        ),
+    ),
+)  # fmt: skip
+
 
 def shown(report: MergeReport | CompareReport, width: int = 80) -> str:
     out = io.StringIO()
@@ -103,7 +119,7 @@ def shown(report: MergeReport | CompareReport, width: int = 80) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("report", [MERGE, COMPARE])
+@pytest.mark.parametrize("report", [MERGE, COMPARE, SORTS])
 def test_json_holds_every_field_as_it_is(report: MergeReport | CompareReport) -> None:
     back = json.loads(report_json.render(report))
     assert back.keys() == {field.name for field in fields(report)}
@@ -114,7 +130,8 @@ def test_json_holds_every_field_as_it_is(report: MergeReport | CompareReport) ->
         back["timeline"] = tuple(Stretch(**stretch) for stretch in back["timeline"])
         back["ceilings"] = tuple(Ceiling(**one | {"stages": tuple(one["stages"])}) for one in back["ceilings"])
     else:
-        back["rows"] = tuple(Measured(**row | {"seconds": tuple(row["seconds"])}) for row in back["rows"])
+        series = ("seconds", "whole_seconds")
+        back["rows"] = tuple(Measured(**row | {name: tuple(row[name]) for name in series}) for row in back["rows"])
         back["copy_seconds"] = tuple(back["copy_seconds"])
     assert type(report)(**back) == report
 
@@ -135,7 +152,7 @@ def table_rows(text: str) -> list[list[str]]:
     return [line.replace("\\|", "").strip("|").split("|") for line in lines]
 
 
-@pytest.mark.parametrize("report", [MERGE, COMPARE])
+@pytest.mark.parametrize("report", [MERGE, COMPARE, SORTS])
 def test_markdown_tables_are_whole(report: MergeReport | CompareReport) -> None:
     text = markdown.render(report)
     widths = [len(row) for row in table_rows(text)]
@@ -144,7 +161,7 @@ def test_markdown_tables_are_whole(report: MergeReport | CompareReport) -> None:
     assert ("wrong" in text) is isinstance(report, CompareReport)
 
 
-@pytest.mark.parametrize("report", [MERGE, COMPARE])
+@pytest.mark.parametrize("report", [MERGE, COMPARE, SORTS])
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_the_terminal(report: MergeReport | CompareReport, width: int) -> None:
     text = shown(report, width)
@@ -180,6 +197,22 @@ def test_the_compare_table_says_what_is_wrong() -> None:
     assert "path: spread above 20%, may be unstable" in text
     line = next(line for line in text.splitlines() if line.startswith("tiled full"))
     assert line.split()[-1] == "wrong"
+
+
+def test_the_table_of_sorts_tells_the_sort_alone_and_whole_programs_apart() -> None:
+    text = shown(SORTS)
+    lines = {line.split("  ")[0].strip(): line.split() for line in text.splitlines()}
+    assert lines["merge"][-8:] == ["4.10", "ms", "5%", "0.00293", "4.00", "300", "ms", "right"]
+    assert lines["cupy.sort"][-4:] == ["20", "500", "ms", "right"]
+    assert "whole: reading, sorting and writing files, start-up aside; median of 3" in text
+    assert markdown.render(SORTS).startswith("# gpumerge sort --compare\n")
+    rows = list(csv.DictReader(io.StringIO(report_csv.render(SORTS))))
+    assert [row["whole_s"] for row in rows] == ["0.3", "", "0.5"]
+    assert [row["whole_seconds"] for row in rows] == ["0.3 0.2 0.4", "", "0.5"]
+    assert [row["copies"] for row in rows] == ["4.0", "", "20.5"]
+    assert {row["command"] for row in rows} == {"sort"}
+    without = replace(SORTS, rows=tuple(replace(row, whole_seconds=(), whole=0.0) for row in SORTS.rows))
+    assert "whole: not timed, as standard input is read once" in shown(without)
 
 
 def test_an_overlap_of_times_is_no_difference() -> None:

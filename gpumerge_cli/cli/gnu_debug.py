@@ -1,0 +1,148 @@
+"""sort --debug: notes on keys that may not mean what they say, and lines with their keys underlined.
+
+Both as GNU sort 9.1 has them in the C locale, letter for letter. Nothing of Typer is imported here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from gpumerge_cli.cli.keyspec import KeySpec
+from gpumerge_cli.linekeys import after_blanks, key_bounds
+from gpumerge_cli.lines import LineKey, LineOrder
+
+_NUMERIC = frozenset("ngh")
+_IN_ORDER = "bdfghiMnRrV"
+_POINT = "."
+_TAB, _SHOWN_TAB, _SHOWN_END = b"\t", b">", b"\n"
+_NO_WIDTH = bytes(code for code in range(128) if code != 9 and not 32 <= code <= 126)
+_DECIMAL = re.compile(rb"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+_WITH_UNIT = re.compile(_DECIMAL.pattern + rb"[KkMGTPEZYRQ]?")
+_GENERAL = re.compile(
+    rb"""[ \t\n\v\f\r]*[+-]?(?:
+        inf(?:inity)? | nan(?:\([0-9a-z_]*\))?
+        | 0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?
+        | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MONTH = re.compile(rb"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
+_MATCHED = {"numeric": _DECIMAL, "human": _WITH_UNIT, "general": _GENERAL, "month": _MONTH}
+
+
+def notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
+    """What GNU sort would note of a command line, a line each, without the program's name.
+
+    letters: the global options. keys: as written, but those without options with the global ones; none if there are no
+    -k. stable: lines whose keys are equal are not compared further.
+    """
+    told = ["text ordering performed using simple byte comparison"]
+    spans: set[str] = set()
+    for number, key in enumerate(keys, start=1):
+        told += _notes_of_key(key, number, separator)
+        if _NUMERIC & _options(key) and _spans_fields(key):
+            spans |= _options(key)
+    if any(_NUMERIC & _options(key) for key in keys) or (not keys and _NUMERIC & set(letters)):
+        told += _notes_of_numbers(spans, separator)
+    return told + (_notes_of_global(set(letters), keys, stable=stable) if keys else [])
+
+
+def _options(key: KeySpec) -> frozenset[str]:
+    return key.start | key.end
+
+
+def _spans_fields(key: KeySpec) -> bool:
+    return key.end_field is None or key.start_field < key.end_field
+
+
+def _notes_of_key(key: KeySpec, number: int, separator: int | None) -> list[str]:
+    told = []
+    if key.obsolete:
+        old, new = f"+{key.start_field}", f"-k {key.start_field + 1}"
+        if key.end_field is not None:
+            old, new = f"{old} -{key.end_field + 1}", f"{new},{key.end_field + 1}"
+        told.append(f"obsolescent key '{old}' used; consider '{new}' instead")
+    numeric = bool(_NUMERIC & _options(key))
+    empty = key.end_field is not None and key.end_field < key.start_field
+    if empty:
+        told.append(f"key {number} has zero width and will be ignored")
+    in_first_field = key.end_field == 0 and key.end_char > 0  # where characters are counted from the line's start
+    if not empty and separator is None and not in_first_field:
+        counted_from_blanks = "b" not in key.start and (key.start_char > 0 or not (numeric or "M" in _options(key)))
+        if counted_from_blanks or ("b" not in key.end and key.end_char > 0):
+            told.append(f"leading blanks are significant in key {number}; consider also specifying 'b'")
+    if numeric and _spans_fields(key):
+        told.append(f"key {number} is numeric and spans multiple fields")
+    return told
+
+
+def _notes_of_numbers(spans: set[str], separator: int | None) -> list[str]:
+    """spans: options of the numeric keys that span several fields."""
+    byte = "" if separator is None else chr(separator)
+    if spans and byte == _POINT:
+        return [f"field separator '{byte}' is treated as a decimal point in numbers"]
+    told = []
+    if spans and byte == "-":
+        told.append("field separator '-' is treated as a minus sign in numbers")
+    if "g" in spans and byte == "+":
+        told.append("field separator '+' is treated as a plus sign in numbers")
+    note = "" if byte == _POINT else "note "
+    return [*told, f"{note}numbers use '{_POINT}' as a decimal point in this locale"]
+
+
+def _notes_of_global(letters: set[str], keys: Sequence[KeySpec], *, stable: bool) -> list[str]:
+    """Of the global options that no key has."""
+    letters -= {"i"} if "d" in letters else set()
+    unused = {letter for letter in letters if not any(_has(key, letter) for key in keys)}
+    told = []
+    ignored = unused if stable else unused - {"r"}
+    if ignored:
+        shown = "".join(sorted(ignored, key=_IN_ORDER.index))
+        told.append(f"options '-{shown}' are ignored" if len(shown) > 1 else f"option '-{shown}' is ignored")
+    if "r" in unused and not stable:
+        told.append("option '-r' only applies to last-resort comparison")
+    return told
+
+
+def _has(key: KeySpec, letter: str) -> bool:
+    if letter == "b":
+        return "b" in key.start and "b" in key.end
+    return letter in _options(key) and not (letter == "i" and "d" in _options(key))
+
+
+def underlined(order: LineOrder, unique: bool, lines: bytes) -> bytes:
+    """Lines, each with its terminator, as --debug shows them: tabs as ">", and below each line what of it each key is.
+
+    unique: of lines with equal keys only the first is there, so that nothing but keys was compared.
+    """
+    end = bytes([order.terminator])
+    out = []
+    for line in lines.split(end)[:-1]:
+        out += [line.replace(_TAB, _SHOWN_TAB), _SHOWN_END]
+        for key in order.keys:
+            out.append(_mark(line, *_compared(key, order.separator, line)))
+        if not order.keys or not (order.stable or unique):
+            out.append(_mark(line, 0, len(line)))
+    return b"".join(out)
+
+
+def _compared(key: LineKey, separator: int | None, line: bytes) -> tuple[int, int]:
+    """Where the bytes lie that the key compares: of numbers and months what is read as such."""
+    start, stop = key_bounds(key, separator, line)
+    pattern = _MATCHED.get(key.compare)
+    if pattern is None:
+        return start, stop
+    start = after_blanks(line, start)
+    found = pattern.match(line, start, max(start, stop))
+    return start, start if found is None else found.end()
+
+
+def _mark(line: bytes, start: int, stop: int) -> bytes:
+    width = _width(line[start:stop])
+    return b" " * _width(line[:start]) + (b"_" * width if width else b"^ no match for key") + b"\n"
+
+
+def _width(text: bytes) -> int:
+    """Columns of a terminal: one for each byte that is no control character, and for a tab."""
+    return len(text.translate(None, _NO_WIDTH))

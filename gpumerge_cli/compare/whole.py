@@ -1,0 +1,104 @@
+"""Sorts from file to file: what becomes of a difference between algorithms once reading and writing are part of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+
+from gpumerge_cli.backends.base import Backend, SortRequest
+from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.request import SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.report.model import Measured
+
+REPEAT = 3
+"""Timings of each sort from file to file, in turns, behind one that warms up."""
+
+
+@dataclass(frozen=True)
+class File:
+    """Where the sorted items go while they are timed, and on what."""
+
+    request: SortFilesRequest
+    backend: Backend
+    threads: int
+    output: str
+
+    def by_algorithm(self, asked: SortRequest) -> None:
+        """As gpumerge sort does it, pieces read, sorted and written at once."""
+        on = replace(self.request.on, backend=self.backend.name)  # type: ignore[arg-type]
+        sort_files(replace(self.request, output=self.output, on=on, sort=asked))
+
+    def by_library(self, name: str) -> None:
+        """As a script would: read everything, sort it, write it."""
+        with opened(self.request.inputs, self.request.items) as inputs:
+            workspace = self.backend.workspace(inputs.order, inputs.nbytes, threads=self.threads)
+            try:
+                staging = workspace.staging(inputs.nbytes)
+                start = 0
+                for source in inputs.sources:
+                    source.read_into(0, staging[start : start + source.size])
+                    start += source.size
+                workspace.upload([source.size for source in inputs.sources])
+                workspace.sort_baselines()[name]()
+                result = workspace.download()
+                count = inputs.nbytes // inputs.order.item_bytes
+                sink = open_sink(self.output, inputs.format, inputs.dtype, count, head=inputs.head)
+                try:
+                    sink.reserve(inputs.nbytes)
+                    sink.write_at(0, sink.encode(result))
+                    sink.commit(count=count)
+                except BaseException:
+                    sink.abort()
+                    raise
+            finally:
+                workspace.close()
+
+
+def whole_sorts(
+    request: SortFilesRequest,
+    backend: Backend,
+    asked: Sequence[SortRequest],
+    rows: Sequence[Measured],
+    *,
+    threads: int = 1,
+    repeat: int = REPEAT,
+) -> tuple[Measured, ...]:
+    """`rows` with the seconds of whole sorts by what they are of, its files read anew and its output written.
+
+    request: the inputs, and where temporary files go; the output is one, too. asked: the algorithms of the first rows,
+    those of the other rows being the backend's libraries. Rows with a problem stay as they are; so do all of them if
+    standard input is among the inputs, as it is read once. Raises as sort_files does.
+    """
+    if STDIO in request.inputs:
+        return tuple(rows)
+    with tempfile.TemporaryDirectory(prefix="gpumerge-", dir=next(iter(request.folders), None)) as folder:
+        file = File(request, backend, threads, os.path.join(folder, "sorted"))
+        works: list[Callable[[], None]] = [
+            partial(file.by_library, row.name) if row.library else partial(file.by_algorithm, one)
+            for row, one in zip(rows, [*asked, *[SortRequest()] * (len(rows) - len(asked))], strict=True)
+        ]
+        seconds: list[list[float]] = [[] for _ in rows]
+        for turn in range(repeat + 1):
+            for row, work, series in zip(rows, works, seconds, strict=True):
+                if row.seconds:
+                    taken = _timed(work)
+                    if turn:
+                        series.append(taken)
+    return tuple(
+        replace(row, whole_seconds=tuple(series), whole=median(series)) if series else row
+        for row, series in zip(rows, seconds, strict=True)
+    )
+
+
+def _timed(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,97 @@
+"""sort --debug shows what the system's sort shows: its notes, and its lines with their keys underlined."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpumerge_cli.cli import app as door
+from gpumerge_cli.cli.gnu import parse_sort
+from gpumerge_cli.cli.gnu_debug import underlined
+from gpumerge_cli.errors import UsageError
+from tests.cli.test_gnu_against_sort import ORDERING
+from tests.line_cases import cases, lines
+from tests.test_line_keys import EXAMPLES, comparable, version
+
+NOTED = [
+    "", "-k2n", "-k1,1 -k2n", "-rk2n", "-nb -k1", "-k2,1", "-k2b,3", "-t. -n", "-t. -k1n", "-t- -k1n", "-t+ -k1g",
+    "-t+ -k1n", "-ir -k1n", "+1 -2", "+1 -2.3n", "+0.1 -1.0n", "+3 -1", "+1.2b", "-bn -k1,1d", "-s -r -k1n",
+    "-bdfir -k1n,1", "-b -k1b", "-V -k2,2", "-d -i -k1i", "-r -k1n -k2r", "-u -r -k1n", "-nrk1,1 -s",
+    "-k1,18446744073709551616",
+]  # fmt: skip
+
+needs_sort = pytest.mark.skipif(version() != (9, 1), reason="the system's sort is not GNU's 9.1")
+
+
+def theirs(arguments: list[bytes], data: bytes) -> tuple[bytes, list[str]]:
+    """Lines and notes of the system's sort."""
+    command = [b"sort", b"--debug", *arguments]
+    environment = os.environ | {"LC_ALL": "C"}
+    done = subprocess.run(command, input=data, capture_output=True, check=True, env=environment)
+    return done.stdout, [os.fsdecode(line).removeprefix("sort: ") for line in done.stderr.splitlines()]
+
+
+@needs_sort
+@pytest.mark.parametrize("arguments", NOTED)
+def test_notes(arguments: str) -> None:
+    words = arguments.split()
+    assert list(parse_sort(["--debug", *words], {}).notes) == theirs([*map(os.fsencode, words)], b"")[1]
+
+
+@needs_sort
+@settings(max_examples=EXAMPLES // 3)
+@given(st.lists(ORDERING, max_size=4))
+def test_notes_of_any_options(arguments: list[str]) -> None:
+    arguments = [word for argument in arguments for word in argument.split("\0")]
+    try:
+        command = parse_sort(["--debug", *arguments], {})
+    except UsageError:
+        return
+    assert list(command.notes) == theirs([*map(os.fsencode, arguments)], b"")[1]
+
+
+@needs_sort
+@settings(max_examples=EXAMPLES // 3)
+@given(st.data())
+def test_keys_are_underlined(data: st.DataObject) -> None:
+    case = data.draw(cases(("bytes", "numeric", "human", "general", "month", "version")))
+    end = bytes([case.order.terminator])
+    content = comparable(case.order, data.draw(lines(case.order)))[:1]  # so that nothing is sorted
+    unique = data.draw(st.booleans())
+    expected = theirs([*case.arguments, *[b"-u"] * unique], b"".join(line + end for line in content))[0]
+    assert underlined(case.order, unique, b"".join(line + end for line in content)) == expected
+
+
+@needs_sort
+@pytest.mark.parametrize(
+    "arguments", [["-k2n"], ["-u", "-k1,1"], ["-z"], ["-t,", "-k2,2g", "-k1,1M"], ["-m", "-s"], ["-hr"], ["-bk2.2"]]
+)
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_the_command(
+    arguments: list[str], backend: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    data = b"b  10 x\na\t2\n\n  c -3.5K\njan,0x1fz\nb 7\nFeb,nan(3)q,1e9\n\xe9\t\x80\0x\nb"
+    (tmp_path / "f").write_bytes(data)
+    out, notes = theirs([*map(os.fsencode, arguments)], data)
+    assert door.run(["sort", "--debug", f"--backend={backend}", *arguments, str(tmp_path / "f")]) == 0
+    captured = capfdbinary.readouterr()
+    assert captured.out == out
+    assert captured.err.decode().splitlines() == [f"gpumerge: {note}" for note in notes]
+
+
+@pytest.mark.parametrize("arguments", [["-c"], ["-C"], ["-o", "x"], ["--csv"]])
+def test_what_it_does_not_go_with(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "f").write_bytes(b"a\n")
+    assert door.run(["sort", "--debug", *arguments, str(tmp_path / "f")]) == 2
+    assert "--debug" in capsys.readouterr().err
+
+
+def test_tracebacks_have_another_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, shown in (("--debug", False), ("--traceback", True)):
+        assert door.run(["sort", option, str(tmp_path / "missing")]) == 2
+        assert ("Traceback" in capsys.readouterr().err) is shown

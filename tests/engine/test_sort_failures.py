@@ -1,0 +1,221 @@
+"""When the world fails an external sort: one clear line, the old output as it was, nothing left anywhere."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cli import app as door
+from gpumerge_cli.engine import held
+from gpumerge_cli.engine import sort as engine
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M"]
+COUNT = 1_000_000
+MOMENTS = int(os.environ.get("GPUMERGE_TEST_MOMENTS", "2"))
+EARLIER = b"earlier"
+
+
+class Place:
+    """An input, an output that is there already, two folders for temporary files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.temporary = [folder / "t0", folder / "t1"]
+        for one in self.temporary:
+            one.mkdir()
+        self.input, self.output = folder / "a.i64", folder / "b.i64"
+        self.keys = np.random.default_rng(1).integers(0, 1 << 62, COUNT)
+        self.keys.tofile(self.input)
+        self.output.write_bytes(EARLIER)
+
+    @property
+    def arguments(self) -> list[str]:
+        folders = [part for one in self.temporary for part in ("-T", str(one))]
+        return [*folders, str(self.input), "-o", str(self.output)]
+
+    def assert_untouched(self) -> None:
+        assert self.output.read_bytes() == EARLIER
+        assert self.beside() == []
+
+    def beside(self) -> list[str]:
+        """What is left in temporary folders, and beside the output."""
+        known = {"a.i64", "b.i64", "t0", "t1"}
+        here = [name for name in os.listdir(self.folder) if name not in known]
+        return here + [name for one in self.temporary for name in os.listdir(one)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def small(place: Place) -> Iterator[Path]:
+    """The second folder for temporary files, on a file system of 2 MB."""
+    folder = place.temporary[1]
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=False)
+
+
+def run(*arguments: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60, **keywords
+    )
+
+
+def test_folders_without_room_are_found_out_first(place: Place, small: Path) -> None:
+    done = run("-T", str(small), str(place.input), "-o", str(place.output))
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"gpumerge: {small}: 8.00 MB of temporary files do not fit into the 2.10 MB that are free; "
+        "name another folder with -T, or compress them with --compress-program\n"
+    )
+    place.assert_untouched()
+
+
+def test_a_folder_fills_up_in_the_midst(place: Place, small: Path) -> None:
+    for more in ([], ["--compress-program=builtin"]):  # packed, it may fit, so that is tried
+        done = run(*more, *place.arguments)
+        assert done.returncode == 2
+        assert done.stderr == f"gpumerge: {small}: no space left on device; free some space or write elsewhere\n"
+        place.assert_untouched()
+
+
+class _FullAfter:
+    """The module os, of which write fails once there were so many calls."""
+
+    def __init__(self, calls: int, number: int) -> None:
+        self._left = calls
+        self._number = number
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, descriptor: int, data: Any) -> int:
+        self._left -= 1
+        if self._left == 0:
+            os.write(descriptor, data[: len(data) // 2])  # some of it still fits
+        if self._left <= 0:
+            raise OSError(self._number, os.strerror(self._number))
+        return os.write(descriptor, data)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("calls", [1, 2, 7])
+@pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
+def test_any_write_of_a_run_fails(
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    calls: int,
+    number: int,
+) -> None:
+    monkeypatch.setattr(engine, "_LEAST_PIECE", 64 << 10)
+    monkeypatch.setattr(held, "os", _FullAfter(calls, number))
+    before = sorted(os.listdir("/proc/self/fd"))
+    assert door.run(["sort", "--backend=reference", "-S1M", *more, *place.arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert os.strerror(number).lower() in said.lower()
+    assert str(place.folder) in said
+    place.assert_untouched()
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_disk_of_the_output_is_full(place: Place) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
+
+    done = run(*place.arguments, preexec_fn=limit)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"gpumerge: {place.output}: file too large; ")
+    place.assert_untouched()
+
+
+def test_an_error_while_runs_are_merged(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Temporary files that were cut, as by a failing disk."""
+    really, calls = held.SpilledFile.read_into, iter(range(1 << 30))
+
+    def fail(self: held.SpilledFile, position: int, out: Any) -> None:
+        if next(calls) == 20:
+            os.ftruncate(self._descriptor, 0)
+        really(self, position, out)
+
+    monkeypatch.setattr(held.SpilledFile, "read_into", fail)
+    assert door.run(["sort", "--backend=reference", "-S1M", *place.arguments]) == 2
+    assert capsys.readouterr().err.endswith("a temporary file has become shorter\n")
+    place.assert_untouched()
+
+
+@pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, more: list[str]) -> None:
+    seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+    print(f"GPUMERGE_TEST_SEED={seed}")
+    moments = random.Random(seed)
+    command = [*COMMAND, *more, *place.arguments]
+    whole = np.sort(place.keys).tobytes()
+    longest = 1.0
+    for _ in range(MOMENTS):
+        start = time.monotonic()
+        with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as sort:
+            try:
+                sort.wait(timeout=longest * moments.uniform(0.3, 1.0))
+            except subprocess.TimeoutExpired:
+                sort.send_signal(number)
+            assert sort.stderr is not None
+            said = sort.stderr.read()
+        found = place.output.read_bytes()
+        assert [name for one in place.temporary for name in os.listdir(one)] == []
+        if sort.returncode == 0:
+            longest = min(longest, time.monotonic() - start)
+            assert found == whole
+        elif sort.returncode == 128 + number:
+            assert said == "gpumerge: interrupted; no output was written\n"
+            place.assert_untouched()
+        else:  # killed, if not before the program could take charge of its signals
+            assert sort.returncode == -number
+            assert found in (EARLIER, whole)
+            assert len(place.beside()) <= (number == signal.SIGKILL)
+        place.output.write_bytes(EARLIER)
+    if place.beside():
+        assert door.run(["sort", "--backend=reference", *place.arguments]) == 0
+        assert place.output.read_bytes() == whole
+        assert place.beside() == []
+
+
+def test_a_program_that_packs_is_stopped_with_the_sort(place: Place) -> None:
+    """Ctrl-C in a terminal goes to all of them; the program's end is no error of its own then."""
+    slow = place.folder / "t0" / ".." / "slow"
+    slow.write_text("#!/bin/sh\nsleep 5\ncat\n")
+    slow.chmod(0o755)
+    command = [*COMMAND, f"--compress-program={slow}", *place.arguments]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as sort:
+        time.sleep(1.0)
+        os.killpg(sort.pid, signal.SIGINT)
+        assert sort.stderr is not None
+        said = sort.stderr.read()
+    slow.unlink()
+    assert (sort.returncode, said) == (130, "gpumerge: interrupted; no output was written\n")
+    place.assert_untouched()
