@@ -117,7 +117,8 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
 @pytest.mark.parametrize(
     "seed", [int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")]
 )
-def test_sigkill_at_a_hundred_random_moments(inputs: list[str], tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("moments", [25, pytest.param(100, marks=pytest.mark.thorough)])
+def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, seed: int, moments: int) -> None:
     """The output is the old one or the whole new one; what is left beside it goes with the next run."""
     output = tmp_path / "out.i32"
     command = [*COMMAND, *inputs, "-o", str(output), "-q", "--threads", "2"]
@@ -126,12 +127,12 @@ def test_sigkill_at_a_hundred_random_moments(inputs: list[str], tmp_path: Path, 
     longest = time.monotonic() - start
     whole = output.read_bytes()
     output.write_bytes(b"earlier")
-    moments = random.Random(seed)
+    chance = random.Random(seed)
     ends = {"earlier": 0, "whole": 0, "left": 0}
-    for _ in range(100):
+    for _ in range(moments):
         with subprocess.Popen(command, cwd=ROOT) as merge:
             # Most of a run is start-up; what comes after it is where harm could be done.
-            time.sleep(longest * moments.uniform(0.4, 1.1))
+            time.sleep(longest * chance.uniform(0.4, 1.1))
             merge.kill()
         found = output.read_bytes()
         assert found in (b"earlier", whole)
