@@ -20,7 +20,7 @@ from gpumerge_cli.backends.cpu.numbers import (
     is_exact,
     number_image,
 )
-from gpumerge_cli.backends.cpu.text import compare_bytes, line_start
+from gpumerge_cli.backends.cpu.text import compare_bytes, first_word, line_start
 from gpumerge_cli.backends.cpu.version import compare_versions, version_image
 from gpumerge_cli.jit import byte_at, byte_swap, jit, put_word, word_at
 from gpumerge_cli.lines import (
@@ -164,17 +164,18 @@ def key_prefix(table: int, start: int, stop: int) -> Any:
             image = _image(compare, begin, end, flags, table)
             prefix = _filled_word(prefix, room, ~image if flags & KEY_REVERSE else image)
             room -= 64
-            if compare != _NUMERIC or not is_exact(image):
+            if room <= 0 or compare != _NUMERIC or not is_exact(image):
                 return prefix
         if room <= 0:
             return prefix
     order = table_word(table, 0)
     if not order & STABLE:
-        turned = 255 if order & REVERSE else 0
         while room > 0:
-            prefix = _filled(prefix, room, (byte_at(start) if start < stop else 0) ^ turned)
-            room -= 8
-            start += 1
+            # A line that has ended goes on as zeros.
+            word = first_word(start, stop) if start < stop else np.uint64(0)
+            prefix = _filled_word(prefix, room, ~word if order & REVERSE else word)
+            room -= 64
+            start += 8
     return prefix
 
 

@@ -154,11 +154,13 @@ def _leading_digits(word: Any) -> int:
 
 @jit
 def number_image(start: int, stop: int) -> Any:
-    """image_of_any_number, sooner for whole numbers of up to 16 digits without leading blanks or zeros.
+    """image_of_any_number, sooner for whole numbers of up to 16 digits without leading zeros.
 
     Precondition: the byte at `stop` is no digit, as is so of a terminator or a separator. Or else the text's end counts
     no more than that of its digits.
     """
+    while start < stop and is_blank(byte_at(start)):
+        start += 1
     negative = byte_at(start) == 45
     at = start + negative
     word = word_at(at)

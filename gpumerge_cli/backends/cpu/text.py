@@ -66,7 +66,8 @@ def line_start(starts: int, line: int) -> int:
 
 
 @jit
-def _prefix_bytes(start: int, stop: int) -> Any:
+def first_word(start: int, stop: int) -> Any:
+    """The first bytes between two addresses as a big-endian uint64; zeros follow what has fewer than eight."""
     word = byte_swap(word_at(start))
     length = stop - start
     if length < 8:
@@ -111,7 +112,7 @@ def make_prefixes(text: int, starts: int, first: int, last: int, table: int, pre
     for line in range(first, last):
         start = text + line_start(starts, line)
         stop = text + line_start(starts, line + 1) - 1
-        prefixes[line] = (number_image(start, stop) if numeric else _prefix_bytes(start + skip, stop)) ^ complement
+        prefixes[line] = (number_image(start, stop) if numeric else first_word(start + skip, stop)) ^ complement
 
 
 @jit
@@ -172,7 +173,7 @@ def following_image(text: int, starts: int, line: int, table: int, depth: int) -
     else:
         return np.uint64(0), -1
     # A line that has ended goes on as zeros, as its prefix does.
-    word = _prefix_bytes(start, stop) if start < stop else np.uint64(0)
+    word = first_word(start, stop) if start < stop else np.uint64(0)
     return (~word if flags & REVERSE else word), np.int64(stop - start > 8)
 
 
