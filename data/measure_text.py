@@ -1,6 +1,6 @@
 """Whole runs on text, in turns with GNU sort: merges (-m) and sorts of logs, numbers, CSV and keyed lines.
 
-python data/measure_text.py FOLDER OUT.md --gigabytes 1 --repeat 3 --backends cpu,gpu [--sorts] [--only num]
+python data/measure_text.py FOLDER OUT.md --gigabytes 1 --repeat 3 --backends cpu,gpu [--cores 2,16] [--sorts] [--only num]
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from multiprocessing import Pool
 from pathlib import Path
 from statistics import median
 
@@ -55,10 +56,10 @@ def make(case: str, path: Path, nbytes: int, seed: int) -> None:
             file.write(lines(case, rng, _BLOCK))
 
 
-def seconds(command: list[str], environment: dict[str, str], report: Path) -> tuple[float, int]:
+def seconds(command: list[str], environment: dict[str, str], report: Path, cores: set[int]) -> tuple[float, int]:
     """Seconds that a command takes, and the most bytes it held, if its report, which this removes, says so."""
     start = time.perf_counter()
-    subprocess.run(command, env=environment, check=True)
+    subprocess.run(command, env=environment, check=True, preexec_fn=lambda: os.sched_setaffinity(0, cores))
     took = time.perf_counter() - start
     peak = 0
     if report.exists():
@@ -74,6 +75,7 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--backends", default="cpu")
+    parser.add_argument("--cores", help="numbers of cores to run on, for example 2,16; by default all")
     parser.add_argument("--sorts", action="store_true", help="sort shuffled lines instead of merging two files")
     parser.add_argument("--memory", help="-S of gpumerge and of sort")
     parser.add_argument("--only")
@@ -84,48 +86,53 @@ def main() -> None:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
     ours = [sys.executable, "-m", "gpumerge_cli", "sort"]
     report = folder / "report.json"
-    threads = str(len(os.sched_getaffinity(0)))
-    table = ["| case | command | median, s | fastest, s | GNU over it | peak, MB |", "|---|---|---|---|---|---|"]
-    for case, (options, title) in CASES.items():
-        if wish.only and case not in wish.only.split(","):
-            continue
-        names = [str(folder / f"{case}-{part}") for part in ("a", "b")]
-        for seed, name in enumerate(names):
-            make(case, Path(name), int(wish.gigabytes * 5e8), seed)
-            if not wish.sorts:
-                subprocess.run([*ours, "--backend=cpu", *options, name, "-o", name], env=environment, check=True)
-                subprocess.run(["sort", "-c", *options, name], env=environment, check=True)
+    all_cores = sorted(os.sched_getaffinity(0))
+    numbers = [int(number) for number in wish.cores.split(",")] if wish.cores else [len(all_cores)]
+    cases = {case: said for case, said in CASES.items() if not wish.only or case in wish.only.split(",")}
+    files = {case: [folder / f"{case}-{part}" for part in ("a", "b")] for case in cases}
+    with Pool() as pool:
+        each = [
+            (case, path, int(wish.gigabytes * 5e8), seed) for case in cases for seed, path in enumerate(files[case])
+        ]
+        pool.starmap(make, each)
+    table = [
+        "| case | cores | command | median, s | fastest, s | GNU over it | peak, MB |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for case, (options, title) in cases.items():
+        names = [str(path) for path in files[case]]
+        for name in names if not wish.sorts else []:
+            subprocess.run([*ours, "--backend=cpu", *options, name, "-o", name], env=environment, check=True)
+            subprocess.run(["sort", "-c", *options, name], env=environment, check=True)
         size = sum(os.path.getsize(name) for name in names)
         tail = [*options, *([] if wish.sorts else ["-m"]), *(["-S", wish.memory] if wish.memory else []), *names]
-        commands = {
-            "GNU sort": [
-                "sort",
-                f"--parallel={threads}",
-                *(["-S", "60%"] if wish.sorts and not wish.memory else []),
-                *tail,
-            ]
-        }
-        for backend in wish.backends.split(","):
-            commands[f"gpumerge, {backend}"] = [*ours, f"--backend={backend}", f"--report={report}", *tail]
-        found: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
-        for turn in range(wish.repeat + 1):  # the first is for the page cache and compiled code
-            for number, (name, command) in enumerate(commands.items()):
-                took = seconds([*command, "-o", str(folder / f"out{number}")], environment, report)
-                if turn:
-                    found[name].append(took)
-        for number in range(1, len(commands)):
-            subprocess.run(["cmp", str(folder / "out0"), str(folder / f"out{number}")], check=True)
-        gnu = median(took for took, _ in found["GNU sort"])
-        for name, each in found.items():
-            middle = median(took for took, _ in each)
-            least, most = min(took for took, _ in each), max(used for _, used in each)
-            row = f"| {size / 1e9:.2f} GB of {title} | {name} | {middle:.2f} | {least:.2f} |"
-            table.append(f"{row} {gnu / middle:.1f} | {f'{most / 1e6:.0f}' if most else ''} |")
-            print(table[-1], flush=True)
-        for path in [*names, *(str(folder / f"out{number}") for number in range(len(commands)))]:
-            os.remove(path)
+        for number in numbers:
+            large = ["-S", "60%"] if wish.sorts and not wish.memory else []
+            commands = {"GNU sort": ["sort", f"--parallel={number}", *large, *tail]}
+            for backend in wish.backends.split(","):
+                commands[f"gpumerge, {backend}"] = [*ours, f"--backend={backend}", f"--report={report}", *tail]
+            found: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
+            outs = {name: str(folder / f"out{place}") for place, name in enumerate(commands)}
+            for turn in range(wish.repeat + 1):  # the first is for the page cache and compiled code
+                for name, command in commands.items():
+                    took = seconds([*command, "-o", outs[name]], environment, report, set(all_cores[:number]))
+                    if turn:
+                        found[name].append(took)
+            for out in list(outs.values())[1:]:
+                subprocess.run(["cmp", outs["GNU sort"], out], check=True)
+            gnu = median(took for took, _ in found["GNU sort"])
+            for name, turns in found.items():
+                middle = median(took for took, _ in turns)
+                least, most = min(took for took, _ in turns), max(used for _, used in turns)
+                row = f"| {size / 1e9:.2f} GB of {title} | {number} | {name} | {middle:.2f} | {least:.2f} |"
+                table.append(f"{row} {gnu / middle:.1f} | {f'{most / 1e6:.0f}' if most else ''} |")
+                print(table[-1], flush=True)
+            for out in outs.values():
+                os.remove(out)
+        for name in names:
+            os.remove(name)
     what = "Sorts" if wish.sorts else "Merges of two sorted files"
-    head = f"{what}, start-up, reading and writing included, from page cache; {threads} cores, {wish.repeat} turns."
+    head = f"{what}, start-up, reading and writing included, from page cache; {wish.repeat} turns."
     Path(wish.out).write_text(f"{head}\n\n" + "\n".join(table) + "\n", encoding="utf-8")
 
 
