@@ -16,7 +16,7 @@ LAYERS = {
     "formats": 1, "backends": 1, "report.model": 1, "report.path_model": 1,
     "plan": 2,
     "engine": 3,
-    "arrays": 4, "compare": 4, "report": 4, "trace": 4,
+    "arrays": 4, "compare": 4, "jobs": 4, "report": 4, "trace": 4,
     "cli": 5, "__main__": 5,
 }  # fmt: skip
 # Below their own layer, these see no more than this.

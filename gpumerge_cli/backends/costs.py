@@ -41,10 +41,14 @@ class Costs:
     link: float = 16.6e9
     source: str = "built in"
 
-    def predict(self, backend: str, lines: bool, nbytes: int, cores: int) -> float:
-        """Seconds for `nbytes` of input. Raises KeyError for a backend that is none."""
+    def predict(self, backend: str, lines: bool, nbytes: int, cores: int, sharing: int = 1) -> float:
+        """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
+
+        Raises KeyError for a backend that is none.
+        """
         items = "lines" if lines else "keys"
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
+        start_up /= sharing
         if backend == "gpu":
             # The host's cores only read and write, and all goes on at once.
             return float(start_up + nbytes / min(self.storage, self.link, rate))

@@ -22,11 +22,14 @@ class Selected:
     why: str
 
 
-def select(choice: str, device: int, order: Order, nbytes: int | None, *, launch_given: bool = False) -> Selected:
+def select(
+    choice: str, device: int, order: Order, nbytes: int | None, *, launch_given: bool = False, sharing: int = 1
+) -> Selected:
     """The backend for `nbytes` of input. choice: "auto", "gpu", "cpu" or "reference"; device: GPU number.
 
     nbytes: None where only the kernels count, not what it takes to get at them. launch_given: the user named a kernel
-    or a launch shape, which the reference would ignore. Raises DeviceError if "gpu" is asked for and cannot be had.
+    or a launch shape, which the reference would ignore. sharing: how many runs share one start-up. Raises DeviceError
+    if "gpu" is asked for and cannot be had.
     """
     if choice == "reference":
         return Selected(ReferenceBackend(), "asked for")
@@ -41,7 +44,7 @@ def select(choice: str, device: int, order: Order, nbytes: int | None, *, launch
     known = costs.load()
     cores = len(os.sched_getaffinity(0))
     seconds = {
-        name: known.predict(name, order.is_lines, nbytes, cores)
+        name: known.predict(name, order.is_lines, nbytes, cores, sharing)
         for name in costs.BACKENDS
         if name != "reference" or not launch_given
     }

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from gpumerge_cli.cli import bench, check, generate, info, merge, options
+from gpumerge_cli.cli import batch, bench, check, generate, info, merge, options
 from gpumerge_cli.cli import path as path_command
 from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
 
@@ -32,13 +32,14 @@ app = typer.Typer(
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
 app.command(add_help_option=False)(sort)
 app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
+app.command(epilog=batch.EPILOG)(batch.batch)
 app.command(epilog=bench.EPILOG)(bench.bench)
 app.command(epilog=path_command.EPILOG)(path_command.path)
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command()(info.info)
 
 
-_CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 _ONE_KEYPRESS = 1.0
 
@@ -108,13 +109,13 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
     except (Exception, KeyboardInterrupt) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
-        message, code = _verdict(error, wish)
+        message, code = verdict(error, wish)
         if sys.stderr is None:
             return code
         try:
             if wish in arguments:
                 traceback.print_exception(error)
-            print("gpumerge:", _one_line(message), file=sys.stderr, flush=True)
+            print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE
         except OSError:
@@ -122,13 +123,13 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         return code
 
 
-def _one_line(message: str) -> str:
+def one_line(message: str) -> str:
     """`message` on one line, with the escape sequences that file names may hold made visible."""
     line = message.replace("\n", " ")
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
-def _verdict(error: BaseException, wish: str) -> tuple[str, int]:
+def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
     if isinstance(error, KeyboardInterrupt):
         error = Interrupted(signal.SIGINT)
@@ -136,7 +137,7 @@ def _verdict(error: BaseException, wish: str) -> tuple[str, int]:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):
         return str(error), error.exit_code
-    if isinstance(error, _CLICK_ERROR):
+    if isinstance(error, CLICK_ERROR):
         return _usage(error), 2
     if isinstance(error, MemoryError):
         return "not enough memory; merge less at once, or close other programs", 2

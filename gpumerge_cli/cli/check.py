@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from gpumerge_cli.cli import line_options, options
+from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
-from gpumerge_cli.errors import DisorderError
 
 
 def check(
+    context: typer.Context,
     files: options.Files = None,
     files0_from: options.Files0From = None,
     dtype: options.Dtype = None,
@@ -52,8 +52,7 @@ def check(
     Says nothing and exits 0 if all are; otherwise names the first disorder on standard error and exits 1. Each file is
     judged alone: the last item of one and the first of the next may be in any order.
     """
-    from gpumerge_cli.engine.check import check_files
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+    from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
     from gpumerge_cli.formats.records import RecordRequest
 
     text = line_options.said_order(
@@ -78,13 +77,11 @@ def check(
         csv_names=(lambda separator: csv_names(files or (), separator, header)) if csv else None,
     )
     records = RecordRequest(record_size, key_offset, key_size, key)
-    try:
-        check_files(
-            options.names_of(files, files0_from),
-            ItemRequest(format, dtype, text, reverse, header, csv, records=records),
-            BackendRequest(backend, device, threads),
-            unique=unique,
-        )
-    except DisorderError as error:
-        error.exit_code = 1
-        raise
+    request = CheckRequest(
+        options.names_of(files, files0_from),
+        ItemRequest(format, dtype, text, reverse, header, csv, records=records),
+        BackendRequest(backend, device, threads),
+        unique=unique,
+    )
+    if not tasks.hand_over(context, tasks.Task(request)):
+        tasks.perform(tasks.Task(request))

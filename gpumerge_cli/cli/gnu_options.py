@@ -36,6 +36,11 @@ _LONG_WITH_VALUE = {
 _LONG_WITH_OPTIONAL_VALUE = {"check"}
 
 
+def takes_value(name: str) -> bool:
+    """Whether a long option needs a value."""
+    return LONG.get(name, name) in _LONG_WITH_VALUE
+
+
 def scan(left: deque[str]) -> Iterator[tuple[str, str]]:
     """(option, value) one by one, the option by its letter if it has one, else by its whole long name.
 

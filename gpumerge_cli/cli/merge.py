@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpumerge_cli.cli import line_options, options
+from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
-from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
+from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest
@@ -22,6 +22,7 @@ _REPEAT = 5
 
 
 def merge(
+    context: typer.Context,
     files: options.Files = None,
     files0_from: options.Files0From = None,
     output: Annotated[
@@ -236,24 +237,15 @@ def merge(
         check=check,
         durable=fsync,
         unique=unique,
-        memory=_memory(memory, "--memory"),
-        device_memory=_memory(device_memory, "--device-memory"),
+        memory=options.parse_memory(memory, "--memory"),
+        device_memory=options.parse_memory(device_memory, "--device-memory"),
     )
     if plan:
         _plan(request)
     elif compare:
         _compare(request, report, repeat or _REPEAT, quiet)
-    else:
-        _merge(request, report, quiet, progress and not quiet)
-
-
-def _memory(size: str | None, option: str) -> int | None:
-    from gpumerge_cli.units import parse_size
-
-    found = None if size is None else parse_size(size, option)
-    if found == 0:
-        raise UsageError(f"{option} {size}: some is needed", way_out="leave it out, or name a size")
-    return found
+    elif not tasks.hand_over(context, tasks.Task(request, report)):
+        _merge(tasks.Task(request, report), quiet, progress and not quiet and not _is_terminal(request.output))
 
 
 def _plan(request: MergeRequest) -> None:
@@ -264,25 +256,21 @@ def _plan(request: MergeRequest) -> None:
     print(json.dumps(plan_files(request).as_dict()))
 
 
-def _merge(request: MergeRequest, report: str | None, quiet: bool, progress: bool) -> None:
-    from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+def _merge(task: tasks.Task, quiet: bool, progress: bool) -> None:
+    from gpumerge_cli.engine.resources import seconds_since_start
 
-    with report_file(report, MERGE_SUFFIXES) as write:
-        from gpumerge_cli.engine.merge import merge_files
-        from gpumerge_cli.engine.resources import seconds_since_start
-        from gpumerge_cli.formats.output import is_terminal
-
-        with _progress(progress and not is_terminal(request.output)) as advance:
-            measured = merge_files(request, since_start=seconds_since_start(), advance=advance, settle=_ignore_signals)
-        try:
-            write(measured)
-        except OutputError as error:
-            done = f"{error.way_out}; the merge itself is done".removeprefix("; ")
-            raise OutputError(error.what, where=error.where, way_out=done) from error
+    with _progress(progress) as advance:
+        measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=_ignore_signals)
     if not quiet:
         from gpumerge_cli.report.terminal import show
 
         show(measured)
+
+
+def _is_terminal(output: str) -> bool:
+    from gpumerge_cli.formats.output import is_terminal
+
+    return is_terminal(output)
 
 
 def _ignore_signals() -> None:

@@ -139,6 +139,16 @@ def names_of(files: list[str] | None, files0_from: str | None) -> tuple[str, ...
     return read_names(files0_from)
 
 
+def parse_memory(size: str | None, option: str) -> int | None:
+    """Bytes that `option` names, None if it was not given. Raises UsageError for what is no size, or none at all."""
+    from gpumerge_cli.units import parse_size
+
+    found = None if size is None else parse_size(size, option)
+    if found == 0:
+        raise UsageError(f"{option} {size}: some is needed", way_out="leave it out, or name a size")
+    return found
+
+
 def parse_words(text: str, option: str) -> tuple[str, ...]:
     """The words of a list with commas between them, without repetition. Raises UsageError if there is none."""
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
@@ -41,15 +42,14 @@ def sort(arguments: Sequence[str]) -> int:
 
         command = replace(command, files=read_names(command.files0_from))
         check_operands(command, command.files)
-    if is_random(command.order):
-        command = replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
+    command = _salted(command)
     if command.compare:
         return _compare(command)
     if command.repeat is not None:
         raise UsageError("--repeat is for comparisons", way_out="add --compare, or leave it out")
     if command.mode in ("check", "check-quiet"):
         return _check(command)
-    return _merge(command) if command.mode == "merge" else _sort(command)
+    return _merge(command) if command.mode == "merge" else _perform(command)
 
 
 def _items(command: SortCommand) -> ItemRequest:
@@ -125,25 +125,32 @@ def _check(command: SortCommand) -> int:
 
 
 def _merge(command: SortCommand) -> int:
-    from gpumerge_cli.engine.merge import merge_files
-    from gpumerge_cli.engine.request import MergeRequest
-    from gpumerge_cli.engine.resources import seconds_since_start
-
     if command.batch_size is not None and command.batch_size < len(command.files):
         _check_folders(command)  # GNU sort would merge in passes there
-    items = _items(command)
-    request = MergeRequest(
-        inputs=_inputs(command),
-        output=_output(command),
-        items=items,
-        on=_on(command),
-        unique=command.unique,
-        memory=command.memory or None,
-        lenient=items.format == "text",
-    )
-    with _reporting(command) as (write, advance):
-        write(merge_files(request, since_start=seconds_since_start(), advance=advance))
+    return _perform(command)
+
+
+def _perform(command: SortCommand) -> int:
+    from gpumerge_cli.engine.resources import seconds_since_start
+
+    with _progress(command) as advance:
+        tasks.perform(_task(command), since_start=seconds_since_start, advance=advance)
     return 0
+
+
+def read_task(arguments: Sequence[str]) -> tasks.Task:
+    """What `arguments`, which sort or merge, ask for. Raises GpumergeError."""
+    return _task(_salted(parse_sort(arguments)))
+
+
+def _salted(command: SortCommand) -> SortCommand:
+    if not is_random(command.order):
+        return command
+    return replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
+
+
+def _task(command: SortCommand) -> tasks.Task:
+    return tasks.Task(_runs(command) if command.mode == "merge" else _files(command), command.report)
 
 
 def _compare(command: SortCommand) -> int:
@@ -186,15 +193,6 @@ def _compare(command: SortCommand) -> int:
     return 0
 
 
-def _sort(command: SortCommand) -> int:
-    from gpumerge_cli.engine.resources import seconds_since_start
-    from gpumerge_cli.engine.sort import sort_files
-
-    with _reporting(command) as (write, advance):
-        write(sort_files(_files(command), since_start=seconds_since_start(), advance=advance))
-    return 0
-
-
 def _files(command: SortCommand) -> SortFilesRequest:
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.engine.request import SortFilesRequest
@@ -213,19 +211,31 @@ def _files(command: SortCommand) -> SortFilesRequest:
     )
 
 
+def _runs(command: SortCommand) -> MergeRequest:
+    from gpumerge_cli.engine.request import MergeRequest
+
+    items = _items(command)
+    return MergeRequest(
+        inputs=_inputs(command),
+        output=_output(command),
+        items=items,
+        on=_on(command),
+        unique=command.unique,
+        memory=command.memory or None,
+        lenient=items.format == "text",
+    )
+
+
 @contextmanager
-def _reporting(command: SortCommand) -> Iterator[tuple[Callable[[Any], None], Callable[[int, int], None] | None]]:
-    """What takes the report, and what is told of progress."""
-    from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+def _progress(command: SortCommand) -> Iterator[Callable[[int, int], None] | None]:
+    """What is told of progress."""
+    if not command.progress or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from gpumerge_cli.cli.progress import bar
 
-    with report_file(command.report, MERGE_SUFFIXES) as write:
-        if not command.progress or sys.stderr is None or not sys.stderr.isatty():
-            yield write, None
-            return
-        from gpumerge_cli.cli.progress import bar
-
-        with bar() as advance:
-            yield write, advance
+    with bar() as advance:
+        yield advance
 
 
 def _check_folders(command: SortCommand) -> None:

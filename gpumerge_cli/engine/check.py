@@ -25,34 +25,48 @@ _SHORT_LINE = 8
 
 
 def check_files(
-    inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest, *, unique: bool = False
+    inputs: tuple[str, ...],
+    items: ItemRequest,
+    on: BackendRequest,
+    *,
+    unique: bool = False,
+    memory: int | None = None,
 ) -> tuple[InputFile, ...]:
     """Check every input by itself; raises DisorderError at the first disorder of the first input that has one.
 
-    unique: an item that compares equal to the one ahead of it is disorder, too.
+    unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
+    None takes a quarter of what is available.
     """
     checked: list[InputFile] = []
     for name in inputs:
         with opened((name,), items) as files:
-            raise_disorder(files, on, unique=unique)
+            raise_disorder(files, on, unique=unique, memory=memory)
             checked += files.files()
     return tuple(checked)
 
 
-def raise_disorder(inputs: Inputs, on: BackendRequest, *, unique: bool = False) -> None:
+def raise_disorder(inputs: Inputs, on: BackendRequest, *, unique: bool = False, memory: int | None = None) -> None:
     """Raise DisorderError at the first disorder of the first input that has one."""
-    backend = select(on.backend, on.device, inputs.order, inputs.nbytes).backend
+    backend = select(on.backend, on.device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     workers = on.threads or cores()
     for source in inputs.sources:
-        offset = first_disorder(source, inputs.order, backend, workers, unique=unique)
+        offset = first_disorder(source, inputs.order, backend, workers, unique=unique, memory=memory)
         if offset is not None:
             raise disorder_error(source, offset, inputs.order, backend, workers, unique=unique)
 
 
-def first_disorder(source: Source, order: Order, backend: Backend, workers: int, *, unique: bool = False) -> int | None:
+def first_disorder(
+    source: Source,
+    order: Order,
+    backend: Backend,
+    workers: int,
+    *,
+    unique: bool = False,
+    memory: int | None = None,
+) -> int | None:
     """Position of the first item that sorts before the one ahead of it, or as it does if `unique`; or None."""
     pace = backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
-    blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, default_memory()))
+    blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, memory or default_memory()))
     pending = iter(blocks)
     lock = threading.Lock()
     found: list[int] = []

@@ -70,17 +70,13 @@ class Inputs:
         return tuple(InputFile(source.name, items, source.size) for source, items in rows)
 
 
-@contextmanager
-def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None = None) -> Iterator[Inputs]:
-    """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
-
-    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress" and "spool".
-    """
+def formats_of(names: Sequence[str], items: ItemRequest) -> list[Format]:
+    """The formats of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
-    formats = [
+    return [
         replace(
             resolve_format(
                 name,
@@ -96,6 +92,15 @@ def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None
         )
         for name in names
     ]
+
+
+@contextmanager
+def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None = None) -> Iterator[Inputs]:
+    """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
+
+    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress" and "spool".
+    """
+    formats = formats_of(names, items)
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch())
         _same_items(sources)

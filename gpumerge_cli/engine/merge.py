@@ -15,7 +15,7 @@ from gpumerge_cli.backends.select import Selected, select
 from gpumerge_cli.engine import check
 from gpumerge_cli.engine.heads import merge_heads
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import Shares, cores, default_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
 from gpumerge_cli.formats.registry import open_sink
@@ -46,7 +46,7 @@ def merge_files(
     stopwatch = Stopwatch(called - since_start)
     with opened(request.inputs, request.items, stopwatch) as inputs:
         on = request.on
-        selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
+        selected = selected_for(on, inputs)
         policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
@@ -128,9 +128,15 @@ def plan_files(request: MergeRequest) -> Plan:
     """The plan that merge_files would follow. Opens and probes the inputs; writes nothing. Raises as merge_files."""
     with opened(request.inputs, request.items) as inputs:
         on = request.on
-        selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
+        selected = selected_for(on, inputs)
         chunk_bytes = _shares(inputs, selected.backend, request).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes)
+
+
+def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
+    """The backend that `on` asks for, or that `inputs` are best worked on with."""
+    launch_given = on.launch != LaunchRequest()
+    return select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=launch_given, sharing=on.sharing)
 
 
 def _shares(inputs: Inputs, backend: Backend, request: MergeRequest) -> Shares:

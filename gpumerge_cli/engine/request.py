@@ -39,12 +39,27 @@ class ItemRequest:
 
 @dataclass(frozen=True)
 class BackendRequest:
-    """Where to work: backend, GPU number, kernel and launch shape, host threads (None: as many as there are cores)."""
+    """Where to work: backend, GPU number, kernel and launch shape, host threads (None: as many as there are cores).
+
+    sharing: how many runs of this process share its start-up.
+    """
 
     backend: BackendChoice = "auto"
     device: int = 0
     threads: int | None = None
     launch: LaunchRequest = field(default_factory=LaunchRequest)
+    sharing: int = 1
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """One check of every input by itself. unique, memory: as of MergeRequest, but that equal items are disorder."""
+
+    inputs: tuple[str, ...]
+    items: ItemRequest = field(default_factory=ItemRequest)
+    on: BackendRequest = field(default_factory=BackendRequest)
+    unique: bool = False
+    memory: int | None = None
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from gpumerge_cli import __version__
-from gpumerge_cli.backends.base import Backend, LaunchRequest, SortPolicy, Workspace
-from gpumerge_cli.backends.select import Selected, select
+from gpumerge_cli.backends.base import Backend, SortPolicy, Workspace
+from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.merge import bound_of, ceilings_of
+from gpumerge_cli.engine.merge import bound_of, ceilings_of, selected_for
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.resources import available_memory, cores, keep_no_freed_memory, peak_memory, shares
@@ -57,7 +57,7 @@ def sort_files(
         keep_no_freed_memory()
     with opened(request.inputs, request.items, stopwatch) as inputs, ExitStack() as stack:
         on = request.on
-        selected = select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=on.launch != LaunchRequest())
+        selected = selected_for(on, inputs)
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:

@@ -107,6 +107,19 @@ class MergeReport:
 
 
 @dataclass(frozen=True)
+class CheckReport:
+    """What was checked, and found in order. wall: seconds that it took."""
+
+    inputs: tuple[InputFile, ...]
+    items: int
+    nbytes: int
+    wall: float
+    version: str
+    schema: int = SCHEMA
+    kind: str = "check"
+
+
+@dataclass(frozen=True)
 class Measured:
     """One row of a comparison: a kernel variant or a library baseline, right first, then timed.
 

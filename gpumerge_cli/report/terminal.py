@@ -48,7 +48,7 @@ def show(report: Report, console: Console | None = None) -> None:
 
 def _show_merge(report: MergeReport, console: Console) -> None:
     console.print(Text(summary(report)))
-    table = _table("stage", "seconds", "bytes", "throughput", left=1)
+    table = plain_table("stage", "seconds", "bytes", "throughput", left=1)
     *stages, whole = merge_cells(report)
     for row in stages:
         table.add_row(*row, style="bold" if row[0] == "merge kernel" else "")
@@ -70,7 +70,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
             f"{report.device}; median of {report.repeat}"
         )
     )
-    table = _table(*compare_header(report), left=2)
+    table = plain_table(*compare_header(report), left=2)
     *variants, copy = compare_cells(report)
     for row in variants:
         table.add_row(*map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
@@ -83,7 +83,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
 
 def _show_bench(report: BenchReport, console: Console) -> None:
     console.print(Text(bench_title(report)))
-    table = _table(*bench_header()[1], left=1)
+    table = plain_table(*bench_header()[1], left=1)
     for (items, shape, runs, size), rows in bench_cells(report):
         table.add_row(Text(f"{items}, {shape}, {runs} run{'' if runs == '1' else 's'}, {size} items"), style="bold")
         for name, *row in rows:
@@ -93,7 +93,7 @@ def _show_bench(report: BenchReport, console: Console) -> None:
         console.print(Text(f" {note}"))
 
 
-def _table(*names: str, left: int) -> Table:
+def plain_table(*names: str, left: int) -> Table:
     """A table whose first `left` columns, and a last one called "result", are set to the left."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for number, name in enumerate(names):

@@ -20,7 +20,7 @@ from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.request import BackendChoice, FormatChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError
 
-COMMANDS = ("merge", "sort", "check", "bench", "path", "generate", "info")
+COMMANDS = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
 ROOT = Path(__file__).parents[2]
 
 

@@ -1,0 +1,149 @@
+"""What jobs of a batch may say, and how each is done: by the same reading and the same work as on the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from gpumerge_cli.cli import tasks
+from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
+from gpumerge_cli.jobs.spec import Command, Job, Option
+
+_NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "help", "version"}
+"""What a job says otherwise, or what is the batch's to say."""
+_PATHS = {"report", "random-source", "temporary-directory", "files0-from"}
+
+
+def commands() -> dict[str, Command]:
+    """What the operations of jobs are called, and what they may say."""
+    import typer
+
+    from gpumerge_cli.cli.app import app
+    from gpumerge_cli.cli.gnu_options import LONG, OWN, takes_value
+
+    group: Any = typer.main.get_command(app)
+    of_sort = {
+        name: _option(name, takes_value(name), name in ("key", "temporary-directory"), None)
+        for name in (*LONG, *OWN)
+        if name not in _NOT_OF_JOBS and name != "check"  # which is an operation
+    }
+    return {
+        "merge": Command(_options(group.commands["merge"]), True, partial(_read, group.commands["merge"], "merge")),
+        "sort": Command(of_sort, True, _read_sort),
+        "check": Command(_options(group.commands["check"]), False, partial(_read, group.commands["check"], "check")),
+    }
+
+
+def _options(command: Any) -> dict[str, Option]:
+    found = {}
+    for one in command.params:
+        names = [name[2:] for name in one.opts if name.startswith("--")]
+        if one.param_type_name != "option" or not names:
+            continue
+        name = names[0]
+        off = next((other[2:] for other in one.secondary_opts if other.startswith("--")), None)
+        if name not in _NOT_OF_JOBS:
+            found[name] = _option(name, not one.is_flag, one.multiple, off)
+    return found
+
+
+def _option(name: str, takes_value: bool, multiple: bool, off: str | None) -> Option:
+    return Option("list" if multiple else "value" if takes_value else "switch", off, name in _PATHS)
+
+
+def _read(command: Any, name: str, words: Sequence[str]) -> tasks.Task:
+    from gpumerge_cli.cli.app import CLICK_ERROR
+
+    try:
+        return _judged(tasks.read(command, name, list(words)))
+    except CLICK_ERROR as error:
+        text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
+        raise UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see gpumerge {name} --help") from None
+
+
+def _read_sort(words: Sequence[str]) -> tasks.Task:
+    from gpumerge_cli.cli.sort import read_task
+
+    return _judged(read_task(words))
+
+
+def _judged(task: tasks.Task) -> tasks.Task:
+    """The task, unless its command would refuse it before it opens a file."""
+    import os
+
+    from gpumerge_cli.engine.inputs import formats_of
+    from gpumerge_cli.report.write import MERGE_SUFFIXES
+
+    request = task.request
+    formats_of(request.inputs, request.items)
+    if task.report is not None and os.path.splitext(task.report)[1].lower() not in MERGE_SUFFIXES:
+        raise UsageError(
+            f"--report: {task.report!r} has no suffix of a report",
+            way_out=f"end the name in one of {', '.join(MERGE_SUFFIXES)}",
+        )
+    if request.on.backend == "gpu":
+        trouble = _gpu_trouble(request.on.device)
+        if trouble is not None:
+            raise trouble
+    return task
+
+
+_gpus: dict[int, DeviceError | None] = {}
+
+
+def _gpu_trouble(device: int) -> DeviceError | None:
+    """Why a GPU cannot be had, None if it can; found out once for each."""
+    if device not in _gpus:
+        from gpumerge_cli.backends import gpu
+
+        try:
+            gpu.create(device)
+            _gpus[device] = None
+        except DeviceError as error:
+            _gpus[device] = error
+    return _gpus[device]
+
+
+def do(
+    job: Job,
+    memory: int,
+    advance: Callable[[int, int], None],
+    settle: Callable[[], None],
+    *,
+    threads: int | None,
+    sharing: int,
+    debug: bool,
+) -> Outcome:
+    """Do a job, see jobs.runner.Do. threads: of its own. sharing: how many jobs share the start-up."""
+    from gpumerge_cli.cli.app import verdict
+
+    try:
+        task: Any = job.task or commands()[job.operation].parse(job.words)
+        return Outcome(tasks.perform(task.within(memory, threads, sharing), advance=advance, settle=settle))
+    except StoppedError:
+        raise
+    except Exception as error:
+        if debug and sys.stderr is not None:
+            traceback.print_exception(error)
+        return Outcome(None, *verdict(error))
+
+
+def as_json(result: Result) -> str:
+    """A result as one line: the job's report, and its name, command, exit code, error, start and seconds."""
+    told = {} if result.report is None else asdict(result.report)
+    about = {
+        "job": result.job.name,
+        "line": result.job.line,
+        "command": result.job.command,
+        "exit": result.exit_code,
+        "error": result.error,
+        "started": result.started,
+        "seconds": result.seconds,
+    }
+    return json.dumps(about | told)

@@ -1,0 +1,112 @@
+"""What a command line asks for, between its reading and its doing: done at once, or as a job of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.errors import DisorderError, OutputError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
+
+_TAKER = "gpumerge.taker"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A merge, sort or check, wholly said. report: the file that its report goes to, if any."""
+
+    request: MergeRequest | SortFilesRequest | CheckRequest
+    report: str | None = None
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes that it asks for, None if it was not said."""
+        return self.request.memory
+
+    def within(self, memory: int, threads: int | None, sharing: int) -> Task:
+        """The task with so much memory and so many threads, as far as it does not say itself.
+
+        sharing: how many tasks of this process share its start-up.
+        """
+        on = replace(self.request.on, threads=self.request.on.threads or threads, sharing=sharing)
+        chosen = memory if self.request.memory is None else self.request.memory
+        return replace(self, request=replace(self.request, on=on, memory=chosen))
+
+
+def hand_over(context: Any, task: Task) -> bool:
+    """Give the task to whoever had the command line read, if that was not to have it done; whether it was given."""
+    take = context.meta.get(_TAKER)
+    if take is not None:
+        take(task)
+    return take is not None
+
+
+def read(command: Any, name: str, words: list[str]) -> Task:
+    """The task that a command of Typer's makes of `words`. Raises what it raises for words that it cannot take."""
+    found: list[Task] = []
+    with command.make_context(name, words) as context:
+        context.meta[_TAKER] = found.append
+        command.invoke(context)
+    (task,) = found
+    return task
+
+
+def perform(
+    task: Task,
+    *,
+    since_start: Callable[[], float] = lambda: 0.0,
+    advance: Callable[[int, int], None] | None = None,
+    settle: Callable[[], None] = lambda: None,
+) -> Any:
+    """Do the task; its report, which also went to the task's report file. Raises GpumergeError.
+
+    since_start: gives the seconds that the process has run; advance, settle: as of merge_files.
+    """
+    from gpumerge_cli.engine.request import CheckRequest, MergeRequest
+    from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+
+    request = task.request
+    if isinstance(request, CheckRequest):
+        return _check(request)
+    with report_file(task.report, MERGE_SUFFIXES) as write:
+        if isinstance(request, MergeRequest):
+            from gpumerge_cli.engine.merge import merge_files
+
+            what = "merge"
+            measured = merge_files(request, since_start=since_start(), advance=advance, settle=settle)
+        else:
+            from gpumerge_cli.engine.sort import sort_files
+
+            what = "sort"
+            measured = sort_files(request, since_start=since_start(), advance=advance, settle=settle)
+        try:
+            write(measured)
+        except OutputError as error:
+            done = f"{error.way_out}; the {what} itself is done".removeprefix("; ")
+            raise OutputError(error.what, where=error.where, way_out=done) from error
+    return measured
+
+
+def _check(request: CheckRequest) -> Any:
+    import time
+
+    from gpumerge_cli import __version__
+    from gpumerge_cli.engine.check import check_files
+    from gpumerge_cli.report.model import CheckReport
+
+    started = time.perf_counter()
+    try:
+        files = check_files(request.inputs, request.items, request.on, unique=request.unique, memory=request.memory)
+    except DisorderError as error:
+        error.exit_code = 1
+        raise
+    return CheckReport(
+        inputs=files,
+        items=sum(file.items for file in files),
+        nbytes=sum(file.nbytes for file in files),
+        wall=time.perf_counter() - started,
+        version=__version__,
+    )
