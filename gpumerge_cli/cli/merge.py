@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -193,7 +192,7 @@ def merge(
     if repeat is not None and not compare:
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
     names = options.names_of(files, files0_from)
-    _check_report_place(report, names, output)
+    options.check_report_place(report, (*names, output or "-"))
 
     if plan and (compare or output is not None or report is not None):
         raise UsageError("--plan only plans", way_out="leave -o, --report and --compare out, or leave --plan out")
@@ -320,13 +319,3 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
     wrong = [row.name for row in measured.rows if not row.right]
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these kernels on this machine")
-
-
-def _check_report_place(report: str | None, files: tuple[str, ...], output: str | None) -> None:
-    if report is None:
-        return
-    taken = {os.path.realpath(file): file for file in (*files, output or "-") if file != "-"}
-    if os.path.realpath(report) in taken:
-        raise UsageError(
-            f"--report {report} would replace {taken[os.path.realpath(report)]}", way_out="give the report another name"
-        )

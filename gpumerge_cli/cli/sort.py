@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli import options, tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
@@ -150,7 +150,9 @@ def _salted(command: SortCommand) -> SortCommand:
 
 
 def _task(command: SortCommand) -> tasks.Task:
-    return tasks.Task(_runs(command) if command.mode == "merge" else _files(command), command.report)
+    request = _runs(command) if command.mode == "merge" else _files(command)
+    options.check_report_place(command.report, (*request.inputs, request.output))
+    return tasks.Task(request, command.report)
 
 
 def _compare(command: SortCommand) -> int:

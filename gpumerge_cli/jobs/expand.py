@@ -84,7 +84,10 @@ class Folder:
         """
         if pattern not in self._there:
             found = glob.glob(pattern, root_dir=self.base or None, recursive=True)
-            self._there[pattern] = [name for name in found if not os.path.isdir(self.path(name))]
+            places = {name: self.path(name) for name in found}
+            self._there[pattern] = [
+                name for name, place in places.items() if os.path.lexists(place) and not os.path.isdir(place)
+            ]
         names = {os.path.normpath(name): name for name in self._there[pattern]}
         normal = os.path.normpath(pattern)
         prefix = _MAGIC.split(normal, maxsplit=1)[0]
@@ -102,9 +105,11 @@ def _is_like(names: Sequence[str], patterns: Sequence[str]) -> bool:
     unless the pattern's begins with one.
     """
     if not patterns or not names:
-        return not names and all(pattern == "**" for pattern in patterns)
+        return not patterns and not names
     pattern, name = patterns[0], names[0]
     hidden = name.startswith(".") and not pattern.startswith(".")
+    if pattern == "**" and len(patterns) == 1:
+        return not any(name.startswith(".") for name in names)
     if pattern == "**":
         return _is_like(names, patterns[1:]) or (not hidden and _is_like(names[1:], patterns))
     return not hidden and fnmatch.fnmatchcase(name, pattern) and _is_like(names[1:], patterns[1:])

@@ -38,10 +38,10 @@ class Files:
             real = self._real(name)
             if real in self._taken:
                 self._wrong(line, f"{self._folder.path(name)} is {self._taken[real]}", "name another file")
-            elif real in self._writers:
-                other, first, where = self._writers[real]
-                whose = f"job {first} of line {where}" if other != number else "the job itself"
-                self._wrong(line, f"{self._folder.path(name)} is written by {whose} already", "name another file")
+            elif real in self._writers and self._writers[real][0] != number:
+                _, first, where = self._writers[real]
+                told = f"{self._folder.path(name)} is written by job {first} of line {where} already"
+                self._wrong(line, told, "name another file")
             elif not self._is_device(name):
                 self._writers[real] = (number, job, line)
         if written:

@@ -208,16 +208,20 @@ class _Reading:
         known = set(options) if options else {key for command in self._commands.values() for key in command.options}
         own = self._entries(table, known)
         entries = {key: entry for key, entry in shared.items() if key in known or key in OWN_KEYS} | own
+        if any(entry.value is _UNKNOWN for entry in entries.values()):
+            draft.sound = False
         name = entries.pop("name", None)
         if name is not None:
-            if isinstance(name.value, str) and name.value and name.value.isprintable():
+            if name.value is _UNKNOWN:
+                pass
+            elif isinstance(name.value, str) and name.value and name.value.isprintable():
                 draft.name = name.value
             else:
                 self._wrong(name.line, f"{name.value!r} is no name", "write letters, digits and spaces")
         self._inputs(draft, entries)
         self._output(draft, entries)
         for key, entry in entries.items():
-            if key not in OWN_KEYS and draft.operation:
+            if key not in OWN_KEYS and draft.operation and entry.value is not _UNKNOWN:
                 self._option(draft, key, options[key], entry)
         return draft
 
@@ -232,6 +236,7 @@ class _Reading:
             elif key in found:
                 self._wrong(entry.line, f"{written} is given twice", f"leave that or {key} out")
             else:
+                found[key] = replace(entry, value=_UNKNOWN)
                 with self._judging(entry.line):
                     found[key] = replace(entry, value=self._with_variables(entry.value))
         return found
@@ -263,11 +268,14 @@ class _Reading:
                 self._wrong(listed.line, "inputs are named by inputs already", "leave inputs or files0-from out")
                 listed = None
         if listed is not None:
-            self._listed(draft, listed)
+            if listed.value is not _UNKNOWN:
+                self._listed(draft, listed)
             return
         if entry is None:
             draft.sound = False
             self._wrong(draft.table.line, "the job has no inputs", "write inputs = [...], names or globs")
+            return
+        if entry.value is _UNKNOWN:
             return
         values = [entry.value] if isinstance(entry.value, str) else entry.value
         if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
@@ -301,6 +309,8 @@ class _Reading:
         if entry is None:
             draft.sound = False
             self._wrong(draft.table.line, "the job has no output", "write output = FILE")
+            return
+        if entry.value is _UNKNOWN:
             return
         with self._judging(entry.line, draft):
             if not isinstance(entry.value, str):
@@ -407,6 +417,8 @@ class _Reading:
             self._wrong(line, f"{error.where}: {error.what}" if error.where else error.what, error.way_out)
 
 
+_UNKNOWN = object()
+"""The value of a key that needs a variable which is not there."""
 _SEE_HELP = "see gpumerge batch --help"
 
 

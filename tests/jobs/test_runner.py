@@ -1,0 +1,165 @@
+"""Jobs at once: order, memory, failures and stops, with work that does nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.errors import Interrupted
+from gpumerge_cli.jobs.runner import Advance, Outcome, Result, Runner, in_order
+from gpumerge_cli.jobs.spec import Job
+
+
+class Asking:
+    """A task that asks for memory."""
+
+    def __init__(self, memory: int | None) -> None:
+        self.memory = memory
+
+
+def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[Job]:
+    """Job n, counted from 1, comes after those of the n-th set."""
+    return [
+        Job(n, f"j{n}", n, "merge", (), None, (), "", frozenset(others), 0, Asking((memory or {}).get(n)))
+        for n, others in enumerate(after, 1)
+    ]
+
+
+class Work:
+    """Does nothing, and takes note. failing: numbers of the jobs that fail. done: of those done before."""
+
+    def __init__(self, failing: Iterable[int] = (), *, seconds: float = 0.0, done: Iterable[int] = ()) -> None:
+        self.began: list[int] = []
+        self.ended: list[int] = list(done)
+        self.memory = self.most_memory = 0
+        self.at_once = self.most_at_once = 0
+        self._failing = set(failing)
+        self._seconds = seconds
+        self._lock = threading.Lock()
+
+    def __call__(self, job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
+        with self._lock:
+            assert job.after <= set(self.ended)
+            self.began.append(job.number)
+            self.memory += memory
+            self.at_once += 1
+            self.most_memory = max(self.most_memory, self.memory)
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        time.sleep(self._seconds)
+        with self._lock:
+            self.ended.append(job.number)
+            self.memory -= memory
+            self.at_once -= 1
+        return Outcome(None, "broken", 2) if job.number in self._failing else Outcome(job.number)
+
+
+def states(runner: Runner) -> str:
+    """The first letters of the jobs' states, in their order."""
+    return "".join(runner.results[number].state[0] for number in sorted(runner.results))
+
+
+def test_one_at_a_time_goes_by_the_file_as_far_as_it_can() -> None:
+    work = Work()
+    jobs = jobs_after({3}, set(), set(), {1}, set())
+    Runner(jobs, work, at_once=1, memory=1).run()
+    assert work.began == [2, 3, 1, 4, 5]
+    assert [job.number for job in in_order(jobs)] == work.began
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_random_graphs_run_in_order(at_once: int, rng: np.random.Generator) -> None:
+    count = 60
+    numbers = list(rng.permutation(count) + 1)
+    after: list[set[int]] = [set() for _ in range(count)]
+    for place, number in enumerate(numbers):
+        for other in numbers[:place]:
+            if rng.random() < 0.05:
+                after[number - 1].add(int(other))
+    work = Work(seconds=0.001)
+    told: list[Result] = []
+    runner = Runner(jobs_after(*after), work, at_once=at_once, memory=100, told=told.append)
+    runner.run()
+    assert sorted(work.ended) == list(range(1, count + 1))
+    assert sorted(result.job.number for result in told) == list(range(1, count + 1))
+    assert work.most_at_once <= at_once
+    assert work.most_memory <= 100
+
+
+def test_memory_bounds_what_runs_at_once() -> None:
+    work = Work(seconds=0.01)
+    jobs = jobs_after(*[set() for _ in range(12)], memory={2: 90, 5: 100, 7: 10, 9: 1000})
+    Runner(jobs, work, at_once=4, memory=100).run()
+    assert len(work.ended) == 12
+    assert work.most_memory <= 100
+
+
+def test_a_failure_stops_what_has_not_begun() -> None:
+    work = Work({2})
+    runner = Runner(jobs_after(set(), set(), {2}, set(), {4}), work, at_once=1, memory=1)
+    runner.run()
+    assert states(runner) == "dffll"
+    assert work.began == [1, 2]
+    assert "job j2" in runner.results[3].error
+
+
+def test_keep_going_runs_all_but_what_depends_on_failures() -> None:
+    work = Work({2, 6})
+    runner = Runner(jobs_after(set(), set(), {2}, {1}, {3, 4}, set()), work, at_once=2, memory=2, keep_going=True)
+    runner.run()
+    assert states(runner) == "dffdff"
+    assert sorted(work.began) == [1, 2, 4, 6]
+    assert "job j3" in runner.results[5].error
+
+
+def test_what_an_earlier_run_did_is_asked_when_its_turn_has_come() -> None:
+    work = Work(done=[1])
+    asked: list[tuple[int, list[int]]] = []
+
+    def earlier(job: Job) -> str | None:
+        asked.append((job.number, list(work.ended)))
+        return {1: "done", 3: "failed"}.get(job.number)
+
+    runner = Runner(jobs_after(set(), {1}, set(), {3}, {2}), work, at_once=1, memory=1, earlier=earlier)  # type: ignore[arg-type]
+    runner.run()
+    # A failure of an earlier run stops nothing.
+    assert states(runner) == "sdffd"
+    assert work.began == [2, 5]
+    assert (5, [1, 2]) in asked
+    assert all(number != 4 for number, _ in asked)
+
+
+def test_work_that_raises_is_a_failure() -> None:
+    def work(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
+        raise ValueError("surprise")
+
+    runner = Runner(jobs_after(set()), work, at_once=1, memory=1)
+    runner.run()
+    assert runner.results[1].error == "ValueError: surprise"
+
+
+def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
+    stopped: list[int] = []
+
+    def work(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
+        if job.number == 1:
+            return Outcome()
+        try:
+            while True:
+                time.sleep(0.005)
+                advance(1, 2) if job.number % 2 else settle()
+        finally:
+            stopped.append(job.number)
+
+    def told(result: Result) -> None:
+        raise Interrupted(2)
+
+    runner = Runner(jobs_after(*[set() for _ in range(9)]), work, at_once=3, memory=3, told=told)
+    with pytest.raises(Interrupted):
+        runner.run(patience=5)
+    assert runner.results[1].state == "done"
+    assert set(runner.results) == {1}
+    assert 2 <= len(stopped) <= 3

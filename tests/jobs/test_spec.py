@@ -1,0 +1,255 @@
+"""Jobs judged as a whole: what they become, and every mistake with its line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.batch_tasks import commands
+from gpumerge_cli.jobs.document import Mistake
+from gpumerge_cli.jobs.spec import Job, quoted, read_jobs
+
+Read = Callable[..., tuple[list[Job], list[Mistake]]]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """read(text) judges a job file in the test's folder, which has a few files."""
+    for name in ("a.txt", "b.txt", "c.i32", "d.npy", "sub/e.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "list").write_bytes(b"a.txt\0sub/e.txt\0")
+
+    def judge(text: str, **keywords: object) -> tuple[list[Job], list[Mistake]]:
+        return read_jobs(text.encode(), str(tmp_path), commands(), **keywords)  # type: ignore[arg-type]
+
+    return judge
+
+
+def sound(found: tuple[list[Job], list[Mistake]]) -> list[Job]:
+    jobs, mistakes = found
+    assert mistakes == []
+    assert all(job.task is not None for job in jobs)
+    return jobs
+
+
+def test_a_job_becomes_a_command_line(read: Read, tmp_path: Path) -> None:
+    text = """
+[defaults]
+operation = "merge"
+numeric_sort = true
+threads = 3
+check = false
+
+[[job]]
+name = "one two"
+inputs = ["a.txt", "*.txt", "${SUB}/*"]
+output = "{dir}/{stem}-{job}{suffix}"
+report = "{job}.json"
+sort-key = ["2,2", "1n"]
+numeric-sort = false
+"""
+    (job,) = sound(read(text, environ={"SUB": "sub"}))
+    assert (job.number, job.name, job.line, job.operation) == (1, "one two", 8, "merge")
+    base = f"{tmp_path}/"
+    assert job.inputs == tuple(base + name for name in ("a.txt", "b.txt", "sub/e.txt"))
+    assert job.output == base + "./a-one two.txt"
+    assert shlex.split(job.command) == [
+        "gpumerge", "merge", "--threads=3", "--no-check", f"--report={base}one two.json",
+        "--sort-key=2,2", "--sort-key=1n",
+        f"--output={base}a-one two.txt", "--", *job.inputs,
+    ]  # fmt: skip
+    request = job.task.request  # type: ignore[union-attr]
+    assert request.inputs == job.inputs
+    assert request.output == job.output
+    assert (request.on.threads, request.check) == (3, False)
+    assert len(request.items.lines.keys) == 2
+
+
+def test_defaults_hold_where_an_operation_has_them(read: Read) -> None:
+    text = """
+defaults = {threads = 2, parallel = 3, output = "{job}.out", inputs = "a.txt", operation = "merge"}
+[[job]]
+[[job]]
+operation = "sort"
+[[job]]
+operation = "check"
+name = "last"
+"""
+    jobs = sound(read(text))
+    assert [job.name for job in jobs] == ["1", "2", "last"]
+    assert [job.task.request.on.threads for job in jobs] == [2, 3, 2]  # type: ignore[union-attr]
+    assert [job.output is None for job in jobs] == [False, False, True]
+
+
+def test_json_lines_say_the_same(read: Read) -> None:
+    toml = '[[job]]\nname = "x"\noperation = "sort"\ninputs = ["a.txt"]\noutput = "o"\nunique = true\nkey = "1,1"\n'
+    lines = '{"name": "x", "operation": "sort", "inputs": ["a.txt"], "output": "o", "unique": true, "key": "1,1"}\n'
+    (a,), (b,) = sound(read(toml)), sound(read(lines))
+    assert (a.command, a.task) == (b.command, b.task)
+
+
+def test_names_in_a_list_file_are_relative_to_the_job_file(read: Read, tmp_path: Path) -> None:
+    (job,) = sound(read('[[job]]\noperation = "check"\nfiles0-from = "list"\n'))
+    assert job.inputs == (f"{tmp_path}/a.txt", f"{tmp_path}/sub/e.txt")
+
+
+def test_jobs_come_after_those_whose_outputs_they_read(read: Read) -> None:
+    text = """
+[defaults]
+operation = "merge"
+[[job]]
+inputs = ["x/../made-*.txt", "a.txt"]
+output = "all.txt"
+[[job]]
+inputs = "a.txt"
+output = "made-1.txt"
+[[job]]
+inputs = ["./made-1.txt"]
+output = "made-2.txt"
+[[job]]
+operation = "sort"
+inputs = "b.txt"
+output = "b.txt"
+[[job]]
+operation = "check"
+inputs = "b.txt"
+"""
+    jobs = sound(read(text))
+    assert [sorted(job.after) for job in jobs] == [[2, 3], [], [2], [], [4]]
+    assert [os.path.basename(name) for name in jobs[0].inputs] == ["made-1.txt", "made-2.txt", "a.txt"]
+
+
+def test_a_glob_gives_the_same_before_and_after_the_run(read: Read, tmp_path: Path) -> None:
+    text = '[[job]]\noperation="merge"\ninputs = ["*.txt"]\noutput = "all.txt"\n'
+    (before,) = sound(read(text))
+    (tmp_path / "all.txt").touch()
+    (after,) = sound(read(text))
+    assert before.command == after.command
+
+
+def test_what_needs_a_look_into_a_file_to_come_is_judged_later(read: Read) -> None:
+    text = """
+[defaults]
+operation = "sort"
+csv = true
+header = 1
+[[job]]
+inputs = "a.txt"
+output = "made.csv"
+key = "1,1"
+[[job]]
+inputs = "made.csv"
+output = "out.csv"
+key = "amount:n"
+"""
+    jobs, mistakes = read(text)
+    assert mistakes == []
+    assert [job.task is None for job in jobs] == [False, True]
+
+
+GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[[job]]\ninputs = "a.txt"\noutput = "o"', [(1, "the job has no operation; use merge, sort, check")]),
+        ('[[job]]\noperation = "marge"\ninputs = "a.txt"', [(2, "operation 'marge' is none; did you mean merge?")]),
+        ('[[job]]\noperation = 3\ninputs = "a.txt"\noutput = "o"', [(2, "operation 3 is none")]),
+        ('[[job]]\noperation = "merge"\noutput = "o"', [(1, "no inputs")]),
+        ('[[job]]\noperation = "sort"\ninputs = "a.txt"', [(1, "no output")]),
+        ('[[job]]\noperation = "check"\ninputs = "a.txt"\noutput = "o"', [(4, "check writes no output")]),
+        (f'[[job]]\n{GOOD}item-per-thread = 3', [(5, "there is no item-per-thread; did you mean items-per-thread?")]),
+        (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no zzz; see gpumerge batch --help")]),
+        (f'[[job]]\n{GOOD}input = "b.txt"', [(5, "there is no input; did you mean inputs?")]),
+        (f'[[job]]\n{GOOD}fan_in = 2\nfan-in = 4', [(6, "fan-in is given twice")]),
+        (f'[[job]]\n{GOOD}threads = 0', [(5, "--threads")]),
+        (f'[[job]]\n{GOOD}threads = "many"', [(5, "--threads")]),
+        (f'[[job]]\n{GOOD}threads = true', [(5, "threads takes a value, not true")]),
+        (f'[[job]]\n{GOOD}threads = [1]', [(5, "threads takes a value, not a list")]),
+        (f'[[job]]\n{GOOD}unique = 1', [(5, "unique is true or false, not 1; write unique = true")]),
+        (f'[[job]]\n{GOOD}unique = "yes"', [(5, "unique is true or false, not 'yes'")]),
+        (f'[[job]]\n{GOOD}dtype = 2020-01-01', [(5, "dtype takes a value")]),
+        (f'[[job]]\n{GOOD}kernel = "fast"', [(5, "--kernel")]),
+        (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),
+        (f'[[job]]\n{GOOD}memory = "9G"', [(5, "more memory than all jobs have")]),
+        (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
+        (f'[[job]]\n{GOOD}compare = true', [(5, "there is no compare")]),
+        (f'[[job]]\n{GOOD}plan = true', [(5, "there is no plan")]),
+        (f'[[job]]\n{GOOD}quiet = true', [(5, "there is no quiet")]),
+        (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),
+        (f'[[job]]\n{GOOD}key = "x"', [(5, "have no such key")]),
+        (f'[[job]]\n{GOOD}sort-key = ["0"]\nfield-separator = "ab"', [(5, "character 0"), (6, "more than one byte")]),
+        (f'[[job]]\n{GOOD}threads = 0\nblock-size = 0', [(5, "--threads"), (6, "--block-size")]),
+        ('[[job]]\noperation="merge"\ninputs = ["a.txt",\n"no.txt"]\noutput = "o"', [(4, "no.txt: no such file")]),
+        ('[[job]]\noperation="merge"\ninputs = ["*.text", "sub"]\noutput = "o"',
+         [(3, "*.text matches no file"), (3, "sub: is a directory")]),
+        ('[[job]]\noperation="merge"\ninputs = []\noutput = "o"', [(3, "inputs is no list of names")]),
+        ('[[job]]\noperation="merge"\ninputs = ["a.txt", 3]\noutput = "o"', [(3, "inputs is no list of names")]),
+        ('[[job]]\noperation="merge"\ninputs = "-"\noutput = "o"', [(3, "a job reads files")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "-"', [(4, "a job writes a file")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "/dev/stdout"', [(4, "a job writes a file")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is no name of a file")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = 4', [(4, "output 4 is no name")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "sub"', [(4, "sub: is a directory")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "no/o"', [(4, "no such folder")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "job.toml"', [(4, "job.toml is the job file")]),
+        ('[[job]]\noperation="merge"\ninputs = "c.i32"\noutput = "o"\nnumeric-sort = true', [(5, "is binary")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "${NO}/o"', [(4, "${NO}: the environment has no")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{job"', [(4, "lone brace")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{nome}"', [(4, "{nome} is no field")]),
+        ('[[job]]\noperation="merge"\ninputs = "{stem}"\noutput = "o"', [(3, "{stem} is no field here; use {job}")]),
+        ('[[job]]\noperation="merge"\ninputs = "*.txt"\noutput = "{stem}"', [(4, "which is a glob")]),
+        (f'[[job]]\nname = "x"\n{GOOD}\n[[job]]\nname = "x"\n{GOOD.replace("o.txt", "p.txt")}',
+         [(8, "the job of line 1 is called x too")]),
+        (f'[[job]]\nname = ""\n{GOOD}', [(2, "'' is no name")]),
+        (f'[[job]]\nname = "a\\tb"\n{GOOD}', [(2, "is no name")]),
+        (f'[defaults]\nname = "x"\n[[job]]\n{GOOD}', [(2, "name every job by itself")]),
+        (f'[defaults]\nthreds = 3\n[[job]]\n{GOOD}', [(2, "there is no threds; did you mean threads?")]),
+        (f'[defaults]\nthreads = 0\n[[job]]\n{GOOD}\n[[job]]\n{GOOD.replace("o.txt", "p.txt")}', [(2, "--threads")]),
+        (f'[[job]]\n{GOOD}[[job]]\n{GOOD.replace("o.txt", "./sub/../o.txt")}',
+         [(8, "o.txt is written by job 1 of line 4 already")]),
+        (f'[[job]]\n{GOOD}report = "o.txt"', [(5, "would replace")]),
+        ('[[job]]\noperation="merge"\ninputs = ["a.txt", "b.txt"]\noutput = "a.txt"', [(1, "would merge that twice")]),
+        ('[[job]]\noperation="merge"\ninputs="y"\noutput="x"\n[[job]]\noperation="merge"\ninputs="x"\noutput="y"',
+         [(1, "jobs wait for each other")]),
+        ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
+         [(1, "no output"), (2, "there is no x")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="nolist"\noutput="o"', [(3, "nolist: no such file")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="list"\ninputs="a.txt"\noutput="o"',
+         [(3, "named by inputs already")]),
+    ],
+)  # fmt: skip
+def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], read: Read, tmp_path: Path) -> None:
+    taken = {os.path.realpath(tmp_path / "job.toml"): "the job file"}
+    _, mistakes = read(text, taken=taken, memory=1 << 30, environ={})
+    told = [(each.line, f"{each.what}; {each.way_out}") for each in mistakes]
+    assert [line for line, _ in told] == [line for line, _ in expected], told
+    for (_, words), (_, line) in zip(expected, told, strict=True):
+        assert words in line
+
+
+def test_two_cycles_are_two_mistakes(read: Read) -> None:
+    pairs = [("a1", "a2"), ("a2", "a1"), ("b1", "b2"), ("b2", "b3"), ("b3", "b1"), ("a.txt", "c")]
+    text = "".join(f'[[job]]\noperation="merge"\ninputs="{a}"\noutput="{b}"\n' for a, b in pairs)
+    _, mistakes = read(text)
+    assert [each.line for each in mistakes] == [1, 9]
+    assert all("jobs wait for each other" in each.what for each in mistakes)
+
+
+@pytest.mark.parametrize(
+    "word", ["a", "a b", "it's", "", "tab\there", "line\nbreak", "back\\slash\n'", "é", "\udcff", "$HOME"]
+)
+def test_quoted_words_are_words_again_for_a_shell(word: str) -> None:
+    shown = quoted(word)
+    assert "\n" not in shown
+    assert "\t" not in shown
+    command = b"printf '%s\\0' " + os.fsencode(shown)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert done.stdout == os.fsencode(word) + b"\0"
