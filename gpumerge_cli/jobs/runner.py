@@ -76,8 +76,8 @@ class Runner:
     """Runs jobs. results: of those that have ended, by number.
 
     at_once: jobs that run at a time. memory: bytes for all of them; a job that asks for none gets an equal part.
-    earlier: what an earlier run has made of a job, asked when its turn has come. told: given every result, in the
-    calling thread. advance: given (job, bytes done, bytes in all) from any thread.
+    earlier: what an earlier run has made of a job, asked when its turn has come. told: given every result, one at a
+    time; those of jobs that ran in the job's thread, which no signal interrupts. advance: given (job, bytes done, bytes in all) from any thread.
     """
 
     def __init__(
@@ -102,7 +102,8 @@ class Runner:
         self._told = told
         self._advance = advance
         self._stop = threading.Event()
-        self._ended: queue.SimpleQueue[Result] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[Job | BaseException] = queue.SimpleQueue()
         self._running: dict[int, Future[None]] = {}
         self._order = TopologicalSorter({number: job.after for number, job in self._jobs.items()})
         self._ready: list[int] = []
@@ -119,15 +120,16 @@ class Runner:
             self._find_ready()
             self._start(pool)
             while self._running:
-                self._end(self._ended.get())
+                ended = self._ended.get()
+                if isinstance(ended, BaseException):
+                    raise ended
+                self._give_back(ended)
                 self._start(pool)
             self._leave()
         except BaseException:
             self._stop.set()
             wait(list(self._running.values()), timeout=patience)
             pool.shutdown(wait=False, cancel_futures=True)
-            while not self._ended.empty():
-                self._end(self._ended.get())
             raise
         pool.shutdown()
 
@@ -141,7 +143,7 @@ class Runner:
                 return
             heapq.heappop(self._ready)
             if settled is not None:
-                self._end(settled)
+                self._settle(settled)
                 continue
             self._free -= need
             self._running[job.number] = pool.submit(self._work, job, need)
@@ -179,20 +181,35 @@ class Runner:
             outcome = Outcome(None, f"{type(error).__name__}: {error}", 2)
         seconds = time.perf_counter() - begun
         state: State = "failed" if outcome.exit_code else "done"
-        self._ended.put(Result(job, state, outcome.exit_code, outcome.error, started, seconds, outcome.report))
+        result = Result(job, state, outcome.exit_code, outcome.error, started, seconds, outcome.report)
+        try:
+            self._record(result)
+        except BaseException as error:
+            self._ended.put(error)
+        else:
+            self._ended.put(job)
 
     def _check(self) -> None:
         if self._stop.is_set():
             raise StoppedError
 
-    def _end(self, result: Result) -> None:
-        number = result.job.number
-        if self._running.pop(number, None) is not None:
-            self._free += self._need(result.job)
-            self._has_failed |= result.state == "failed"
-        self.results[number] = result
-        self._told(result)
-        self._order.done(number)
+    def _record(self, result: Result) -> None:
+        with self._lock:
+            self.results[result.job.number] = result
+            self._told(result)
+
+    def _give_back(self, job: Job) -> None:
+        """The job has run: others may take its place."""
+        del self._running[job.number]
+        self._free += self._need(job)
+        self._has_failed |= self.results[job.number].state == "failed"
+        self._order.done(job.number)
+        self._find_ready()
+
+    def _settle(self, result: Result) -> None:
+        """The job does not run."""
+        self._record(result)
+        self._order.done(result.job.number)
         self._find_ready()
 
     def _find_ready(self) -> None:
@@ -205,4 +222,4 @@ class Runner:
             job = self._jobs[heapq.heappop(self._ready)]
             lost = any(self.results[number].state == "failed" for number in job.after)
             settled = self._settled(job) if lost else None
-            self._end(settled or Result(job, "left"))
+            self._settle(settled or Result(job, "left"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -143,8 +145,10 @@ def test_work_that_raises_is_a_failure() -> None:
 
 def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
     stopped: list[int] = []
+    all_there = threading.Barrier(3)
 
     def work(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
+        all_there.wait(5)
         if job.number == 1:
             return Outcome()
         try:
@@ -155,11 +159,32 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
             stopped.append(job.number)
 
     def told(result: Result) -> None:
-        raise Interrupted(2)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def interrupt(number: int, _frame: object) -> None:
+        raise Interrupted(number)
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
 
     runner = Runner(jobs_after(*[set() for _ in range(9)]), work, at_once=3, memory=3, told=told)
-    with pytest.raises(Interrupted):
-        runner.run(patience=5)
+    try:
+        with pytest.raises(Interrupted):
+            runner.run(patience=5)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
     assert runner.results[1].state == "done"
     assert set(runner.results) == {1}
-    assert 2 <= len(stopped) <= 3
+    assert sorted(stopped) == [2, 3]
+
+
+def test_a_result_that_cannot_be_told_stops_the_batch() -> None:
+    work = Work()
+
+    def told(result: Result) -> None:
+        if result.job.number == 2:
+            raise OSError("full")
+
+    runner = Runner(jobs_after(set(), set(), set(), set()), work, at_once=1, memory=1, told=told)
+    with pytest.raises(OSError, match="full"):
+        runner.run()
+    assert work.ended == [1, 2]

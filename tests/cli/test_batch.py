@@ -1,0 +1,274 @@
+"""gpumerge batch: files in, files out, and what it tells."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import run
+from gpumerge_cli.jobs.joblog import read_log
+
+ROOT = Path(__file__).parents[2]
+JOBS = """
+[defaults]
+operation = "merge"
+numeric-sort = true
+output = "{job}.txt"
+
+[[job]]
+name = "all"
+inputs = ["ab.txt", "c.txt"]
+unique = true
+
+[[job]]
+name = "ab"
+inputs = ["a.txt", "b.txt"]
+
+[[job]]
+name = "check"
+operation = "check"
+inputs = ["b.txt", "ab.txt"]
+
+[[job]]
+name = "sorted"
+operation = "sort"
+reverse = true
+inputs = "odd.txt"
+"""
+FILES = {"a.txt": "1\n5\n9\n", "b.txt": "2\n5\n10\n", "c.txt": "0\n5\n", "odd.txt": "3\n12\n1\n"}
+OUTPUTS = {"ab.txt": "1\n2\n5\n5\n9\n10\n", "all.txt": "0\n1\n2\n5\n9\n10\n", "sorted.txt": "12\n3\n1\n"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a job file and its inputs."""
+    (tmp_path / "jobs.toml").write_text(JOBS)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def outputs(folder: Path) -> dict[str, str]:
+    return {name: (folder / name).read_text() for name in OUTPUTS if (folder / name).exists()}
+
+
+@pytest.mark.parametrize("at_once", ["1", "3"])
+def test_jobs_run_in_the_order_that_they_need(folder: Path, at_once: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["batch", str(folder / "jobs.toml"), "--jobs", at_once]) == 0
+    assert outputs(folder) == OUTPUTS
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    for words in ("all", "check", "sorted", "4 jobs: 4 done"):
+        assert words in captured.err
+    assert sorted(os.listdir(folder)) == sorted({*FILES, *OUTPUTS, "jobs.toml"})
+
+
+def test_quiet_says_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["batch", str(folder / "jobs.toml"), "-q"]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_plan_is_a_script_that_does_the_same(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["batch", str(folder / "jobs.toml"), "--dry-run", "--joblog", str(folder / "log")]) == 0
+    script = capfd.readouterr().out
+    assert outputs(folder) == {}
+    assert not (folder / "log").exists()
+    assert [line.split("# ")[1] for line in script.splitlines()] == ["ab", "all", "check", "sorted"]
+    program = f'gpumerge() {{ "{sys.executable}" -m gpumerge_cli "$@"; }}\n'
+    subprocess.run(["sh", "-ec", program + script], cwd="/", env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    assert outputs(folder) == OUTPUTS
+
+
+def test_the_log_and_resume(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = str(folder / "log")
+    command = ["batch", str(folder / "jobs.toml"), "--joblog", log]
+    assert run(command) == 0
+    entries = read_log(log)
+    assert [entry.number for entry in entries.values()] == [2, 1, 3, 4]
+    assert [entry.nbytes for entry in entries.values()] == [13, 17, 20, 7]
+    assert {entry.exit_code for entry in entries.values()} == {0}
+    assert run([*command, "--resume"]) == 0
+    assert "4 skipped" in capfd.readouterr().err
+    # What changed runs again, and with it what reads its output; the others do not.
+    os.utime(folder / "c.txt")
+    assert run([*command, "--resume", "--dry-run"]) == 0
+    plan = capfd.readouterr().out.splitlines()
+    assert [line.startswith("# done already: ") for line in plan] == [True, False, True, True]
+    assert run([*command, "--resume"]) == 0
+    (folder / "a.txt").write_text("5\n")
+    (folder / "sorted.txt").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert outputs(folder) == {"ab.txt": "2\n5\n5\n10\n", "all.txt": "0\n2\n5\n10\n", "sorted.txt": "12\n3\n1\n"}
+    assert [line.split("\t")[0] for line in Path(log).read_text().splitlines()] == ["Seq", *"2134", *"1", *"2134"]
+
+
+def test_an_edited_job_is_another_one(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = str(folder / "log")
+    assert run(["batch", str(folder / "jobs.toml"), "--joblog", log, "-q"]) == 0
+    (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", "reverse = false"))
+    assert run(["batch", str(folder / "jobs.toml"), "--joblog", log, "--resume"]) == 0
+    assert "1 done, 3 skipped" in capfd.readouterr().err
+    assert (folder / "sorted.txt").read_text() == "1\n3\n12\n"
+
+
+def test_the_report_has_a_line_a_job(folder: Path) -> None:
+    (folder / "c.txt").write_text("5\n0\n")
+    report = folder / "r.jsonl"
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "-k", "--report", str(report)]) == 2
+    told = {line["job"]: line for line in map(json.loads, report.read_text().splitlines())}
+    assert set(told) == {"ab", "all", "check", "sorted"}
+    assert (told["ab"]["exit"], told["ab"]["error"], told["ab"]["kind"], told["ab"]["items"]) == (0, "", "merge", 6)
+    assert told["all"]["exit"] == 2
+    assert "c.txt:2: disorder" in told["all"]["error"]
+    assert told["check"]["kind"] == "check"
+    assert told["ab"]["seconds"] >= 0
+
+
+def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.txt").write_text("9\n1\n")
+    log = str(folder / "log")
+    command = ["batch", str(folder / "jobs.toml"), "--joblog", log, "-q"]
+    assert run(command) == 2
+    first, *others, last = capfd.readouterr().err.splitlines()
+    assert first.startswith("gpumerge: ab: ")
+    assert "a.txt:2: disorder" in first
+    assert others == [f"gpumerge: {name}: job ab, which makes its input, failed" for name in ("all", "check")]
+    assert last == "gpumerge: 3 of 4 jobs failed, 1 did not run; --keep-going runs those, too"
+    assert run([*command, "--resume", "--keep-going"]) == 2
+    told = capfd.readouterr().err.splitlines()
+    assert told[0] == "gpumerge: ab: it failed in an earlier run; --resume-failed runs it again"
+    assert told[-1] == "gpumerge: 3 of 4 jobs failed; what went wrong is said above"
+    assert [(entry.number, entry.exit_code) for entry in read_log(log).values()] == [(2, 2), (4, 0)]
+    (folder / "a.txt").write_text("1\n5\n9\n")
+    assert run([*command, "--resume-failed"]) == 0
+    assert outputs(folder) == OUTPUTS
+
+
+def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "jobs.toml").write_text(JOBS.replace('"c.txt"', '"d.txt"').replace("unique = true", "uniqe = true"))
+    log = folder / "log"
+    log.write_text("precious")
+    path = str(folder / "jobs.toml")
+    assert run(["batch", path, "--joblog", str(log)]) == 2
+    first, second, last = capfd.readouterr().err.splitlines()
+    assert first.startswith(f"gpumerge: {path}:9: {folder}/d.txt: no such file or directory; ")
+    assert second == f"gpumerge: {path}:10: there is no uniqe; did you mean unique?"
+    assert last == f"gpumerge: {path}: 2 mistakes; mend them; no job was run"
+    assert outputs(folder) == {}
+    assert log.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no/such.toml"], "no/such.toml: no such file"),
+        (["."], "is a directory"),
+        (["{jobs}", "--resume"], "--joblog"),
+        (["{jobs}", "--resume-failed"], "--joblog"),
+        (["{jobs}", "--report", "r.json"], "end the name in .jsonl"),
+        (["{jobs}", "--jobs", "0"], "--jobs"),
+        (["{jobs}", "--memory", "0"], "--memory"),
+        (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
+        (["{jobs}", "--joblog", "{dir}/a.txt"], "a.txt:1: is no log of jobs"),
+        (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
+        (["{jobs}", "--joblog", "{dir}"], "is a directory"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    folder: Path, arguments: list[str], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = {"jobs": str(folder / "jobs.toml"), "dir": str(folder)}
+    assert run(["batch", *(argument.format(**names) for argument in arguments)]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("gpumerge: ")
+    assert error.count("\n") == 1
+    assert words in error
+    assert outputs(folder) == {}
+
+
+def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Path) -> None:
+    lines = '\n {"operation": "sort", "inputs": ["odd.txt"], "output": "o.txt"}\n'
+    for text in (JOBS, lines):
+        command = [sys.executable, "-m", "gpumerge_cli", "batch", "-", "-q"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert outputs(folder) == OUTPUTS
+    assert (folder / "o.txt").read_text() == "1\n12\n3\n"
+
+
+def test_what_a_job_makes_is_looked_into_when_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,amount\nx,10\ny,9\n")
+    (tmp_path / "jobs.toml").write_text(
+        """
+        [defaults]
+        operation = "sort"
+        csv = true
+        header = 1
+        [[job]]
+        inputs = "a.csv"
+        output = "b.csv"
+        key = "1,1"
+        [[job]]
+        inputs = "b.csv"
+        output = "c.csv"
+        key = "amount:n"
+        """
+    )
+    assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
+    assert (tmp_path / "c.csv").read_text() == "name,amount\ny,9\nx,10\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> None:
+    line = b"%099d\n"
+    (tmp_path / "big.txt").write_bytes(b"".join(line % n for n in range(100_000)))
+    jobs = "".join(
+        f'[[job]]\nname = "{n}"\noperation = "sort"\nkey = "1.90"\ninputs = "big.txt"\noutput = "{n}.out"\n'
+        for n in range(40)
+    )
+    (tmp_path / "jobs.toml").write_text(jobs)
+    command = [sys.executable, "-m", "gpumerge_cli", "batch", "jobs.toml", "--joblog", "log", "--jobs", "2", "-q"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "0.out").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert error.startswith("gpumerge: interrupted; ")
+    assert error.endswith("of 40 jobs are done; --resume goes on\n")
+    made = [path for path in tmp_path.iterdir() if path.suffix == ".out"]
+    assert all(path.stat().st_size == 10_000_000 for path in made)
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in made} | {"big.txt", "jobs.toml", "log"}
+    assert len(read_log(str(tmp_path / "log"))) == len(made)
+
+
+Write = Callable[[str, bytes], str]
+
+
+def test_files_of_odd_names(tmp_path: Path) -> None:
+    for name in ("-x", "a b.txt", "a\tb.txt", "it's", "{x}"):
+        (tmp_path / name).write_text("1\n")
+    lines = [
+        {"operation": "merge", "inputs": [name, "a b.txt"], "output": f"{n} {name}.txt"}
+        for n, name in enumerate(["-x", "a\tb.txt", "it's"])
+    ]
+    lines.append({"operation": "sort", "inputs": ["{{x}}"], "output": "-o"})
+    (tmp_path / "jobs").write_text("\n".join(map(json.dumps, lines)))
+    command = ["batch", str(tmp_path / "jobs"), "--joblog", str(tmp_path / "log"), "-q"]
+    assert run(command) == 0
+    assert (tmp_path / "1 a\tb.txt.txt").read_text() == "1\n1\n"
+    assert (tmp_path / "-o").read_text() == "1\n"
+    assert run([*command, "--resume"]) == 0
+    assert len(read_log(str(tmp_path / "log"))) == 4
+    assert len(Path(tmp_path / "log").read_text().splitlines()) == 5
