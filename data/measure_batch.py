@@ -136,16 +136,10 @@ def table(rows: list[str], arguments: argparse.Namespace) -> str:
         done = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)
         return done.stdout.split("\n")[0]
 
-    processor = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if "model name" in line
-        ),
-        platform.machine(),
-    )
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    processor = next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), platform.machine())
     head = (
-        f"{arguments.jobs} merges of two files of {arguments.bytes} bytes each, start-up, reading and writing included, "
+        f"{arguments.jobs} merges of two files of {arguments.bytes} bytes, start-up, reading and writing included,\n"
         f"from page cache; medians of {arguments.repeat} turns.\n\n"
         f"{first_line(*GPUMERGE, '--version')}, commit {first_line('git', 'rev-parse', '--short', 'HEAD')}, "
         f"Python {platform.python_version()}, {first_line('sort', '--version')}; {platform.system()} "

@@ -137,6 +137,7 @@ class Library:
 
 
 @functools.cache
+@functools.lru_cache(maxsize=1)
 def numba_version() -> str:
     """Numba's version, from its file: importing it takes half a second, asking for its metadata 20 ms."""
     spec = find_spec("numba")

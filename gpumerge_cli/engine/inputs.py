@@ -30,6 +30,7 @@ from gpumerge_cli.report.model import InputFile
 _LOOKED_AT = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
+_LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,11 @@ class Inputs:
         if not self.order.is_lines:
             return float(self.order.item_bytes)
         largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
-        looks = _LOOKS // max(1, len(largest))
+        most = _LOOKS // max(1, len(largest))
+        looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
         assert self.order.text is not None
         end = self.order.text.terminator
-        return min((_mean_line(source, at / looks, end) for source in largest for at in range(looks)), default=1.0)
+        return min((_mean_line(source, at / count, end) for source, count in looks for at in range(count)), default=1.0)
 
     @property
     def head(self) -> bytes:
@@ -123,10 +125,14 @@ def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack,
             stopwatch.add(Span("spool" if name == STDIO else "decompress", time.perf_counter() - start, source.size))
         return source
 
-    workers = cores() if any(map(compression_of, names)) else 1
-    with ThreadPoolExecutor(workers) as pool:
+    sources: list[Source] = []
+    if not any(map(compression_of, names)):
+        for name, chosen in zip(names, formats, strict=True):
+            sources.append(open_one(name, chosen))
+            stack.callback(sources[-1].close)
+        return sources
+    with ThreadPoolExecutor(cores()) as pool:
         opening = [pool.submit(open_one, name, chosen) for name, chosen in zip(names, formats, strict=True)]
-    sources = []
     for future in opening:
         if future.exception() is None:
             sources.append(future.result())

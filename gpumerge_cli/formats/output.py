@@ -12,6 +12,7 @@ import secrets
 import stat
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 from gpumerge_cli.errors import OutputError, as_os_error, output_error
@@ -24,6 +25,7 @@ _FEW_CORES = 2
 _LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 << 20
 _TEMPORARY = ".gpumerge-"
 _TOKEN = 6  # bytes
+_HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
@@ -42,6 +44,8 @@ class OutputFile:
         _unfinished.add(self._temporary)  # before it is there, so that no moment is left for a signal to leave it
         try:
             mode = _mode_of(self._place)
+            # First, so that of runs that are killed one after the other never more than one is left.
+            _remove_left(self._place)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._temporary, flags, 0o666 if mode is None else 0o600)
         except OSError as error:
@@ -52,7 +56,6 @@ class OutputFile:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if mode is not None:
                 os.fchmod(self._descriptor, mode)
-            _remove_left(self._place)
         except BaseException as error:
             self.abort()
             if isinstance(error, OSError):
@@ -65,9 +68,7 @@ class OutputFile:
         What does not fit is found before work is put into it, and writes are faster once their room is there.
         """
         # Not os.posix_fallocate, which writes to every block where the file system cannot.
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
-        if nbytes and libc.fallocate(self._descriptor, 0, 0, nbytes):
+        if nbytes and _libc().fallocate(self._descriptor, 0, 0, nbytes):
             number = ctypes.get_errno()
             if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise output_error(OSError(number, ""), self.name)
@@ -105,6 +106,13 @@ class OutputFile:
             _remove(self._temporary)
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    return libc
 
 
 _unfinished: set[Path] = set()
@@ -156,10 +164,10 @@ def _mode_of(place: Path) -> int | None:
 
 def _remove_left(place: Path) -> None:
     """Remove the temporary files of runs on this output that were killed: those that nobody holds locked."""
-    name = re.compile(re.escape(_prefix(place)) + f"[0-9a-f]{{{2 * _TOKEN}}}")
+    prefix = _prefix(place)
     with contextlib.suppress(OSError), os.scandir(place.parent) as entries:
         for entry in entries:
-            if name.fullmatch(entry.name):
+            if entry.name.startswith(prefix) and _HEXADECIMAL.fullmatch(entry.name, len(prefix)):
                 _remove_unlocked(entry.path)
 
 

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -134,6 +134,7 @@ def _copy(source: Bytes, target: Bytes, team: Team) -> None:
     team.run(np.copyto, [(target[a:b], source[a:b]) for a, b in team.pieces(len(source))])
 
 
+@lru_cache(maxsize=1)
 def _cpu_name() -> str:
     try:
         with open("/proc/cpuinfo") as file:
