@@ -155,9 +155,8 @@ FAULTS_OF_FILES: list[Callable[[Batch, str], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("at_once", ["1", "2"])
 def test_every_good_output_is_right_and_every_bad_job_is_named(
-    at_once: str, tmp_path: Path, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     batch = Batch(tmp_path, rng)
     kinds = [number % len(FAULTS_OF_FILES) for number in range(FAULTS)]
@@ -170,7 +169,7 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     (tmp_path / "jobs.jsonl").write_text("\n".join(map(json.dumps, batch.jobs)))
     inputs = {path.name for path in tmp_path.iterdir()}
     log = tmp_path / "log"
-    command = ["batch", str(tmp_path / "jobs.jsonl"), "--joblog", str(log), "-k", "--jobs", at_once]
+    command = ["batch", str(tmp_path / "jobs.jsonl"), "--joblog", str(log), "-k", "--jobs", "2"]
     capfd.readouterr()
     assert run([*command, "-q"]) == 2
     *lines, last = capfd.readouterr().err.splitlines()
@@ -213,29 +212,29 @@ def killed_batch(folder: Path, seed: int) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     inputs = {path.name for path in folder.iterdir()}
     process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not (folder / "log").exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.002)
-    time.sleep(random.Random(seed).uniform(0, 0.6))
+    moments = random.Random(seed)
+    # Somewhere in a job: start-up, where nothing can be harmed, takes about as long as all of them.
+    ahead = moments.randrange(len(batch.jobs))
+    while process.poll() is None and logged(folder) < ahead:
+        time.sleep(0.001)
+    time.sleep(moments.uniform(0, 0.01))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    # Most kills come while jobs run: then some are done, and some are not.
-    done = len(read_log(str(folder / "log"))) if process.returncode else -1
+    done = logged(folder)
     print(f"killed with {done} jobs logged")
     subprocess.run([*command, "--resume"], cwd=folder, env=environment, check=True, timeout=120)
     for name, content in batch.expected.items():
         assert (folder / name).read_bytes() == content, name
     assert {path.name for path in folder.iterdir()} == inputs | batch.expected.keys() | {"log"}
-    logged = [line.split("\t")[0] for line in (folder / "log").read_text().splitlines()[1:]]
-    assert set(logged) == {str(number) for number in range(1, len(batch.jobs) + 1)}
-    if done >= 0:
-        assert len(logged) >= len(batch.jobs)
-        assert len(logged) - len(set(logged)) <= 4 + logged_again(batch, done)
+    numbers = [line.split("\t")[0] for line in (folder / "log").read_text().splitlines()[1:]]
+    assert set(numbers) == {str(number) for number in range(1, len(batch.jobs) + 1)}
+    # What was logged as done ran once, but for what reads a file that was sorted in place again.
+    assert len(numbers) - len(set(numbers)) <= sum("again" in job["name"] for job in batch.jobs)
 
 
-def logged_again(batch: Batch, done: int) -> int:
-    """How many jobs that were logged may run again: what reads a file that was sorted in place again."""
-    return sum("in place" in job["name"] for job in batch.jobs)
+def logged(folder: Path) -> int:
+    """Whole lines of the log, its head aside."""
+    return (folder / "log").read_bytes().count(b"\n") - 1 if (folder / "log").exists() else -1
 
 
 def test_a_killed_batch_goes_on(tmp_path: Path) -> None:
