@@ -246,7 +246,7 @@ def _progress(jobs: Sequence[Job], wanted: bool) -> Iterator[Bar | None]:
 def _judged(name: str, others: dict[str, str | None], memory: int) -> list[Job]:
     """The jobs of the file `name`. Tells all mistakes; raises the last."""
     from gpumerge_cli.cli.batch_tasks import commands
-    from gpumerge_cli.jobs.spec import read_jobs
+    from gpumerge_cli.jobs.read import read_jobs
 
     named = {"the job file": None if name == "-" else name, **others}
     taken = {os.path.realpath(other): what for what, other in named.items() if other is not None}

@@ -12,7 +12,8 @@ import pytest
 
 from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.jobs.document import Mistake
-from gpumerge_cli.jobs.spec import Job, quoted, read_jobs
+from gpumerge_cli.jobs.read import read_jobs
+from gpumerge_cli.jobs.spec import Job, quoted
 
 Read = Callable[..., tuple[list[Job], list[Mistake]]]
 

@@ -1,0 +1,66 @@
+"""Which option of a job its command refuses: found by leaving options out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpumerge_cli.errors import GpumergeError, InputError
+from gpumerge_cli.jobs.document import Entry, Mistake
+from gpumerge_cli.jobs.expand import Folder
+from gpumerge_cli.jobs.spec import Command, Draft, Task, words_of
+
+
+def parsed(
+    draft: Draft, commands: Mapping[str, Command], folder: Folder, *, sees_all: bool, memory: int | None
+) -> tuple[Task | None, list[Mistake]]:
+    """The task of a job, and every option that its command refuses.
+
+    sees_all: all inputs are there; otherwise there is no task where one has to be looked into. memory: bytes that it
+    may ask for at most, None if there is no limit.
+    """
+    mistakes: list[Mistake] = []
+    kept = dict(draft.options)
+    dropped: list[str] = []
+    while True:
+        trouble = _trouble(draft, kept, commands, folder)
+        if not isinstance(trouble, GpumergeError):
+            break
+        if isinstance(trouble, InputError) and not sees_all:
+            return None, mistakes
+        blamed = _blamed(draft, kept, commands, folder, str(trouble))
+        # An option that misses one which was dropped is not wrong itself.
+        if not any(f"--{key}" in str(trouble) for key in dropped):
+            line = kept[blamed].line if blamed else draft.table.line
+            what = f"{trouble.where}: {trouble.what}" if trouble.where else trouble.what
+            mistakes.append(Mistake(line, what, trouble.way_out))
+        if blamed is None:
+            return None, mistakes
+        dropped.append(blamed)
+        del kept[blamed]
+    if memory is not None and (trouble.memory or 0) > memory:
+        asked = [entry.line for key, entry in kept.items() if key in ("memory", "buffer-size")]
+        what = "it asks for more memory than all jobs have"
+        mistakes.append(Mistake(asked[0], what, "raise --memory, or ask for less"))
+    return None if dropped else trouble, mistakes
+
+
+def _trouble(
+    draft: Draft, options: dict[str, Entry], commands: Mapping[str, Command], folder: Folder
+) -> Task | GpumergeError:
+    try:
+        words = words_of(replace(draft, options=options), commands, folder.path)
+        return commands[draft.operation].parse(words)
+    except GpumergeError as error:
+        return error
+
+
+def _blamed(
+    draft: Draft, options: dict[str, Entry], commands: Mapping[str, Command], folder: Folder, told: str
+) -> str | None:
+    """The last option without which the trouble would be another one, or none."""
+    for key in reversed(options):
+        others = {other: entry for other, entry in options.items() if other != key}
+        if str(_trouble(draft, others, commands, folder)) != told:
+            return key
+    return None

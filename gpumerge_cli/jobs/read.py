@@ -1,0 +1,281 @@
+"""A job file judged as a whole, every mistake with its line, before anything runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.jobs.blame import parsed
+from gpumerge_cli.jobs.document import Entry, Mistake, Table, did_you_mean, read_document
+from gpumerge_cli.jobs.expand import Folder, fields_of, with_fields, with_variables
+from gpumerge_cli.jobs.files import Files
+from gpumerge_cli.jobs.spec import OWN_KEYS, Command, Draft, Job, Option, quoted, words_of
+
+
+def read_jobs(
+    data: bytes,
+    base: str,
+    commands: Mapping[str, Command],
+    *,
+    environ: Mapping[str, str] = os.environ,
+    taken: Mapping[str, str] | None = None,
+    memory: int | None = None,
+) -> tuple[list[Job], list[Mistake]]:
+    """The jobs of a job file, and everything that is wrong with it, in the order of its lines.
+
+    base: the folder that its paths are relative to. commands: by operation. taken: files that no job may write, by
+    their real path: what they are. memory: bytes for all jobs at once.
+    """
+    reading = _Reading(base, commands, environ)
+    document = read_document(data)
+    reading.mistakes += document.mistakes
+    drafts = reading.drafts(document.defaults, document.jobs)
+    files = Files(reading.folder, taken or {}, reading.mistakes)
+    for draft in drafts:
+        written = [(draft.output.value, draft.output.line)] if draft.output else []
+        written += [(entry.value, entry.line) for key, entry in draft.options.items() if key == "report"]
+        files.writes(draft.number, draft.name, written)
+    to_come = [os.path.normpath(draft.output.value) for draft in drafts if draft.output]
+    for draft in drafts:
+        reading.match(draft, to_come)
+    jobs = []
+    for draft in drafts:
+        after, nbytes, found = files.reads(draft.number, draft.inputs)
+        output = draft.output.value if draft.output else None
+        files.judge_replaced(draft.number, [name for name, _ in draft.inputs], draft.table.line)
+        words = tuple(words_of(draft, commands, reading.folder.path)) if draft.operation else ()
+        absolute = words_of(draft, commands, lambda name: os.path.abspath(reading.folder.path(name)))
+        jobs.append(
+            Job(
+                draft.number, draft.name, draft.table.line, draft.operation,
+                tuple(reading.folder.path(name) for name, _ in draft.inputs),
+                None if output is None else reading.folder.path(output),
+                words,
+                " ".join(map(quoted, ("gpumerge", draft.operation, *absolute))),
+                frozenset(after), nbytes,
+            )
+        )  # fmt: skip
+        if draft.sound and draft.operation:
+            sees_all = found and not after
+            task, mistakes = parsed(draft, commands, reading.folder, sees_all=sees_all, memory=memory)
+            jobs[-1] = replace(jobs[-1], task=task)
+            reading.mistakes += mistakes
+    files.judge_cycles({job.number: job.after for job in jobs}, {d.number: (d.name, d.table.line) for d in drafts})
+    return jobs, sorted(dict.fromkeys(reading.mistakes), key=lambda mistake: mistake.line)
+
+
+class _Reading:
+    """A job file as far as it was judged."""
+
+    def __init__(self, base: str, commands: Mapping[str, Command], environ: Mapping[str, str]) -> None:
+        self.folder = Folder(base)
+        self.mistakes: list[Mistake] = []
+        self._commands = commands
+        self._environ = environ
+
+    def drafts(self, defaults: Table, tables: Sequence[Table]) -> list[Draft]:
+        every = {key for command in self._commands.values() for key in command.options}
+        shared = self._entries(defaults, every)
+        if "name" in shared:
+            self._wrong(shared.pop("name").line, "a name among the defaults", "name every job by itself")
+        drafts = [self._draft(number, table, shared) for number, table in enumerate(tables, 1)]
+        named: dict[str, Draft] = {}
+        for draft in drafts:
+            first = named.setdefault(draft.name, draft)
+            if first is not draft:
+                line = draft.table.entries.get("name", Entry("", draft.table.line)).line
+                self._wrong(
+                    line, f"the job of line {first.table.line} is called {draft.name} too", "rename one of them"
+                )
+        return drafts
+
+    def _draft(self, number: int, table: Table, shared: Mapping[str, Entry]) -> Draft:
+        draft = Draft(number, table, str(number))
+        told = self._value_of(table.entries, "operation") or self._value_of(shared, "operation")
+        if told is None:
+            self._wrong(table.line, "the job has no operation", f"use {', '.join(self._commands)}")
+        elif told.value not in self._commands:
+            way_out = did_you_mean(str(told.value), list(self._commands))
+            self._wrong(told.line, f"operation {told.value!r} is none", way_out)
+        else:
+            draft.operation = told.value
+        options = self._commands[draft.operation].options if draft.operation else {}
+        known = set(options) if options else {key for command in self._commands.values() for key in command.options}
+        own = self._entries(table, known)
+        entries = {key: entry for key, entry in shared.items() if key in known or key in OWN_KEYS} | own
+        if any(entry.value is _UNKNOWN for entry in entries.values()):
+            draft.sound = False
+        name = entries.pop("name", None)
+        if name is not None:
+            if name.value is _UNKNOWN:
+                pass
+            elif isinstance(name.value, str) and name.value and name.value.isprintable():
+                draft.name = name.value
+            else:
+                self._wrong(name.line, f"{name.value!r} is no name", "write letters, digits and spaces")
+        self._inputs(draft, entries)
+        self._output(draft, entries)
+        for key, entry in entries.items():
+            if key not in OWN_KEYS and draft.operation and entry.value is not _UNKNOWN:
+                self._option(draft, key, options[key], entry)
+        return draft
+
+    def _entries(self, table: Table, known: set[str]) -> dict[str, Entry]:
+        """The entries by their keys as options are called, with variables replaced."""
+        found: dict[str, Entry] = {}
+        for written, entry in table.entries.items():
+            key = written.replace("_", "-")
+            if key not in known and key not in OWN_KEYS:
+                near = did_you_mean(key, sorted([*OWN_KEYS, *known]))
+                self._wrong(entry.line, f"there is no {written}", near if "mean" in near else _SEE_HELP)
+            elif key in found:
+                self._wrong(entry.line, f"{written} is given twice", f"leave that or {key} out")
+            else:
+                found[key] = replace(entry, value=_UNKNOWN)
+                with self._judging(entry.line):
+                    found[key] = replace(entry, value=self._with_variables(entry.value))
+        return found
+
+    def _with_variables(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._with_variables(each) for each in value]
+        return with_variables(value, self._environ) if isinstance(value, str) else value
+
+    def _value_of(self, entries: Mapping[str, Entry], key: str) -> Entry | None:
+        entry = entries.get(key)
+        if entry is None:
+            return None
+        try:
+            return replace(entry, value=self._with_variables(entry.value))
+        except UsageError:
+            return entry
+
+    def _inputs(self, draft: Draft, entries: dict[str, Entry]) -> None:
+        entry, listed = entries.pop("inputs", None), entries.pop("files0-from", None)
+        if listed is not None and entry is not None:
+            # One of them may be a default, which the job's own replaces.
+            keep = draft.table.entries
+            if "inputs" in keep and not {"files0-from", "files0_from"} & keep.keys():
+                listed = None
+            elif "inputs" not in keep:
+                entry = None
+            else:
+                self._wrong(listed.line, "inputs are named by inputs already", "leave inputs or files0-from out")
+                listed = None
+        if listed is not None:
+            if listed.value is not _UNKNOWN:
+                self._listed(draft, listed)
+            return
+        if entry is None:
+            draft.sound = False
+            self._wrong(draft.table.line, "the job has no inputs", "write inputs = [...], names or globs")
+            return
+        if entry.value is _UNKNOWN:
+            return
+        values = [entry.value] if isinstance(entry.value, str) else entry.value
+        if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
+            draft.sound = False
+            self._wrong(entry.line, "inputs is no list of names", 'write for example inputs = ["a.txt", "more/*.txt"]')
+            return
+        for at, value in enumerate(values):
+            with self._judging(entry.line_of(at), draft):
+                name = with_fields(value, {"job": draft.name})
+                if name in ("", "-"):
+                    raise UsageError(f"{name!r}: a job reads files", way_out="name a file")
+                draft.listed.append((name, entry.line_of(at)))
+
+    def _listed(self, draft: Draft, entry: Entry) -> None:
+        from gpumerge_cli.engine.inputs import read_names
+
+        with self._judging(entry.line, draft):
+            if not isinstance(entry.value, str) or entry.value == "-":
+                raise UsageError("files0-from names no file", way_out="name one that holds names, each ended by NUL")
+            name = with_fields(entry.value, {"job": draft.name})
+            draft.inputs = [(each, entry.line) for each in read_names(self.folder.path(name))]
+
+    def _output(self, draft: Draft, entries: dict[str, Entry]) -> None:
+        entry = entries.pop("output", None)
+        if not draft.operation:
+            return
+        if not self._commands[draft.operation].writes:
+            if entry is not None and "output" in draft.table.entries:
+                self._wrong(entry.line, f"{draft.operation} writes no output", "leave output out")
+            return
+        if entry is None:
+            draft.sound = False
+            self._wrong(draft.table.line, "the job has no output", "write output = FILE")
+            return
+        if entry.value is _UNKNOWN:
+            return
+        with self._judging(entry.line, draft):
+            if not isinstance(entry.value, str):
+                raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
+            draft.output = replace(entry, value=self._filled(draft, entry.value))
+
+    def _filled(self, draft: Draft, text: str) -> str:
+        """`text` with its fields, of which none may need a glob's matches: they may be others the next time."""
+        first = draft.inputs[0][0] if draft.inputs else draft.first_input
+        if first is not None and self.folder.is_glob(first):
+            try:
+                return with_fields(text, fields_of(draft.name, None))
+            except UsageError:
+                with_fields(text, fields_of(draft.name, first))
+                raise UsageError(
+                    f"{text!r} has a field of the first input, which is a glob",
+                    way_out="use {job}, or name a file first",
+                ) from None
+        return with_fields(text, fields_of(draft.name, first))
+
+    def _option(self, draft: Draft, key: str, option: Option, entry: Entry) -> None:
+        value = entry.value
+        values = value if option.kind == "list" and isinstance(value, list) else [value]
+        with self._judging(entry.line, draft):
+            if option.kind == "switch":
+                if not isinstance(value, bool):
+                    raise UsageError(f"{key} is true or false, not {value!r}", way_out=f"write {key} = true")
+            elif any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
+                raise UsageError(f"{key} takes a value, not {_shown(value)}", way_out="write a number or a text")
+            if option.is_path:
+                values = [self._filled(draft, str(each)) for each in values]
+                value = values if isinstance(value, list) else values[0]
+            draft.options[key] = replace(entry, value=value)
+
+    def match(self, draft: Draft, to_come: Sequence[str]) -> None:
+        """Replace globs by what they match; what is named as well is not matched."""
+        named = {os.path.normpath(name) for name, _ in draft.listed}
+        own = os.path.normpath(draft.output.value) if draft.output else None
+        for name, line in draft.listed:
+            if not self.folder.is_glob(name) or os.path.normpath(name) in to_come:
+                draft.inputs.append((name, line))
+                continue
+            found = [each for each in self.folder.matches(name, to_come, own) if os.path.normpath(each) not in named]
+            named.update(map(os.path.normpath, found))
+            draft.inputs += [(each, line) for each in found]
+            if not found:
+                draft.sound = False
+                self._wrong(line, f"{self.folder.path(name)} matches no file", "check the pattern")
+
+    def _wrong(self, line: int, what: str, way_out: str) -> None:
+        self.mistakes.append(Mistake(line, what, way_out))
+
+    @contextmanager
+    def _judging(self, line: int, draft: Draft | None = None) -> Iterator[None]:
+        try:
+            yield
+        except GpumergeError as error:
+            if draft is not None:
+                draft.sound = False
+            self._wrong(line, f"{error.where}: {error.what}" if error.where else error.what, error.way_out)
+
+
+_UNKNOWN = object()
+"""The value of a key that needs a variable which is not there."""
+_SEE_HELP = "see gpumerge batch --help"
+
+
+def _shown(value: Any) -> str:
+    return {bool: str(value).lower(), list: "a list", dict: "a table"}.get(type(value), f"{value!r}")
