@@ -246,10 +246,14 @@ def _progress(jobs: Sequence[Job], wanted: bool) -> Iterator[Bar | None]:
 def _judged(name: str, others: dict[str, str | None], memory: int) -> list[Job]:
     """The jobs of the file `name`. Tells all mistakes; raises the last."""
     from gpumerge_cli.cli.batch_tasks import commands
+    from gpumerge_cli.jobs.files import JOB_FILE
     from gpumerge_cli.jobs.read import read_jobs
 
-    named = {"the job file": None if name == "-" else name, **others}
+    named = {**others, JOB_FILE: None if name == "-" else name}
     taken = {os.path.realpath(other): what for what, other in named.items() if other is not None}
+    for what, other in others.items():
+        if other is not None and taken[os.path.realpath(other)] != what:
+            raise UsageError(f"{other} is {taken[os.path.realpath(other)]}", way_out=f"name another file for {what}")
     base = "" if name == "-" else os.path.dirname(name)
     jobs, mistakes = read_jobs(_read(name), base, commands(), taken=taken, memory=memory)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]

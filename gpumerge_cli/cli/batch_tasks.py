@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from gpumerge_cli.cli import tasks
@@ -20,6 +20,7 @@ _NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "deb
 _PATHS = {"report", "random-source", "temporary-directory", "files0-from"}
 
 
+@lru_cache(maxsize=1)
 def commands() -> dict[str, Command]:
     """What the operations of jobs are called, and what they may say."""
     import typer

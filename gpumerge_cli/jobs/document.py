@@ -130,7 +130,7 @@ def _no_constant(name: str) -> Any:
 def _toml(text: str) -> Document:
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and that of an integer of too many digits
         told = str(error)
         place = _BAD_PLACE.search(told)
         line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1

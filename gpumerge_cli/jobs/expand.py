@@ -70,8 +70,8 @@ class Folder:
         self._there: dict[str, list[str]] = {}
 
     def path(self, name: str) -> str:
-        """`name` as it is opened."""
-        return os.path.join(self.base, name)
+        """`name` as it is opened: never "-", which would be a standard stream."""
+        return os.path.join(self.base, name) if self.base or name != "-" else "./-"
 
     def is_glob(self, name: str) -> bool:
         """Whether `name` is a glob, and not the name of a file that is there."""
@@ -97,7 +97,11 @@ class Folder:
                 names.setdefault(name, name)
         if own is not None:
             names.pop(own, None)
-        return sorted(names.values(), key=os.fsencode)
+        return sorted(names.values(), key=_bytes)
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
 
 
 def _is_like(names: Sequence[str], patterns: Sequence[str]) -> bool:

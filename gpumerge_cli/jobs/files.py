@@ -16,12 +16,17 @@ from gpumerge_cli.jobs.expand import Folder
 _DESCRIPTOR = re.compile(r"-|/dev/(stdout|stderr|fd/.*)|/proc/self/fd/.*")
 
 
+JOB_FILE = "the job file"
+"""What is called so is read, not written."""
+
+
 class Files:
     """The files of all jobs by their real paths. taken: those that no job may write, and what they are."""
 
     def __init__(self, folder: Folder, taken: Mapping[str, str], mistakes: list[Mistake]) -> None:
         self._folder = folder
         self._taken = taken
+        self._replaced = {real for real, what in taken.items() if what != JOB_FILE}
         self._mistakes = mistakes
         self._writers: dict[str, tuple[int, str, int]] = {}
         self._outputs: dict[int, str] = {}
@@ -52,6 +57,9 @@ class Files:
         after: set[int] = set()
         nbytes, found = 0, True
         for name, line in inputs:
+            if self._real(name) in self._replaced:
+                told = f"{self._folder.path(name)} would be replaced: it is {self._taken[self._real(name)]}"
+                self._wrong(line, told, "name another one")
             writer = self._writers.get(self._real(name), (number, "", 0))[0]
             if writer != number:
                 after.add(writer)

@@ -184,7 +184,7 @@ class _Reading:
         for at, value in enumerate(values):
             with self._judging(entry.line_of(at), draft):
                 name = with_fields(value, {"job": draft.name})
-                if name in ("", "-"):
+                if name in _NO_INPUTS:
                     raise UsageError(f"{name!r}: a job reads files", way_out="name a file")
                 draft.listed.append((name, entry.line_of(at)))
 
@@ -195,7 +195,10 @@ class _Reading:
             if not isinstance(entry.value, str) or entry.value == "-":
                 raise UsageError("files0-from names no file", way_out="name one that holds names, each ended by NUL")
             name = with_fields(entry.value, {"job": draft.name})
-            draft.inputs = [(each, entry.line) for each in read_names(self.folder.path(name))]
+            names = read_names(self.folder.path(name))
+            if not set(_NO_INPUTS).isdisjoint(names):
+                raise UsageError(f"{name} names -, but a job reads files", way_out="name a file")
+            draft.inputs = [(each, entry.line) for each in names]
 
     def _output(self, draft: Draft, entries: dict[str, Entry]) -> None:
         entry = entries.pop("output", None)
@@ -272,6 +275,7 @@ class _Reading:
             self._wrong(line, f"{error.where}: {error.what}" if error.where else error.what, error.way_out)
 
 
+_NO_INPUTS = ("", "-", "/dev/stdin")
 _UNKNOWN = object()
 """The value of a key that needs a variable which is not there."""
 _SEE_HELP = "see gpumerge batch --help"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,7 +96,9 @@ def quoted(word: str) -> str:
 def _escaped(letter: str) -> str:
     if letter.isprintable() and letter not in "'\\":
         return letter
-    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))
+    # A surrogate stands for a byte of a name, or else cannot be in one.
+    how = "surrogateescape" if "\udc80" <= letter <= "\udcff" else "surrogatepass"
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", how))
 
 
 def words_of(draft: Draft, commands: Mapping[str, Command], path: Callable[[str], str]) -> list[str]:

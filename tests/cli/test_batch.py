@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.batch import EPILOG
+from gpumerge_cli.jobs.document import read_document
 from gpumerge_cli.jobs.joblog import read_log
 
 ROOT = Path(__file__).parents[2]
@@ -177,21 +179,30 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
         (["{jobs}", "--jobs", "0"], "--jobs"),
         (["{jobs}", "--memory", "0"], "--memory"),
         (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
-        (["{jobs}", "--joblog", "{dir}/a.txt"], "a.txt:1: is no log of jobs"),
+        (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is no log of jobs"),
         (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
         (["{jobs}", "--joblog", "{dir}"], "is a directory"),
+        (["{jobs}", "--joblog", "{jobs}"], "jobs.toml is the job file"),
+        (["{jobs}", "--joblog", "{dir}/l.jsonl", "--report", "{dir}/l.jsonl"], "name another file"),
+        (["{lines}", "--report", "{lines}"], "jobs.jsonl is the job file"),
+        (["{lines}", "--report", "{dir}/in.jsonl"], "in.jsonl would be replaced: it is the report"),
     ],
 )
 def test_wrong_usage_is_one_line(
     folder: Path, arguments: list[str], words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    names = {"jobs": str(folder / "jobs.toml"), "dir": str(folder)}
+    names = {"jobs": str(folder / "jobs.toml"), "lines": str(folder / "jobs.jsonl"), "dir": str(folder)}
+    (folder / "in.jsonl").write_text("precious\n")
+    line = '{"operation": "sort", "inputs": "in.jsonl", "output": "o", "format": "text"}'
+    (folder / "jobs.jsonl").write_text(line)
     assert run(["batch", *(argument.format(**names) for argument in arguments)]) == 2
     error = capfd.readouterr().err
     assert error.startswith("gpumerge: ")
     assert error.count("\n") == 1
     assert words in error
     assert outputs(folder) == {}
+    assert (folder / "in.jsonl").read_text() == "precious\n"
+    assert (folder / "jobs.jsonl").read_text() == line
 
 
 def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Path) -> None:
@@ -253,22 +264,46 @@ def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> 
     assert len(read_log(str(tmp_path / "log"))) == len(made)
 
 
-Write = Callable[[str, bytes], str]
+def test_the_readmes_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (jobs,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "jobs.toml").write_text(jobs)
+    for name, text in {
+        "monday/a.txt": "2\n",
+        "monday/b.txt": "1\n10\n",
+        "late.txt": "0\n",
+        "old/tuesday.txt": "3\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "merged").mkdir()
+    monkeypatch.setenv("ARCHIVE", "old")
+    assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
+    assert (tmp_path / "merged" / "week.txt").read_text() == "0\n1\n2\n3\n10\n"
 
 
-def test_files_of_odd_names(tmp_path: Path) -> None:
-    for name in ("-x", "a b.txt", "a\tb.txt", "it's", "{x}"):
+def test_the_helps_jobs_are_jobs(tmp_path: Path) -> None:
+    shown = EPILOG.split("paths relative to it:\n")[1].split("\n\n")[0]
+    text = shown.replace("merge, sort or check", "").replace("any long option of the operation", "")
+    document = read_document(text.encode())
+    assert [len(document.mistakes), len(document.jobs)] == [0, 2]
+
+
+def test_files_of_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("-x", "-", "a b.txt", "a\tb.txt", "it's", "{x}"):
         (tmp_path / name).write_text("1\n")
     lines = [
         {"operation": "merge", "inputs": [name, "a b.txt"], "output": f"{n} {name}.txt"}
         for n, name in enumerate(["-x", "a\tb.txt", "it's"])
     ]
     lines.append({"operation": "sort", "inputs": ["{{x}}"], "output": "-o"})
+    lines.append({"operation": "sort", "inputs": ["[-]"], "output": "of stdin"})
     (tmp_path / "jobs").write_text("\n".join(map(json.dumps, lines)))
-    command = ["batch", str(tmp_path / "jobs"), "--joblog", str(tmp_path / "log"), "-q"]
+    command = ["batch", "jobs", "--joblog", str(tmp_path / "log"), "-q"]
+    monkeypatch.chdir(tmp_path)
     assert run(command) == 0
+    assert (tmp_path / "of stdin").read_text() == "1\n"
     assert (tmp_path / "1 a\tb.txt.txt").read_text() == "1\n1\n"
     assert (tmp_path / "-o").read_text() == "1\n"
     assert run([*command, "--resume"]) == 0
-    assert len(read_log(str(tmp_path / "log"))) == 4
-    assert len(Path(tmp_path / "log").read_text().splitlines()) == 5
+    assert len(read_log(str(tmp_path / "log"))) == 5
+    assert len(Path(tmp_path / "log").read_text().splitlines()) == 6

@@ -88,6 +88,8 @@ def test_lines_of_json() -> None:
         (b"# nothing\n", 1, "no job"),
         (b"[[job]]\nname = \n", 2, "is no TOML"),
         (b"[[job]]\nname = 'a", 2, "is no TOML"),
+        (b"[[job]]\nthreads = " + b"1" * 5000, 2, "is no TOML"),
+        (b'{"threads": ' + b"1" * 5000 + b"}", 1, "is no JSON"),
         (b"[[job]]\nname = 'a'\nname = 'b'\n", 3, "is no TOML"),
         (b"[[job]]\nname = '\xff'\n", 2, "is not UTF-8"),
         (b"[[jobs]]\n", 1, "there is no [jobs]; did you mean job?"),

@@ -24,6 +24,7 @@ def read(tmp_path: Path) -> Read:
     for name in ("a.txt", "b.txt", "c.i32", "d.npy", "sub/e.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
+    (tmp_path / "dashes").write_bytes(b"a.txt\0-")
     (tmp_path / "list").write_bytes(b"a.txt\0sub/e.txt\0")
 
     def judge(text: str, **keywords: object) -> tuple[list[Job], list[Mistake]]:
@@ -194,6 +195,11 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         ('[[job]]\noperation="merge"\ninputs = []\noutput = "o"', [(3, "inputs is no list of names")]),
         ('[[job]]\noperation="merge"\ninputs = ["a.txt", 3]\noutput = "o"', [(3, "inputs is no list of names")]),
         ('[[job]]\noperation="merge"\ninputs = "-"\noutput = "o"', [(3, "a job reads files")]),
+        ('[[job]]\noperation="merge"\ninputs = "/dev/stdin"\noutput = "o"', [(3, "a job reads files")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="dashes"\noutput="o"', [(3, "dashes names -")]),
+        ('{"operation": "merge", "inputs": ["a.txt", "\\ud800"], "output": "o"}', [(1, "invalid argument")]),
+        ('{"operation": "merge", "inputs": "a.txt", "output": "\\u0000"}', [(1, "invalid argument")]),
+        ('{"operation": "merge", "inputs": "\\ud800*", "output": "\\udfff"}', [(1, "invalid"), (1, "matches no")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "-"', [(4, "a job writes a file")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "/dev/stdout"', [(4, "a job writes a file")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is no name of a file")]),
