@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import Any, Literal
@@ -105,7 +105,9 @@ class Runner:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._ended: queue.SimpleQueue[Job | BaseException] = queue.SimpleQueue()
-        self._running: dict[int, Future[None]] = {}
+        self._running: set[int] = set()
+        self._active = 0  # as the jobs' threads know it: a signal may come before the running ones are noted
+        self._changed = threading.Condition()
         self._order = TopologicalSorter({number: job.after for number, job in self._jobs.items()})
         self._ready: list[int] = []
         self._has_failed = False
@@ -129,8 +131,9 @@ class Runner:
             self._leave()
         except BaseException:
             self._stop.set()
-            wait(list(self._running.values()), timeout=patience)
             pool.shutdown(wait=False, cancel_futures=True)
+            with self._changed:
+                self._changed.wait_for(lambda: self._active == 0, timeout=patience)
             raise
         pool.shutdown()
 
@@ -147,7 +150,8 @@ class Runner:
                 self._settle(settled)
                 continue
             self._free -= need
-            self._running[job.number] = pool.submit(self._work, job, need)
+            self._running.add(job.number)
+            pool.submit(self._work, job, need)
 
     def _settled(self, job: Job) -> Result | None:
         """What is known of a job without running it."""
@@ -166,6 +170,16 @@ class Runner:
         return min(self._memory, asked or max(1, self._memory // self._at_once))
 
     def _work(self, job: Job, memory: int) -> None:
+        with self._changed:
+            self._active += 1
+        try:
+            self._run(job, memory)
+        finally:
+            with self._changed:
+                self._active -= 1
+                self._changed.notify_all()
+
+    def _run(self, job: Job, memory: int) -> None:
         started, begun = time.time(), time.perf_counter()
 
         def advance(done: int, total: int) -> None:
@@ -201,7 +215,7 @@ class Runner:
 
     def _give_back(self, job: Job) -> None:
         """The job has run: others may take its place."""
-        del self._running[job.number]
+        self._running.remove(job.number)
         self._free += self._need(job)
         self._has_failed |= self.results[job.number].state == "failed"
         self._order.done(job.number)
