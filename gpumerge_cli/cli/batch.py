@@ -183,6 +183,7 @@ class _Settings:
 
 def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str | None) -> list[Result]:
     from gpumerge_cli.cli.batch_tasks import as_json, do
+    from gpumerge_cli.cli.merge import ignore_signals
     from gpumerge_cli.jobs.joblog import JobLog, LineFile, standing_of
     from gpumerge_cli.jobs.runner import Runner
 
@@ -223,6 +224,7 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
         )
         try:
             runner.run()
+            ignore_signals()
         except Interrupted as error:
             done = sum(result.state in ("done", "skipped") for result in runner.results.values())
             more = "--joblog lets --resume go on" if log is None else "--resume goes on"

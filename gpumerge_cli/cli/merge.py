@@ -259,7 +259,7 @@ def _merge(task: tasks.Task, quiet: bool, progress: bool) -> None:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with _progress(progress) as advance:
-        measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=_ignore_signals)
+        measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if not quiet:
         from gpumerge_cli.report.terminal import show
 
@@ -272,7 +272,7 @@ def _is_terminal(output: str) -> bool:
     return is_terminal(output)
 
 
-def _ignore_signals() -> None:
+def ignore_signals() -> None:
     """From here on the output is there: stopping would only keep its report back."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -135,7 +135,7 @@ def _toml(text: str) -> Document:
         place = _BAD_PLACE.search(told)
         line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
         what = told[: place.start()] if place else told
-        return _wrong(Mistake(line, f"is no TOML: {what[:1].lower()}{what[1:]}", "mend it there"))
+        return _wrong(Mistake(line, f"is no TOML: {what[:1].lower()}{what[1:]}", "write TOML, or a JSON object a line"))
     except RecursionError:
         return _wrong(Mistake(1, "its values lie too deep in each other", "a job is a table of plain values"))
     places = _places(text)

@@ -62,16 +62,28 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
 class Folder:
     """The files that globs of a job file may match: those that are there, and those that jobs will make.
 
-    base: the folder that paths are relative to, "" for the current one.
+    base: the folder that paths are relative to, "" for the current one. hidden: real paths of files that no glob
+    matches: logs and reports, which are there the second time.
     """
 
     def __init__(self, base: str) -> None:
         self.base = base
+        self.hidden: set[str] = set()
+        self._reals: dict[str, str] = {}
         self._there: dict[str, list[str]] = {}
 
     def path(self, name: str) -> str:
         """`name` as it is opened: never "-", which would be a standard stream."""
         return os.path.join(self.base, name) if self.base or name != "-" else "./-"
+
+    def real(self, name: str) -> str:
+        """The real path of `name`."""
+        if name not in self._reals:
+            try:
+                self._reals[name] = os.path.realpath(self.path(name))
+            except (OSError, ValueError):
+                self._reals[name] = name
+        return self._reals[name]
 
     def is_glob(self, name: str) -> bool:
         """Whether `name` is a glob, and not the name of a file that is there."""
@@ -86,7 +98,9 @@ class Folder:
             found = glob.glob(pattern, root_dir=self.base or None, recursive=True)
             places = {name: self.path(name) for name in found}
             self._there[pattern] = [
-                name for name, place in places.items() if os.path.lexists(place) and not os.path.isdir(place)
+                name
+                for name, place in places.items()
+                if os.path.lexists(place) and not os.path.isdir(place) and self.real(name) not in self.hidden
             ]
         names = {os.path.normpath(name): name for name in self._there[pattern]}
         normal = os.path.normpath(pattern)

@@ -31,7 +31,6 @@ class Files:
         self._writers: dict[str, tuple[int, str, int]] = {}
         self._outputs: dict[int, str] = {}
         self._stats: dict[str, os.stat_result | OSError] = {}
-        self._reals: dict[str, str] = {}
 
     def writes(self, number: int, job: str, written: Sequence[tuple[str, int]]) -> None:
         """Job `number`, called `job`, writes these files: (name, line); its output is the first of them."""
@@ -40,7 +39,7 @@ class Files:
             if trouble is not None:
                 self._mistakes.append(Mistake(line, f"{trouble.where}: {trouble.what}", trouble.way_out))
                 continue
-            real = self._real(name)
+            real = self._folder.real(name)
             if real in self._taken:
                 self._wrong(line, f"{self._folder.path(name)} is {self._taken[real]}", "name another file")
             elif real in self._writers and self._writers[real][0] != number:
@@ -50,17 +49,17 @@ class Files:
             elif not self._is_device(name):
                 self._writers[real] = (number, job, line)
         if written:
-            self._outputs[number] = self._real(written[0][0])
+            self._outputs[number] = self._folder.real(written[0][0])
 
     def reads(self, number: int, inputs: Sequence[tuple[str, int]]) -> tuple[set[int], int, bool]:
         """Of a job that reads these: the jobs that make some, bytes of the others, and whether all others are there."""
         after: set[int] = set()
         nbytes, found = 0, True
         for name, line in inputs:
-            if self._real(name) in self._replaced:
-                told = f"{self._folder.path(name)} would be replaced: it is {self._taken[self._real(name)]}"
+            if self._folder.real(name) in self._replaced:
+                told = f"{self._folder.path(name)} would be replaced: it is {self._taken[self._folder.real(name)]}"
                 self._wrong(line, told, "name another one")
-            writer = self._writers.get(self._real(name), (number, "", 0))[0]
+            writer = self._writers.get(self._folder.real(name), (number, "", 0))[0]
             if writer != number:
                 after.add(writer)
                 continue
@@ -80,7 +79,7 @@ class Files:
     def judge_replaced(self, number: int, inputs: Sequence[str], line: int) -> None:
         """A job that was killed may run again. One that replaces one input of several would merge it in twice."""
         output = self._outputs.get(number)
-        if len(inputs) > 1 and output is not None and output in map(self._real, inputs):
+        if len(inputs) > 1 and output is not None and output in map(self._folder.real, inputs):
             self._wrong(
                 line, f"it replaces {output}, one of its inputs: run again, it would merge that twice",
                 "name another output",
@@ -129,14 +128,6 @@ class Files:
             except (OSError, ValueError) as error:
                 self._stats[name] = error if isinstance(error, OSError) else OSError(errno.EINVAL, "")
         return self._stats[name]
-
-    def _real(self, name: str) -> str:
-        if name not in self._reals:
-            try:
-                self._reals[name] = os.path.realpath(self._folder.path(name))
-            except (OSError, ValueError):
-                self._reals[name] = name
-        return self._reals[name]
 
     def _wrong(self, line: int, what: str, way_out: str) -> None:
         self._mistakes.append(Mistake(line, what, way_out))

@@ -39,6 +39,8 @@ def read_jobs(
         written = [(draft.output.value, draft.output.line)] if draft.output else []
         written += [(entry.value, entry.line) for key, entry in draft.options.items() if key == "report"]
         files.writes(draft.number, draft.name, written)
+        reading.folder.hidden.update(map(reading.folder.real, [name for name, _ in written[bool(draft.output) :]]))
+    reading.folder.hidden.update(taken or {})
     to_come = [os.path.normpath(draft.output.value) for draft in drafts if draft.output]
     for draft in drafts:
         reading.match(draft, to_come)
@@ -98,7 +100,7 @@ class _Reading:
         told = self._value_of(table.entries, "operation") or self._value_of(shared, "operation")
         if told is None:
             self._wrong(table.line, "the job has no operation", f"use {', '.join(self._commands)}")
-        elif told.value not in self._commands:
+        elif not isinstance(told.value, str) or told.value not in self._commands:
             way_out = did_you_mean(str(told.value), list(self._commands))
             self._wrong(told.line, f"operation {told.value!r} is none", way_out)
         else:

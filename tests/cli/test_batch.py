@@ -216,6 +216,22 @@ def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Pat
     assert (folder / "o.txt").read_text() == "1\n12\n3\n"
 
 
+def test_globs_match_the_same_files_when_the_batch_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("1\n")
+    (tmp_path / "b").write_text("2\n")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs").write_text('[[job]]\noperation = "merge"\ninputs = "*"\noutput = "all"\nreport = "r.json"\n')
+    command = ["batch", "jobs", "--joblog", "log", "--report", "lines.jsonl"]
+    assert run(command) == 0
+    assert run([*command, "--resume"]) == 0
+    assert "1 skipped" in capfd.readouterr().err
+    assert run(command) == 0
+    assert (tmp_path / "all").read_text() == "1\n2\n"
+    assert len((tmp_path / "lines.jsonl").read_text().splitlines()) == 1
+
+
 def test_what_a_job_makes_is_looked_into_when_it_is_there(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("name,amount\nx,10\ny,9\n")
     (tmp_path / "jobs.toml").write_text(

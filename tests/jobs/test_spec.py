@@ -163,6 +163,7 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
     [
         ('[[job]]\ninputs = "a.txt"\noutput = "o"', [(1, "the job has no operation; use merge, sort, check")]),
         ('[[job]]\noperation = "marge"\ninputs = "a.txt"', [(2, "operation 'marge' is none; did you mean merge?")]),
+        ('[[job]]\noperation = ["merge"]\ninputs = "a.txt"', [(2, "operation ['merge'] is none")]),
         ('[[job]]\noperation = 3\ninputs = "a.txt"\noutput = "o"', [(2, "operation 3 is none")]),
         ('[[job]]\noperation = "merge"\noutput = "o"', [(1, "no inputs")]),
         ('[[job]]\noperation = "sort"\ninputs = "a.txt"', [(1, "no output")]),
