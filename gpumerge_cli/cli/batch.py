@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -208,7 +208,7 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
                 if writer is not None:
                     writer.write(as_json(result))
             if result.state == "failed":
-                _say(f"{result.job.name}: {result.error}")
+                _say(f"{result.job.name}: {result.error}", None if bar is None else bar.say)
             if bar is not None:
                 bar.ended(result)
 
@@ -295,8 +295,10 @@ def _show_plan(jobs: Sequence[Job], joblog: str | None, retry_failed: bool) -> N
         print(f"{f'# {standing} already: ' if standing else ''}{job.command}  # {_one_line(job.name)}")
 
 
-def _say(line: str) -> None:
-    if sys.stderr is not None:
+def _say(line: str, say: Callable[[str], None] | None = None) -> None:
+    if say is not None:
+        say(f"gpumerge: {_one_line(line)}")
+    elif sys.stderr is not None:
         print("gpumerge:", _one_line(line), file=sys.stderr, flush=True)
 
 

@@ -51,6 +51,10 @@ class Bar:
             self._ended += 1
             self._show()
 
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self._progress.console.print(Text(line), soft_wrap=True)
+
     def _show(self) -> None:
         described = f"{self._ended} of {format_counted(self._jobs, 'job')}"
         self._progress.update(self._task, completed=sum(self._done.values()), description=described)
