@@ -8,12 +8,15 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
 from gpumerge_cli.jobs.spec import Command, Job, Option
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order import Order
 
 _NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "help", "version"}
 """What a job says otherwise, or what is the batch's to say."""
@@ -78,11 +81,11 @@ def _judged(task: tasks.Task) -> tasks.Task:
     """The task, unless its command would refuse it before it opens a file."""
     import os
 
-    from gpumerge_cli.engine.inputs import formats_of
+    from gpumerge_cli.engine.inputs import order_ahead
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
     request = task.request
-    formats_of(request.inputs, request.items)
+    order = order_ahead(request.inputs, request.items)
     if task.report is not None and os.path.splitext(task.report)[1].lower() not in MERGE_SUFFIXES:
         raise UsageError(
             f"--report: {task.report!r} has no suffix of a report",
@@ -92,7 +95,25 @@ def _judged(task: tasks.Task) -> tasks.Task:
         trouble = _gpu_trouble(request.on.device)
         if trouble is not None:
             raise trouble
+    if order is not None:
+        _judge_launch(request, order)
     return task
+
+
+def _judge_launch(request: Any, order: Order) -> None:
+    """Raise UsageError for a kernel, a launch shape or an algorithm that cannot be, where the backend is known."""
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.backends.select import select
+
+    sort = getattr(request, "sort", None)
+    if request.on.launch == LaunchRequest() and sort in (None, SortRequest()):
+        return
+    backend = select(request.on.backend, request.on.device, order, None, launch_given=True).backend
+    if request.on.backend == "auto" and backend.name == "gpu":
+        return  # it may come to be the CPU
+    backend.resolve(request.on.launch, order, len(request.inputs))
+    if sort is not None:
+        backend.resolve_sort(sort, order, 0)
 
 
 _gpus: dict[int, DeviceError | None] = {}

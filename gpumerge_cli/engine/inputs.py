@@ -107,12 +107,20 @@ def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch())
         _same_items(sources)
         dtype = sources[0].dtype
-        if dtype is None:
-            lines = items.lines or LineOrder(reverse=items.reverse)
-            order = Order.lines(csv_order(lines) if items.csv else lines)
-        else:
-            order = order_of(dtype, formats[0].key, descending=items.reverse)
-        yield Inputs(tuple(sources), order, formats[0], dtype)
+        yield Inputs(tuple(sources), _order(items, formats[0], dtype), formats[0], dtype)
+
+
+def order_ahead(names: Sequence[str], items: ItemRequest) -> Order | None:
+    """The order of inputs of which nothing is opened, None if a header says it. Raises UsageError as `opened`."""
+    first = formats_of(names, items)[0]
+    return None if first.name == "npy" and first.dtype is None else _order(items, first, first.dtype)
+
+
+def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Order:
+    if dtype is not None:
+        return order_of(dtype, first.key, descending=items.reverse)
+    lines = items.lines or LineOrder(reverse=items.reverse)
+    return Order.lines(csv_order(lines) if items.csv else lines)
 
 
 def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack, stopwatch: Stopwatch) -> list[Source]:

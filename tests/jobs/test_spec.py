@@ -180,6 +180,8 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD}unique = "yes"', [(5, "unique is true or false, not 'yes'")]),
         (f'[[job]]\n{GOOD}dtype = 2020-01-01', [(5, "dtype takes a value")]),
         (f'[[job]]\n{GOOD}kernel = "fast"', [(5, "--kernel")]),
+        (f'[[job]]\n{GOOD}tile-size = 3', [(5, "tile")]),
+        (f'[[job]]\n{GOOD.replace("merge", "sort")}algorithm = "quick"', [(5, "quick")]),
         (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),
         (f'[[job]]\n{GOOD}memory = "9G"', [(5, "more memory than all jobs have")]),
         (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
