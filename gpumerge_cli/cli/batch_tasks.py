@@ -81,11 +81,15 @@ def _judged(task: tasks.Task) -> tasks.Task:
     """The task, unless its command would refuse it before it opens a file."""
     import os
 
-    from gpumerge_cli.engine.inputs import order_ahead
+    from gpumerge_cli.engine.inputs import known_ahead
+    from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
     request = task.request
-    order = order_ahead(request.inputs, request.items)
+    format, order = known_ahead(request.inputs, request.items)
+    if order is not None and not isinstance(request, CheckRequest):
+        judge_suffix(request.output, format, format.dtype)
     if task.report is not None and os.path.splitext(task.report)[1].lower() not in MERGE_SUFFIXES:
         raise UsageError(
             f"--report: {task.report!r} has no suffix of a report",

@@ -110,10 +110,13 @@ def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None
         yield Inputs(tuple(sources), _order(items, formats[0], dtype), formats[0], dtype)
 
 
-def order_ahead(names: Sequence[str], items: ItemRequest) -> Order | None:
-    """The order of inputs of which nothing is opened, None if a header says it. Raises UsageError as `opened`."""
+def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order | None]:
+    """Format and order of inputs of which nothing is opened; the order is None if a header says it.
+
+    Raises UsageError as `opened` does.
+    """
     first = formats_of(names, items)[0]
-    return None if first.name == "npy" and first.dtype is None else _order(items, first, first.dtype)
+    return first, None if first.name == "npy" and first.dtype is None else _order(items, first, first.dtype)
 
 
 def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Order:

@@ -165,6 +165,22 @@ def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
     return there.newbyteorder("=") == said.newbyteorder("=")
 
 
+def judge_suffix(name: str, source_format: Format, dtype: np.dtype[Any] | None) -> str:
+    """The suffix of an output, "" if it means nothing. Raises OutputError if it contradicts the items of `dtype`."""
+    suffix = suffix_of(name) if name != STDIO and not source_format.plain else ""
+    if dtype is None:
+        if suffix in RAW_SUFFIXES or suffix == ".npy":
+            raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
+        return suffix
+    if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
+        raise OutputError(
+            f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {item_name(dtype)}", where=name, way_out="rename it"
+        )
+    if suffix in TEXT_SUFFIXES and suffix:
+        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out="name it .npy")
+    return suffix
+
+
 def open_sink(
     name: str, source_format: Format, dtype: np.dtype[Any] | None, count: int | None, *, head: bytes = b""
 ) -> Sink:
@@ -175,12 +191,9 @@ def open_sink(
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
-    named = name != STDIO and not source_format.plain
-    compress = compressor(name) if named else None
-    suffix = suffix_of(name) if named else ""
+    compress = compressor(name) if name != STDIO and not source_format.plain else None
+    suffix = judge_suffix(name, source_format, dtype)
     if dtype is None:
-        if suffix in RAW_SUFFIXES or suffix == ".npy":
-            raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
         if source_format.csv:
             from gpumerge_cli.formats.csv import plain
 
@@ -190,12 +203,6 @@ def open_sink(
             shown = source_format.shown
             compress = lambda data: shown(bytes(data))  # noqa: E731
         return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
-    if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
-        raise OutputError(
-            f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {item_name(dtype)}", where=name, way_out="rename it"
-        )
-    if suffix in TEXT_SUFFIXES and suffix:
-        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out="name it .npy")
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
     if suffix in RAW_SUFFIXES and (source_format.dtype is None or source_format.dtype.isnative):

@@ -31,7 +31,7 @@ def parsed(
         blamed = _blamed(draft, kept, commands, folder, str(trouble))
         # An option that misses one which was dropped is not wrong itself.
         if not any(f"--{key}" in str(trouble) for key in dropped):
-            line = kept[blamed].line if blamed else draft.table.line
+            line = kept[blamed].line if blamed else _line_of_file(draft, folder, str(trouble))
             what = f"{trouble.where}: {trouble.what}" if trouble.where else trouble.what
             mistakes.append(Mistake(line, what, trouble.way_out))
         if blamed is None:
@@ -43,6 +43,12 @@ def parsed(
         what = "it asks for more memory than all jobs have"
         mistakes.append(Mistake(asked[0], what, "raise --memory, or ask for less"))
     return None if dropped else trouble, mistakes
+
+
+def _line_of_file(draft: Draft, folder: Folder, told: str) -> int:
+    """The line of the file that an error tells of; that of the job if it is none."""
+    files = [(draft.output.value, draft.output.line)] if draft.output else []
+    return next((line for name, line in [*files, *draft.inputs] if folder.path(name) in told), draft.table.line)
 
 
 def _trouble(

@@ -21,7 +21,7 @@ Read = Callable[..., tuple[list[Job], list[Mistake]]]
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     """read(text) judges a job file in the test's folder, which has a few files."""
-    for name in ("a.txt", "b.txt", "c.i32", "d.npy", "sub/e.txt"):
+    for name in ("a.txt", "b.txt", "c.i32", "d.npy", "odd.dat", "sub/e.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "dashes").write_bytes(b"a.txt\0-")
@@ -180,6 +180,8 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD}unique = "yes"', [(5, "unique is true or false, not 'yes'")]),
         (f'[[job]]\n{GOOD}dtype = 2020-01-01', [(5, "dtype takes a value")]),
         (f'[[job]]\n{GOOD}kernel = "fast"', [(5, "--kernel")]),
+        (f'[[job]]\n{GOOD.replace("o.txt", "o.npy")}', [(4, "lines of text cannot be written as .npy")]),
+        ('[[job]]\noperation="merge"\noutput = "o"\ninputs = ["a.txt",\n"odd.dat"]', [(5, "odd.dat: what the suffix")]),
         (f'[[job]]\n{GOOD}tile-size = 3', [(5, "tile")]),
         (f'[[job]]\n{GOOD.replace("merge", "sort")}algorithm = "quick"', [(5, "quick")]),
         (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),
