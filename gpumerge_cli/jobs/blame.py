@@ -48,7 +48,9 @@ def parsed(
 def _line_of_file(draft: Draft, folder: Folder, told: str) -> int:
     """The line of the file that an error tells of; that of the job if it is none."""
     files = [(draft.output.value, draft.output.line)] if draft.output else []
-    return next((line for name, line in [*files, *draft.inputs] if folder.path(name) in told), draft.table.line)
+    told_of = [(name, line) for name, line in [*files, *draft.inputs] if folder.path(name) in told]
+    # One name may begin another.
+    return max(told_of, key=lambda file: len(file[0]), default=("", draft.table.line))[1]
 
 
 def _trouble(
