@@ -18,7 +18,7 @@ from gpumerge_cli.jobs.spec import Command, Job, Option
 if TYPE_CHECKING:
     from gpumerge_cli.order import Order
 
-_NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "help", "version"}
+_NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "traceback", "help", "version"}
 """What a job says otherwise, or what is the batch's to say."""
 _PATHS = {"report", "random-source", "temporary-directory", "files0-from"}
 

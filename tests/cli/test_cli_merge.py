@@ -144,7 +144,7 @@ class Wrong(ReferenceBackend):
         return replace(super().resolve(request, order), tile_load=request.tile_load or "full")
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
-        return WrongWorkspace(order)
+        return WrongWorkspace(order, capacity)
 
 
 class WrongWorkspace(ReferenceWorkspace):
