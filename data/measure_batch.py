@@ -143,7 +143,8 @@ def table(rows: list[str], arguments: argparse.Namespace) -> str:
         f"from page cache; medians of {arguments.repeat} turns.\n\n"
         f"{first_line(*GPUMERGE, '--version')}, commit {first_line('git', 'rev-parse', '--short', 'HEAD')}, "
         f"Python {platform.python_version()}, {first_line('sort', '--version')}; {platform.system()} "
-        f"{platform.release()}, {processor}, {len(os.sched_getaffinity(0))} cores, load average {os.getloadavg()[1]:.1f} at the end.\n\n"
+        f"{platform.release()}, {processor}, {len(os.sched_getaffinity(0))} cores, "
+        f"load average {os.getloadavg()[1]:.1f} at the end.\n\n"
     )
     columns = "| items | command | s | from, to | ms a job | loop over it |\n|---|---|---|---|---|---|\n"
     return head + columns + "\n".join(rows) + "\n"

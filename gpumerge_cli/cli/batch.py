@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 EPILOG = """\b
 A job file in TOML, with paths relative to it:
   [defaults]
-  operation = "merge"                 merge, sort or check
-  numeric-sort = true                 any long option of the operation
+  operation = "merge"                 # merge, sort or check
+  numeric-sort = true                 # any long option of the operation
   output = "merged/{job}.txt"
   [[job]]
   name = "monday"
@@ -203,10 +203,11 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
 
         def told(result: Result) -> None:
             if result.started:
-                if log is not None:
-                    log.add(result)
+                # The log last: what it has is not done again.
                 if writer is not None:
                     writer.write(as_json(result))
+                if log is not None:
+                    log.add(result)
             if result.state == "failed":
                 _say(f"{result.job.name}: {result.error}", None if bar is None else bar.say)
             if bar is not None:

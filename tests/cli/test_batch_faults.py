@@ -209,6 +209,7 @@ def killed_batch(folder: Path, seed: int) -> None:
     random.Random(seed).shuffle(batch.jobs)
     (folder / "jobs").write_text("\n".join(map(json.dumps, batch.jobs)))
     command = [sys.executable, "-m", "gpumerge_cli", "batch", "jobs", "--joblog", "log", "-q", "--jobs", "2"]
+    command += ["--report", "lines.jsonl"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     inputs = {path.name for path in folder.iterdir()}
     process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True)
@@ -225,7 +226,10 @@ def killed_batch(folder: Path, seed: int) -> None:
     subprocess.run([*command, "--resume"], cwd=folder, env=environment, check=True, timeout=120)
     for name, content in batch.expected.items():
         assert (folder / name).read_bytes() == content, name
-    assert {path.name for path in folder.iterdir()} == inputs | batch.expected.keys() | {"log"}
+    assert {path.name for path in folder.iterdir()} == inputs | batch.expected.keys() | {"log", "lines.jsonl"}
+    told = [json.loads(line) for line in (folder / "lines.jsonl").read_text().splitlines()]
+    assert {line["job"] for line in told} == {job["name"] for job in batch.jobs}
+    assert all(line["exit"] == 0 for line in told)
     numbers = [line.split("\t")[0] for line in (folder / "log").read_text().splitlines()[1:]]
     assert set(numbers) == {str(number) for number in range(1, len(batch.jobs) + 1)}
     # What was logged as done ran once, but for what reads a file that was sorted in place again.
