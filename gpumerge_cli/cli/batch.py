@@ -209,7 +209,7 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
                 if log is not None:
                     log.add(result)
             if result.state == "failed":
-                _say(f"{result.job.name}: {result.error}", None if bar is None else bar.say)
+                _say(f"job {result.job.name}: {result.error}", None if bar is None else bar.say)
             if bar is not None:
                 bar.ended(result)
 
@@ -257,7 +257,8 @@ def _judged(name: str, others: dict[str, str | None], memory: int) -> list[Job]:
     for what, other in others.items():
         if other is not None and taken[os.path.realpath(other)] != what:
             raise UsageError(f"{other} is {taken[os.path.realpath(other)]}", way_out=f"name another file for {what}")
-    base = "" if name == "-" else os.path.dirname(name)
+    # What comes through a pipe has no folder of its own.
+    base = os.path.dirname(name) if os.path.isfile(name) else ""
     jobs, mistakes = read_jobs(_read(name), base, commands(), taken=taken, memory=memory)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:

@@ -104,6 +104,8 @@ class LineFile:
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]
+        except BrokenPipeError:
+            raise
         except OSError as error:
             if len(left) < len(data):
                 size = os.fstat(self._descriptor).st_size

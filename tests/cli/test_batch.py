@@ -140,13 +140,13 @@ def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixtu
     command = ["batch", str(folder / "jobs.toml"), "--joblog", log, "-q"]
     assert run(command) == 2
     first, *others, last = capfd.readouterr().err.splitlines()
-    assert first.startswith("gpumerge: ab: ")
+    assert first.startswith("gpumerge: job ab: ")
     assert "a.txt:2: disorder" in first
-    assert others == [f"gpumerge: {name}: job ab, which makes its input, failed" for name in ("all", "check")]
+    assert others == [f"gpumerge: job {name}: job ab, which makes its input, failed" for name in ("all", "check")]
     assert last == "gpumerge: 3 of 4 jobs failed, 1 did not run; --keep-going runs those, too"
     assert run([*command, "--resume", "--keep-going"]) == 2
     told = capfd.readouterr().err.splitlines()
-    assert told[0] == "gpumerge: ab: it failed in an earlier run; --resume-failed runs it again"
+    assert told[0] == "gpumerge: job ab: it failed in an earlier run; --resume-failed runs it again"
     assert told[-1] == "gpumerge: 3 of 4 jobs failed; what went wrong is said above"
     assert [(entry.number, entry.exit_code) for entry in read_log(log).values()] == [(2, 2), (4, 0)]
     (folder / "a.txt").write_text("1\n5\n9\n")

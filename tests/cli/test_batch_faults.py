@@ -163,9 +163,9 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     places = dict(zip(sorted(rng.choice(np.arange(5, JOBS), FAULTS, replace=False)), kinds, strict=True))
     for number in range(JOBS):
         if number in places:
-            batch.bad(f"job {number}", places[number])
+            batch.bad(f"number {number}", places[number])
         else:
-            batch.good(f"job {number}")
+            batch.good(f"number {number}")
     (tmp_path / "jobs.jsonl").write_text("\n".join(map(json.dumps, batch.jobs)))
     inputs = {path.name for path in tmp_path.iterdir()}
     log = tmp_path / "log"
@@ -174,7 +174,7 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     assert run([*command, "-q"]) == 2
     *lines, last = capfd.readouterr().err.splitlines()
     assert last == f"gpumerge: {FAULTS} of {JOBS} jobs failed; what went wrong is said above"
-    said = dict(line.removeprefix("gpumerge: ").split(": ", 1) for line in lines)
+    said = dict(line.removeprefix("gpumerge: job ").split(": ", 1) for line in lines)
     assert said.keys() == batch.wrong.keys()
     assert len(lines) == FAULTS
     for name, words in batch.wrong.items():
