@@ -145,7 +145,16 @@ class _Reading:
     def _with_variables(self, value: Any) -> Any:
         if isinstance(value, list):
             return [self._with_variables(each) for each in value]
-        return with_variables(value, self._environ) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        text = with_variables(value, self._environ)
+        try:
+            possible = b"\0" not in os.fsencode(text)
+        except UnicodeEncodeError:
+            possible = False
+        if not possible:
+            raise UsageError(f"{text!r} is no text for a command line", way_out="leave NUL and lone surrogates out")
+        return text
 
     def _value_of(self, entries: Mapping[str, Entry], key: str) -> Entry | None:
         entry = entries.get(key)

@@ -26,6 +26,7 @@ def test_predictions() -> None:
     assert MODEL.predict("reference", False, 4 * 10**8, 8) == pytest.approx(0.1 + 0.1 + 4)
     assert MODEL.predict("cpu", False, 4 * 10**9, 2) == pytest.approx(0.5 + 1 + 1)
     assert MODEL.predict("cpu", True, 4 * 10**9, 4) == pytest.approx(0.5 + 1 + 2)
+    assert MODEL.predict("cpu", False, 4 * 10**9, 2, 10) == pytest.approx(0.05 + 1 + 1)
     assert MODEL.predict("gpu", False, 4 * 10**9, 1) == pytest.approx(1 + 2)
     assert replace(MODEL, link=5e9).predict("gpu", True, 4 * 10**9, 1) == pytest.approx(1 + 1)
     with pytest.raises(AttributeError):

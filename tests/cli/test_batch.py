@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.batch import EPILOG
 from gpumerge_cli.jobs.document import read_document
@@ -214,6 +216,22 @@ def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Pat
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert outputs(folder) == OUTPUTS
     assert (folder / "o.txt").read_text() == "1\n12\n3\n"
+
+
+def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, tuple[int | None, int | None, int]] = {}
+    perform = tasks.perform
+
+    def note(task: tasks.Task, **keywords: Any) -> Any:
+        on = task.request.on
+        found[os.path.basename(task.request.inputs[0])] = (task.request.memory, on.threads, on.sharing)
+        return perform(task, **keywords)
+
+    monkeypatch.setattr(tasks, "perform", note)
+    (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", 'buffer-size = "1b"\nparallel = 3'))
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "--jobs", "2", "--memory", "64M", "--threads", "5"]) == 0
+    share = (32 << 20, 2, 4)
+    assert found == {"a.txt": share, "ab.txt": share, "b.txt": share, "odd.txt": (1, 3, 4)}
 
 
 def test_globs_match_the_same_files_when_the_batch_goes_on(

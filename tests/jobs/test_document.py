@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from gpumerge_cli.jobs.document import read_document
@@ -113,3 +114,46 @@ def test_what_cannot_be_read_has_its_line(data: bytes, line: int, words: str) ->
 
 def test_every_line_of_json_is_judged() -> None:
     assert [mistake.line for mistake in read_document(b'{"a": }\n{"a": 1}\n3\n{').mistakes] == [1, 3, 4]
+
+
+VALUES = (
+    "3",
+    "true",
+    '"a # b = [c] \\" {d}"',
+    "'[[job]] \\'",
+    '"""x\n[[job]]\nname = 3 ""x"""',
+    "'''\n[defaults]\n'''",
+    '[\n  "a]", # "b"\n  [1, 2],\n]',
+    "{ x = [1, 2], y = '}' }",
+    "1979-05-27T07:32:00Z",
+    "[[1], [2]]",
+    '""',
+    "[]",
+)
+
+
+@pytest.mark.parametrize("round_", range(40))
+def test_places_in_random_files(round_: int, rng: np.random.Generator) -> None:
+    """Keys and tables lie where they were put, whatever lies between them."""
+    lines: list[str] = []
+    expected: list[tuple[int, dict[str, int]]] = []
+
+    def put(text: str) -> int:
+        begun = len(lines) + 1
+        lines.extend(text.split("\n"))
+        return begun
+
+    for _ in range(rng.integers(1, 6)):
+        for _ in range(rng.integers(0, 3)):
+            put(str(rng.choice(["", "# [[job]]", "  # name = '''"])))
+        begun = put(str(rng.choice(["[[job]]", "  [[ job ]] # one", '[["job"]]', "[['job']]"])))
+        keys = {}
+        for number in range(rng.integers(0, 6)):
+            written = str(rng.choice([f"key{number}", f'"key{number}"', f"  key{number}  "]))
+            keys[f"key{number}"] = put(f"{written} = {rng.choice(VALUES)}{rng.choice(['', ' # end', '   '])}")
+        expected.append((begun, keys))
+    text = "\n".join(lines)
+    found = read_document(text.encode())
+    assert found.mistakes == (), text
+    told = [(job.line, {key: entry.line for key, entry in job.entries.items()}) for job in found.jobs]
+    assert told == expected, text

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.jobs.document import Mistake
 from gpumerge_cli.jobs.read import read_jobs
-from gpumerge_cli.jobs.spec import Job, quoted
+from gpumerge_cli.jobs.spec import OWN_KEYS, Job, quoted
 
 Read = Callable[..., tuple[list[Job], list[Mistake]]]
 
@@ -202,9 +204,9 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         ('[[job]]\noperation="merge"\ninputs = "-"\noutput = "o"', [(3, "a job reads files")]),
         ('[[job]]\noperation="merge"\ninputs = "/dev/stdin"\noutput = "o"', [(3, "a job reads files")]),
         ('[[job]]\noperation="merge"\nfiles0-from="dashes"\noutput="o"', [(3, "dashes names -")]),
-        ('{"operation": "merge", "inputs": ["a.txt", "\\ud800"], "output": "o"}', [(1, "invalid argument")]),
-        ('{"operation": "merge", "inputs": "a.txt", "output": "\\u0000"}', [(1, "invalid argument")]),
-        ('{"operation": "merge", "inputs": "\\ud800*", "output": "\\udfff"}', [(1, "invalid"), (1, "matches no")]),
+        ('{"operation": "merge", "inputs": ["a.txt", "\\ud800"], "output": "o"}', [(1, "is no text for a command")]),
+        ('{"operation": "merge", "inputs": "a.txt", "output": "\\u0000"}', [(1, "is no text for a command")]),
+        ('{"operation": "merge", "inputs": "\\ud800*", "output": "\\udfff"}', [(1, "ud800"), (1, "udfff")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "-"', [(4, "a job writes a file")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "/dev/stdout"', [(4, "a job writes a file")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is no name of a file")]),
@@ -245,6 +247,30 @@ def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], 
     assert [line for line, _ in told] == [line for line, _ in expected], told
     for (_, words), (_, line) in zip(expected, told, strict=True):
         assert words in line
+
+
+VALUES: list[object] = [
+    True, False, 0, -1, 3, 10**30, 1.5, float("inf"), "", "-", "--", "a.txt", "*.txt", "**", "[", "sub", "/", "no/such",
+    "{job}", "{", "{stem}", "${NO}", "${PATH}", "\x00", "\n", "\ud800", "1,1n", "x" * 300, [], ["a.txt", "b.txt"], [1],
+    [[]], {}, {"a": 1}, None, "merge", "sort", "check", "cpu", "int32", "[(", "1K", "-1", "/dev/null", "out", "d.npy",
+]  # fmt: skip
+
+
+def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random.Generator) -> None:
+    options = {key for command in commands().values() for key in command.options}
+    keys = [*OWN_KEYS, *OWN_KEYS, *OWN_KEYS, *sorted(options), "x"]
+    for _ in range(300):
+        lines = []
+        for number in range(rng.integers(1, 4)):
+            job: dict[str, object] = {"operation": "merge", "inputs": ["a.txt"], "output": f"o{number}"}
+            for key in rng.choice(keys, rng.integers(0, 4)):
+                job[str(key)] = VALUES[rng.integers(len(VALUES))]
+            lines.append(json.dumps(job if rng.random() < 0.9 else {"defaults": job}))
+        text = "\n".join(lines)
+        jobs, mistakes = read(text, memory=1 << 30)
+        assert all(1 <= mistake.line <= len(lines) for mistake in mistakes), text
+        assert mistakes or all(job.task is not None or job.after for job in jobs), text
+        assert all("\n" not in job.command for job in jobs), text
 
 
 def test_two_cycles_are_two_mistakes(read: Read) -> None:
