@@ -103,21 +103,19 @@ def show(results: Sequence[Result], seconds: float) -> None:
         "job", "operation", "state", "backend", "kernel", "seconds", "bytes", "throughput", left=5
     )
     for result in shown:
-        told = result.report
-        nbytes = getattr(told, "nbytes", 0)
         table.add_row(
             Text(result.job.name),
             result.job.operation,
             _WORDS.get(result.state, result.state),
-            getattr(told, "backend", "-"),
-            getattr(told, "kernel", "-"),
+            result.backend,
+            result.kernel,
             f"{result.seconds:.3f}" if result.started else "-",
-            format_bytes(nbytes) if nbytes else "-",
-            format_throughput(nbytes, result.seconds) if nbytes else "-",
+            format_bytes(result.nbytes) if result.nbytes else "-",
+            format_throughput(result.nbytes, result.seconds) if result.nbytes else "-",
             style=_STYLES.get(result.state, ""),
         )
     console.print(table)
-    nbytes = sum(getattr(result.report, "nbytes", 0) for result in results)
+    nbytes = sum(result.nbytes for result in results)
     counts = Counter(result.state for result in results)
     states = ", ".join(f"{counts[state]} {_WORDS.get(state, state)}" for state in get_args(State) if counts[state])
     rate = f", {format_throughput(nbytes, seconds)}" if nbytes else ""

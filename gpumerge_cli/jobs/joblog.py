@@ -135,16 +135,15 @@ class JobLog:
 
     def add(self, result: Result) -> None:
         """Write down that a job has ended. Raises OutputError."""
-        told = result.report
         entry = LogEntry(
             result.job.number,
             result.started,
             result.seconds,
             result.exit_code,
             result.job.command,
-            getattr(told, "nbytes", 0),
-            getattr(told, "backend", "-"),
-            getattr(told, "kernel", "-"),
+            result.nbytes,
+            result.backend,
+            result.kernel,
         )
         self._file.write(entry.line())
 

@@ -8,13 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Any, Literal
 
 from gpumerge_cli.jobs.joblog import Standing
 from gpumerge_cli.jobs.spec import Job
 
+_TOLD = ("nbytes", "backend", "kernel")
+"""What a result has of its report."""
 State = Literal["done", "skipped", "failed", "left"]
 
 
@@ -28,7 +30,8 @@ class Result:
 
     state: "skipped" where an earlier run had done it; "left" where it never began, since another failed. exit_code,
     error: as the job alone would have ended, and said. started: seconds since 1970, 0 if it did not run. seconds: that
-    it took. report: of what it did, None if it failed or did not run.
+    it took. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: that did it, "-" if none did.
+    report: of what it did; None if it failed or did not run, and once it was told.
     """
 
     job: Job
@@ -37,6 +40,9 @@ class Result:
     error: str = ""
     started: float = 0.0
     seconds: float = 0.0
+    nbytes: int = 0
+    backend: str = "-"
+    kernel: str = "-"
     report: Any = None
 
 
@@ -196,7 +202,8 @@ class Runner:
             outcome = Outcome(None, f"{type(error).__name__}: {error}", 2)
         seconds = time.perf_counter() - begun
         state: State = "failed" if outcome.exit_code else "done"
-        result = Result(job, state, outcome.exit_code, outcome.error, started, seconds, outcome.report)
+        found = {name: getattr(outcome.report, name) for name in _TOLD if hasattr(outcome.report, name)}
+        result = Result(job, state, outcome.exit_code, outcome.error, started, seconds, report=outcome.report, **found)
         try:
             self._record(result)
         except BaseException as error:
@@ -210,7 +217,7 @@ class Runner:
 
     def _record(self, result: Result) -> None:
         with self._lock:
-            self.results[result.job.number] = result
+            self.results[result.job.number] = replace(result, report=None)
             self._told(result)
 
     def _give_back(self, job: Job) -> None:

@@ -1,0 +1,59 @@
+"""What a terminal shows of a batch."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from gpumerge_cli.cli import batch_view
+from gpumerge_cli.jobs.runner import Result
+from gpumerge_cli.jobs.spec import Job
+
+
+def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> Job:  # type: ignore[assignment]
+    return Job(number, f"job {number}", number, "merge", (), None, (), "", frozenset(after), nbytes)
+
+
+def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> None:
+    done = Result(job(1), "done", started=1.0, seconds=0.5, nbytes=2_000_000, backend="cpu", kernel="path")
+    failed = Result(job(2), "failed", 2, "broken", started=1.0, seconds=0.25)
+    batch_view.show([done, failed, Result(job(3), "left"), Result(job(4), "skipped")], 2.0)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    rows = [line.split() for line in captured.err.splitlines()]
+    assert rows[2] == "job 1 merge done cpu path 0.500 2.00 MB 4.00 MB/s".split()
+    assert rows[3] == "job 2 merge failed - - 0.250 - -".split()
+    assert rows[4] == "job 3 merge did not run - - - - -".split()
+    assert rows[-1] == "4 jobs: 1 done, 1 skipped, 1 failed, 1 did not run; 2.00 MB in 2.00 s, 1.00 MB/s".split()
+
+
+def test_the_table_has_the_slowest_of_many(capfd: pytest.CaptureFixture[str]) -> None:
+    results = [Result(job(number), "done", started=1.0, seconds=number % 50) for number in range(1, 101)]
+    batch_view.show(results, 1.0)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0] == "the 10 slowest of 100 jobs"
+    shown = [int(line.split()[1]) for line in lines[3:-1]]
+    assert shown == [45, 46, 47, 48, 49, 95, 96, 97, 98, 99]
+
+
+def test_the_bar_goes_by_bytes_and_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_view, "_PATIENCE", 0.0)
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    with Progress(TextColumn("{task.description}"), console=console) as progress:
+        jobs = [job(1), job(2), job(3, {1, 2}, 50)]
+        bar = batch_view.Bar(progress, jobs)
+        (task,) = progress.tasks
+        assert task.total == 100 + 100 + 250
+        bar.advance(jobs[0], 30, 60)
+        assert (task.completed, task.description) == (50, "0 of 3 jobs")
+        bar.ended(Result(jobs[0], "done"))
+        bar.ended(Result(jobs[1], "failed", 2))
+        assert (task.completed, task.description) == (200, "2 of 3 jobs")
+        bar.advance(jobs[2], 1, 2)
+        assert task.completed == 325
+        bar.say("job 2: " + "long " * 30)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "long " * 29 in text
