@@ -120,4 +120,4 @@ def show(results: Sequence[Result], seconds: float) -> None:
     states = ", ".join(f"{counts[state]} {_WORDS.get(state, state)}" for state in get_args(State) if counts[state])
     rate = f", {format_throughput(nbytes, seconds)}" if nbytes else ""
     jobs = format_counted(len(results), "job")
-    console.print(Text(f" {jobs}: {states}; {format_bytes(nbytes)} in {format_seconds(seconds)}{rate}"))
+    console.print(Text(f" {jobs}: {states}; {format_bytes(nbytes)} in {format_seconds(seconds)}{rate}"), soft_wrap=True)

@@ -23,11 +23,11 @@ def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> 
     batch_view.show([done, failed, Result(job(3), "left"), Result(job(4), "skipped")], 2.0)
     captured = capfd.readouterr()
     assert captured.out == ""
-    rows = [line.split() for line in captured.err.splitlines()]
-    assert rows[2] == "job 1 merge done cpu path 0.500 2.00 MB 4.00 MB/s".split()
-    assert rows[3] == "job 2 merge failed - - 0.250 - -".split()
-    assert rows[4] == "job 3 merge did not run - - - - -".split()
-    assert rows[-1] == "4 jobs: 1 done, 1 skipped, 1 failed, 1 did not run; 2.00 MB in 2.00 s, 1.00 MB/s".split()
+    rows = [" ".join(line.split()) for line in captured.err.splitlines()]
+    assert rows[2] == "job 1 merge done cpu path 0.500 2.00 MB 4.00 MB/s"
+    assert rows[3] == "job 2 merge failed - - 0.250 - -"
+    assert rows[4] == "job 3 merge did not run - - - - -"
+    assert rows[-1] == "4 jobs: 1 done, 1 skipped, 1 failed, 1 did not run; 2.00 MB in 2.00 s, 1.00 MB/s"
 
 
 def test_the_table_has_the_slowest_of_many(capfd: pytest.CaptureFixture[str]) -> None:
