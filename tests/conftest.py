@@ -27,6 +27,14 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What this machine's user has set is not the tests' matter."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.getbasetemp() / "no-configuration")
+    for name in [name for name in os.environ if name.startswith("GPUMERGE_") and not name.startswith("GPUMERGE_TEST_")]:
+        del os.environ[name]
+
+
 @lru_cache(maxsize=1)
 def _gpu() -> Backend | str:
     try:

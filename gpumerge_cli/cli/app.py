@@ -10,13 +10,18 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gpumerge_cli.cli import batch, bench, check, generate, info, merge, options
 from gpumerge_cli.cli import path as path_command
-from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
+from gpumerge_cli.cli.places import anything_set
+from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, output_error
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.commands import Command
+    from gpumerge_cli.cli.settings import Settings
 
 
 def sort() -> None:
@@ -52,11 +57,30 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _show_completion(shell: str | None) -> None:
+    if shell is not None:
+        from gpumerge_cli.cli.completion import SHELLS
+
+        print(SHELLS[shell](all_commands()), end="")
+        raise typer.Exit
+
+
 @app.callback()
 def gpumerge(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    show_completion: Annotated[
+        Literal["bash", "zsh", "fish"] | None,
+        typer.Option(
+            "--show-completion",
+            metavar="bash|zsh|fish",
+            callback=_show_completion,
+            is_eager=True,
+            show_default=False,
+            help="Print what completes command lines in this shell, and exit.",
+        ),
+    ] = None,
 ) -> None:
     """Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.
 
@@ -84,19 +108,57 @@ def _remove_unfinished() -> None:
         output.remove_unfinished()
 
 
-def _dispatch(arguments: Sequence[str]) -> int:
-    if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
-        from gpumerge_cli.cli.sort import sort as sort_files
+def all_commands() -> tuple[Command, ...]:
+    """gpumerge and its commands, as help tells of them."""
+    from gpumerge_cli.cli.commands import read_commands
 
-        return sort_files(arguments[1:])
-    # Not `app()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
-    command = typer.main.get_command(app)
+    return read_commands(typer.main.get_command(app))
+
+
+def all_settings() -> Settings:
+    """What the environment and files set of the commands' options."""
+    from gpumerge_cli.cli.settings import Settings
+
+    return Settings(all_commands)
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    settings = all_settings() if anything_set() else None
     try:
-        with command.make_context("gpumerge", list(arguments)) as context:
+        if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
+            from gpumerge_cli.cli.sort import sort as sort_files
+
+            return sort_files(arguments[1:], settings)
+        return _invoke(arguments, settings)
+    except (UsageError, CLICK_ERROR) as error:
+        usage = error if isinstance(error, UsageError) else _usage(error)
+        raise (usage if settings is None else settings.placed(usage)) from error
+
+
+def _invoke(arguments: Sequence[str], settings: Settings | None) -> int:
+    # Not `app()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
+    command: Any = typer.main.get_command(app)
+    # Help tells of the program's own defaults, whatever is set.
+    if settings is None or "--help" in arguments:
+        defaults = {}
+    else:
+        defaults = {name: settings.of(name) for name in command.commands}
+    try:
+        with command.make_context("gpumerge", list(arguments), default_map=defaults) as context:
             command.invoke(context)
     except typer.Exit as ending:
         return ending.exit_code
     return 0
+
+
+def _is_set(arguments: Sequence[str], wish: str) -> bool:
+    """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
+    from gpumerge_cli.cli.settings import flag_is_set
+
+    try:
+        return anything_set() and flag_is_set(all_settings(), "".join(arguments[:1]), wish)
+    except GpumergeError:
+        return False
 
 
 def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> int:
@@ -113,7 +175,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         if sys.stderr is None:
             return code
         try:
-            if wish in arguments:
+            if wish in arguments or _is_set(arguments, wish):
                 traceback.print_exception(error)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
@@ -137,20 +199,18 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):
         return str(error), error.exit_code
-    if isinstance(error, CLICK_ERROR):
-        return _usage(error), 2
     if isinstance(error, MemoryError):
         return "not enough memory; merge less at once, or close other programs", 2
     return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
 
 
-def _usage(error: Exception) -> str:
+def _usage(error: Exception) -> UsageError:
     """A usage error of the command line's parser in the words of this one."""
     text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
     text = text.replace(": Value error, ", ": ")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "gpumerge"
-    return f"{text[:1].lower()}{text[1:]}; see {command} --help"
+    return UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see {command} --help")
 
 
 def _flush(code: int) -> int:

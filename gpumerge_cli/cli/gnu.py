@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -93,19 +93,28 @@ class SortCommand:
         return self.order.terminator == 0
 
 
-def parse_sort(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> SortCommand:
+def parse_sort(
+    arguments: Sequence[str],
+    environ: Mapping[str, str] = os.environ,
+    defaults: Callable[[Set[str]], Iterable[tuple[str, str]]] = lambda given: (),
+) -> SortCommand:
     """The command that `arguments`, what follows "gpumerge sort", ask for.
 
     Of `environ`, _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then
-    only the mode is set. Raises UsageError for the first thing
-    that GNU sort would find wrong, ahead of opening files.
+    only the mode is set. defaults: asked once the command line is read, gives what is set of options other than those
+    given, by `scan`'s names of them. Raises UsageError for the first thing that GNU sort would find wrong, ahead of
+    opening files.
     """
     reading = _Reading(
         deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ, "--csv" in arguments
     )
+    given = set()
     for option, value in scan(reading.left):
         if option in ("help", "version"):
             return SortCommand(mode=cast(Mode, option))
+        reading.take(option, value)
+        given.add(option)
+    for option, value in defaults(given):
         reading.take(option, value)
     return reading.command()
 

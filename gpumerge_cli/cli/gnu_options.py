@@ -34,6 +34,21 @@ _LONG_WITH_VALUE = {
     "format", "dtype", "record-size", "key-offset", "key-size", "key-field", "fan-in", "repeat",
 }  # fmt: skip
 _LONG_WITH_OPTIONAL_VALUE = {"check"}
+WORDS: dict[str, tuple[str, ...]] = {
+    "sort": ("general-numeric", "human-numeric", "month", "numeric", "random", "version"),
+    "backend": ("auto", "gpu", "cpu"),
+    "kernel": ("auto", "basic", "tiled", "circular", "path"),
+    "algorithm": ("auto", "merge", "bottom-up", "iterative", "recursive", "radix"),
+    "format": ("raw", "npy", "text"),
+}
+"""Of long options whose help names no words: the words that they take."""
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "buffer-size": ("memory",), "parallel": ("threads",), "temporary-directory": (), "batch-size": (),
+    "compress-program": (), "backend": (), "device": (), "kernel": (), "algorithm": (), "fan-in": (), "progress": (),
+    "report": (), "traceback": ("debug",),
+}  # fmt: skip
+"""Long options that the environment and configuration files may set, with what merge calls the same: none of them
+changes a byte of what sort gives, or what it takes its input for."""
 
 
 def takes_value(name: str) -> bool:

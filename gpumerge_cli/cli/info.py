@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gpumerge_cli.cli import options
+from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,21 +30,36 @@ def info(
             "a minute or two, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
         ),
     ] = False,
+    config: Annotated[
+        bool,
+        typer.Option("--config", help="Show every setting instead, and what it came from: a variable, a file's line."),
+    ] = False,
     debug: options.Debug = False,
 ) -> None:
     """Show devices, versions and auto's picks.
 
     What --backend auto would pick, and why, is shown for a few sizes of input.
     """
+    if config and measure:
+        raise UsageError("--config only shows settings", way_out="leave --measure or --config out")
+    if config:
+        from gpumerge_cli.cli.app import all_settings
+        from gpumerge_cli.cli.effective import effective, show_effective
+
+        _give(effective(all_settings()), as_json, show_effective)
+        return
     if measure:
         _measure()
-    facts = _facts()
+    _give(_facts(), as_json, _show)
+
+
+def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
     if as_json:
         import json
 
         print(json.dumps(facts, indent=2))
     else:
-        _show(facts)
+        show(facts)
 
 
 def _measure() -> None:

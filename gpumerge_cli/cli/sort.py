@@ -4,26 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import options, tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
+from gpumerge_cli.cli.gnu_options import LONG
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
-def sort(arguments: Sequence[str]) -> int:
+def read_command(arguments: Sequence[str], settings: Settings | None) -> SortCommand:
+    """What the command line behind "gpumerge sort" asks for, and where it says nothing, the settings."""
+
+    def defaults(given: Set[str]) -> Iterator[tuple[str, str]]:
+        if settings is None:
+            return
+        for option in settings.options("sort"):
+            letter = LONG.get(option.name, option.name)
+            if letter not in given:
+                yield from ((letter, value) for value in settings.arguments("sort", option))
+
+    return parse_sort(arguments, defaults=defaults)
+
+
+def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Do what the command line behind "gpumerge sort" says; the exit code. Raises GpumergeError."""
-    command = parse_sort(arguments)
+    command = read_command(arguments, settings)
     if command.mode == "help":
         from gpumerge_cli.cli.gnu_help import HELP
 

@@ -1,0 +1,62 @@
+"""Every setting in effect, and where it came from: gpumerge info --config."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpumerge_cli.cli.places import project_file, user_file
+from gpumerge_cli.cli.settings import Settings, variable_name
+
+DEFAULT = "default"
+
+
+def effective(settings: Settings) -> dict[str, Any]:
+    """The configuration files, whether they are there or not, and what holds for which commands.
+
+    Raises UsageError or InputError for a setting that cannot be.
+    """
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for command in settings.commands:
+        for option in command.options:
+            if option.settable:
+                found = settings.find(command.name, option)
+                value, source = (option.default, DEFAULT) if found is None else (found[0], found[1].source)
+                rows.setdefault((option.name, _shown(value), source), []).append(command.name)
+    user = user_file(settings.environ)
+    return {
+        "files": {"project": project_file(), "user": user if os.path.isfile(user) else None, "user_place": user},
+        "settings": [
+            {"setting": name, "value": value, "from": source, "variable": variable_name(name), "commands": commands}
+            for (name, value, source), commands in sorted(rows.items())
+        ],
+    }
+
+
+def show_effective(facts: dict[str, Any]) -> None:
+    """Print it as a table on standard output, what is set in bold."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from gpumerge_cli.report.terminal import PlainConsole
+
+    console = PlainConsole()
+    files = facts["files"]
+    console.print(f"project: {files['project'] or 'no gpumerge.toml here or above'}", soft_wrap=True)
+    console.print(f"user: {files['user_place']}{'' if files['user'] else ', which is not there'}", soft_wrap=True)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for name in ("setting", "value", "from", "commands"):
+        table.add_column(name, overflow="fold")
+    for row in facts["settings"]:
+        cells = (row["setting"], row["value"], row["from"], ", ".join(row["commands"]))
+        table.add_row(*map(Text, cells), style="" if row["from"] == DEFAULT else "bold")
+    console.print(table)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

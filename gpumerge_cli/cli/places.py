@@ -1,0 +1,44 @@
+"""Where settings may be. Every start of the program asks whether there are any, so nothing else is here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+PREFIX = "GPUMERGE_"
+PROJECT_FILE = "gpumerge.toml"
+
+_TESTS = f"{PREFIX}TEST_"
+"""Ahead of what the project's own tests are told."""
+
+
+def set_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables that set something."""
+    found = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value}
+    return {name: value for name, value in found.items() if not name.startswith(_TESTS)}
+
+
+def user_file(environ: Mapping[str, str]) -> str:
+    """The user's configuration file, as the XDG base directory specification has it; it need not exist."""
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "gpumerge", "config.toml")
+
+
+def project_file() -> str | None:
+    """The project's configuration file: in the current folder or the nearest above it that has one."""
+    try:
+        folder = os.getcwd()
+    except OSError:
+        return None
+    while True:
+        path = os.path.join(folder, PROJECT_FILE)
+        if os.path.isfile(path):
+            return path
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def anything_set(environ: Mapping[str, str] = os.environ) -> bool:
+    return bool(set_variables(environ)) or os.path.exists(user_file(environ)) or project_file() is not None

@@ -1,0 +1,298 @@
+"""What the environment and configuration files say of options that the command line leaves out.
+
+Flags win over the environment, that over the project's file, that over the user's; within one of them, what is said for
+one command wins over what is said for all. Nothing is read unless there is something to read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from gpumerge_cli.cli.commands import Command, Option
+from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
+from gpumerge_cli.errors import UsageError
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_Layer = Literal["environment", "project", "user"]
+_LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one place says of an option. value: a variable's text, or what TOML makes of a file's.
+
+    source: "GPUMERGE_THREADS" or "FILE:LINE". file: the file, or "".
+    """
+
+    name: str
+    value: Any
+    source: str
+    layer: _Layer
+    file: str = ""
+
+
+@dataclass
+class Settings:
+    """Everything that is set. `read` gives the commands, and is called only if there is anything.
+
+    Every method raises UsageError or InputError, naming the variable or FILE:LINE, for what cannot be.
+    """
+
+    read: Callable[[], Sequence[Command]]
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    used: dict[str, str] = field(default_factory=dict)
+    """Names of options, as written, that a setting gave a value: its source."""
+
+    def of(self, command: str) -> Mapping[str, Any]:
+        """The values of `command`'s options by Typer's names of them, each found when it is asked for."""
+        return _Defaults(self, command)
+
+    def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
+        """The value that is set of an option of a command, and what set it; None if nothing does."""
+        if not option.settable or not self._said:
+            return None
+        for layer in _LAYERS:
+            for scope in (command, ""):
+                for name in option.setting_names:
+                    setting = self._said.get((layer, scope, name))
+                    if setting is not None:
+                        return _value(option, setting), setting
+        return None
+
+    def use(self, command: str, option: Option) -> Any:
+        """The value that is set of an option which the command line leaves out, or None."""
+        found = self.find(command, option)
+        if found is None:
+            return None
+        value, setting = found
+        self.used.update(dict.fromkeys((*option.names, *option.off), setting.source))
+        return value
+
+    def options(self, command: str) -> tuple[Option, ...]:
+        """The options of a command that may be set; none if nothing is."""
+        if not self._said:
+            return ()
+        return tuple(option for option in self.command(command).options if option.settable)
+
+    def arguments(self, command: str, option: Option) -> list[str]:
+        """The values that are set of an option which the command line leaves out, as it would have them."""
+        value = self.use(command, option)
+        values = value if isinstance(value, list) else [value]
+        return ["" if one is True else str(one) for one in values if one is not None and one is not False]
+
+    def placed(self, error: UsageError) -> UsageError:
+        """`error`, with the place of the setting if it speaks of an option that one gave."""
+        named = re.findall(r"(?<![\w-])--?[A-Za-z][a-z0-9-]*", str(error))
+        source = next((self.used[name] for name in named if name in self.used), "")
+        if not source or error.where:
+            return error
+        placed = UsageError(error.what, where=source, way_out=error.way_out)
+        placed.exit_code = error.exit_code
+        return placed
+
+    def command(self, name: str) -> Command:
+        return next(command for command in self.commands if command.name == name)
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(self.read())
+
+    @cached_property
+    def _said(self) -> dict[tuple[_Layer, str, str], Setting]:
+        found = [*self._variables(), *self._file("project", project_file())]
+        found += self._file("user", user_file(self.environ))
+        return {(setting.layer, scope, setting.name): setting for scope, setting in found}
+
+    def _variables(self) -> Iterator[tuple[str, Setting]]:
+        given = set_variables(self.environ)
+        if not given:
+            return
+        names = self.variables
+        for variable, value in given.items():
+            if variable not in names:
+                near = _nearest(variable, names)
+                raise UsageError(
+                    "no option has that name",
+                    where=variable,
+                    way_out=f"did you mean {near}? gpumerge info --config lists all" if near else "unset it",
+                )
+            scope, name = names[variable]
+            yield scope, Setting(name, value, variable, "environment")
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[str, str]]:
+        """Every variable: the command that it is for, or "", and the setting's name."""
+        found = {}
+        for command in self.commands:
+            for option in command.options:
+                for name in option.setting_names if option.settable else ():
+                    found[variable_name(name)] = ("", name)
+        for command in self.commands:
+            for option in command.options:
+                for name in option.setting_names if option.settable else ():
+                    found.setdefault(variable_name(name, command.name), (command.name, name))
+        return found
+
+    def _file(self, layer: _Layer, path: str | None) -> Iterator[tuple[str, Setting]]:
+        if path is None or not os.path.exists(path):
+            return
+        from gpumerge_cli.cli.toml import read_toml
+
+        file = read_toml(path)
+        if file is None:
+            return
+        commands = {command.name: _setting_names((command,)) for command in self.commands if command.name}
+        everywhere = _setting_names(self.commands)
+        for key, value in file.values.items():
+            if isinstance(value, dict):
+                if key not in commands:
+                    raise _unknown(f"there is no command {key!r}", key, commands, file.place(key))
+                for name, inner in value.items():
+                    place = file.place(key, name)
+                    if name not in commands[key]:
+                        raise _unknown(_not_of(key, name, everywhere), name, commands[key], place)
+                    yield key, Setting(name, inner, place, layer, path)
+            elif key not in everywhere:
+                raise _unknown(f"no option is called {key!r}", key, everywhere, file.place(key))
+            else:
+                yield "", Setting(key, value, file.place(key), layer, path)
+
+
+class _Defaults(Mapping[str, Any]):
+    """What Typer takes for a command's defaults, found one by one, so that what a flag gives is not judged."""
+
+    def __init__(self, settings: Settings, command: str) -> None:
+        self._settings = settings
+        self._command = command
+
+    def __getitem__(self, parameter: str) -> Any:
+        if self._settings._said:
+            for option in self._settings.command(self._command).options:
+                if option.parameter == parameter:
+                    return self._settings.use(self._command, option)
+        return None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def flag_is_set(settings: Settings, command: str, name: str) -> bool:
+    """Whether a setting switches on the flag of a command that is written `name`; False if there is none such."""
+    options = (option for one in settings.commands if one.name == command for option in one.options)
+    return any(settings.use(command, option) is True for option in options if name in option.names)
+
+
+def variable_name(setting: str, command: str = "") -> str:
+    """The environment variable of a setting, of all commands or of one."""
+    return PREFIX + "_".join(filter(None, (command, setting))).replace("-", "_").upper()
+
+
+def _setting_names(commands: Sequence[Command]) -> set[str]:
+    return {
+        name for command in commands for option in command.options if option.settable for name in option.setting_names
+    }
+
+
+def _unknown(what: str, name: str, known: Sequence[str] | set[str] | Mapping[str, Any], place: str) -> UsageError:
+    near = _nearest(name, known)
+    return UsageError(what, where=place, way_out=f"did you mean {near}?" if near else "see gpumerge info --config")
+
+
+def _not_of(command: str, name: str, everywhere: set[str]) -> str:
+    return f"{command} has no setting {name!r}" if name in everywhere else f"no option is called {name!r}"
+
+
+def _nearest(name: str, names: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, sorted(names), 1)), "")
+
+
+def _value(option: Option, setting: Setting) -> Any:
+    """The setting's value as the option takes it. Raises UsageError for a value of another kind."""
+    value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
+    if setting.name == "memory" and option.name != "memory":
+        # Without a letter, sort's own option counts KiB.
+        from gpumerge_cli.units import parse_size
+
+        return f"{parse_size(value, setting.source)}b"
+    return [_path(option, setting, one) for one in value] if isinstance(value, list) else _path(option, setting, value)
+
+
+def _from_text(option: Option, setting: Setting) -> Any:
+    text = setting.value
+    if option.kind == "flag":
+        if text.lower() not in (*_TRUE, *_FALSE):
+            raise UsageError(f"{text!r} is neither true nor false", where=setting.source, way_out="write 1 or 0")
+        return text.lower() in _TRUE
+    if option.multiple:
+        import shlex
+
+        try:
+            return shlex.split(text)
+        except ValueError as error:
+            raise UsageError(
+                f"{text!r}: {str(error).lower()}", where=setting.source, way_out="quote as in a shell"
+            ) from None
+    return text
+
+
+def _from_toml(option: Option, setting: Setting) -> Any:
+    values = setting.value if option.multiple and isinstance(setting.value, list) else [setting.value]
+    for value in values:
+        if option.kind == "flag":
+            fits, expected, example = isinstance(value, bool), "true or false", "true"
+        elif option.kind == "number":
+            fits, expected, example = type(value) is int, "a whole number", "1"
+        else:
+            fits, expected, example = type(value) in (str, int), "text", '"..."'
+        if not fits:
+            raise UsageError(
+                f"{setting.name} is {expected}, not {_shown(value)}",
+                where=setting.source,
+                way_out=f"write {setting.name} = {example}",
+            )
+    if option.kind == "text":
+        values = [str(value) for value in values]
+    return values if option.multiple else values[0]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    return "a list" if isinstance(value, list) else repr(value)
+
+
+def _path(option: Option, setting: Setting, value: Any) -> Any:
+    """A file's paths start from its folder. The project's, which may come from elsewhere, do not lead out of it."""
+    if not setting.file or not isinstance(value, str):
+        return value
+    if option.metavar == "PROG" and setting.layer == "project":
+        raise UsageError(
+            f"a project's file names no program, as {setting.name} would",
+            where=setting.source,
+            way_out=f"set it in {user_file(os.environ)} or {variable_name(option.name)}",
+        )
+    if not option.takes_path or value == "-":
+        return value
+    folder = os.path.dirname(setting.file)
+    path = os.path.normpath(os.path.join(folder, os.path.expanduser(value)))
+    if setting.layer == "project":
+        real = os.path.realpath(folder)
+        if os.path.commonpath((os.path.realpath(path), real)) != real:
+            raise UsageError(
+                f"{setting.name} = {value!r} leads out of the project's folder",
+                where=setting.source,
+                way_out="name a place in it, or set it in the user's file",
+            )
+    return path

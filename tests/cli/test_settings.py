@@ -1,0 +1,251 @@
+"""Options from the environment and configuration files: who wins, what is refused, and that sort stays sort."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import all_commands, run
+from gpumerge_cli.cli.gnu_options import LONG, OWN, SETTINGS
+from gpumerge_cli.cli.settings import Settings
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """place(project=..., user=..., NAME=value): the two files and the environment."""
+    (tmp_path / "project" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project" / "deep")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+
+    def make(project: str = "", user: str = "", **variables: str) -> None:
+        if project:
+            (tmp_path / "project" / "gpumerge.toml").write_text(project)
+        if user:
+            (tmp_path / "home" / "gpumerge").mkdir(parents=True, exist_ok=True)
+            (tmp_path / "home" / "gpumerge" / "config.toml").write_text(user)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+
+    return make
+
+
+def used(command: str, name: str) -> tuple[object, str]:
+    """What is set of an option, and where, without folders."""
+    settings = Settings(all_commands)
+    option = next(option for option in settings.command(command).options if option.name == name)
+    found = settings.find(command, option)
+    return (None, "") if found is None else (found[0], found[1].source.rpartition("/")[2])
+
+
+EVERYWHERE = {
+    "user": "threads = 1\n[merge]\nthreads = 2\n",
+    "project": "\nthreads = 3\n[merge]\nthreads = 4\n",
+    "GPUMERGE_THREADS": "5",
+    "GPUMERGE_MERGE_THREADS": "6",
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "merge", "check"),
+    [
+        ((), (None, ""), (None, "")),
+        (("user",), (2, "config.toml:3"), (1, "config.toml:1")),
+        (("user", "project"), (4, "gpumerge.toml:4"), (3, "gpumerge.toml:2")),
+        (("user", "project", "GPUMERGE_THREADS"), ("5", "GPUMERGE_THREADS"), ("5", "GPUMERGE_THREADS")),
+        (tuple(EVERYWHERE), ("6", "GPUMERGE_MERGE_THREADS"), ("5", "GPUMERGE_THREADS")),
+        (("project", "GPUMERGE_MERGE_THREADS"), ("6", "GPUMERGE_MERGE_THREADS"), (3, "gpumerge.toml:2")),
+    ],
+)
+def test_the_nearer_wins(
+    place: Callable[..., None], given: tuple[str, ...], merge: tuple[object, str], check: tuple[object, str]
+) -> None:
+    place(**{name: EVERYWHERE[name] for name in given})
+    assert used("merge", "threads") == merge
+    assert used("check", "threads") == check
+
+
+def test_settings_reach_commands_and_flags_win(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    place("[merge]\nnumeric-sort = true\nbackend = 'reference'\n", GPUMERGE_REVERSE="yes", GPUMERGE_QUIET="1")
+    Path("a.txt").write_text("10\n9\n")
+    Path("b.txt").write_text("11\n2\n")
+    assert run(["merge", "a.txt", "b.txt"]) == 0
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("11\n10\n9\n2\n", "")
+    assert run(["merge", "a.txt", "b.txt", "--backend", "gpu", "--device", "99"]) == 2
+    assert "gpu" in capfd.readouterr().err.lower()
+
+
+def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -> None:
+    place(GPUMERGE_GENERATE_COUNT="many", GPUMERGE_GENERATE_SEED="x")
+    assert run(["generate", "a.txt", "--count", "3", "--seed", "1"]) == 0
+    assert len(Path("a.txt").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("project", "variables", "arguments", "start", "words"),
+    [
+        ("", {"GPUMERGE_THREDS": "4"}, ["merge", "a"], "GPUMERGE_THREDS: ", ["GPUMERGE_THREADS"]),
+        ("", {"GPUMERGE_THREADS": "four"}, ["merge", "a"], "GPUMERGE_THREADS: ", ["integer"]),
+        ("", {"GPUMERGE_THREADS": "0"}, ["check", "a"], "GPUMERGE_THREADS: ", ["1"]),
+        ("", {"GPUMERGE_QUIET": "maybe"}, ["merge", "a"], "GPUMERGE_QUIET: ", ["'maybe'", "1 or 0"]),
+        ("", {"GPUMERGE_BACKEND": "tpu"}, ["merge", "a"], "GPUMERGE_BACKEND: ", ["tpu", "gpu"]),
+        ("", {"GPUMERGE_MEMORY": "much"}, ["merge", "a"], "GPUMERGE_MEMORY: ", ["'much'", "256M"]),
+        ("", {"GPUMERGE_MEMORY": "much"}, ["sort", "a"], "GPUMERGE_MEMORY: ", ["'much'", "256M"]),
+        ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["'x'", "1 or more"]),
+        ("", {"GPUMERGE_SORT_REVERSE": "1"}, ["sort", "a"], "GPUMERGE_SORT_REVERSE: ", []),
+        ("", {"GPUMERGE_MERGE_SORT_KEY": "'2"}, ["merge", "a"], "GPUMERGE_MERGE_SORT_KEY: ", ["quot"]),
+        ("threads = 4\nthreds = 1", {}, ["merge", "a"], "gpumerge.toml:2: ", ["'threds'", "threads"]),
+        ("[marge]\nthreads = 1", {}, ["sort", "a"], "gpumerge.toml:1: ", ["'marge'", "merge"]),
+        ("\n[check]\n\nmemory = '1G'", {}, ["info"], "gpumerge.toml:4: ", ["check has no", "'memory'"]),
+        ("[sort]\nunique = true", {}, ["sort", "a"], "gpumerge.toml:2: ", ["sort has no", "'unique'"]),
+        ("threads = '4'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["whole number, not '4'"]),
+        ("threads = 4.5", {}, ["merge", "a"], "gpumerge.toml:1: ", ["whole number"]),
+        ("quiet = 'yes'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["true or false"]),
+        ("[merge]\nmemory = true", {}, ["merge", "a"], "gpumerge.toml:2: ", ["text, not true"]),
+        ("memory = ['1G']", {}, ["merge", "a"], "gpumerge.toml:1: ", ["text, not a list"]),
+        ("threads = \n", {}, ["merge", "a"], "gpumerge.toml:1: ", ["no TOML"]),
+        ("a = 1\na = 2", {}, ["merge", "a"], "gpumerge.toml:2: ", ["no TOML"]),
+        ("[sort]\ncompress-program = 'rm'", {}, ["sort", "a"], "gpumerge.toml:2: ", ["no program", "config.toml"]),
+        ("report = '../../r.json'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+        ("report = '/etc/r.json'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+    ],
+)
+def test_what_cannot_be_is_one_line_that_says_where(
+    place: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+    project: str,
+    variables: dict[str, str],
+    arguments: list[str],
+    start: str,
+    words: list[str],
+) -> None:
+    place(project, **variables)
+    Path("a").write_text("")
+    if arguments == ["info"]:
+        arguments = ["info", "--config"]
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gpumerge: ")
+    assert captured.err.count("\n") == 1
+    assert start in captured.err
+    for word in words:
+        assert word in captured.err
+
+
+def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    run(["merge", "--help"])
+    before = capsys.readouterr().out
+    place("this is no TOML", GPUMERGE_KERNEL="basic")
+    for command in ("merge", "sort"):
+        assert run([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(before)
+
+
+def test_a_files_paths_start_from_its_folder(place: Callable[..., None], tmp_path: Path) -> None:
+    place(
+        "[sort]\ntemporary-directory = ['scratch', 'deep']", user="report = 'r.json'\n[sort]\ncompress-program='zstd'"
+    )
+    assert used("sort", "temporary-directory")[0] == [
+        str(tmp_path / "project" / "scratch"),
+        str(tmp_path / "project" / "deep"),
+    ]
+    assert used("merge", "report")[0] == str(tmp_path / "home" / "gpumerge" / "r.json")
+    assert used("sort", "compress-program")[0] == "zstd"
+
+
+def test_only_what_changes_no_output_reaches_sort(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    place(
+        "reverse = true\nnumeric-sort = true\nstable = true\nunique = true\nheader = 1\ncsv = true\n",
+        GPUMERGE_SORT_KEY="2",
+        GPUMERGE_DTYPE="int32",
+        GPUMERGE_OUTPUT="out.txt",
+    )
+    Path("a").write_text("b 1\na 2\n10 3\n9 0\n")
+    assert run(["sort", "a"]) == 0
+    assert capfd.readouterr().out == "10 3\n9 0\na 2\nb 1\n"
+    assert not Path("out.txt").exists()
+
+
+def test_sorts_settings_are_what_it_runs_with(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    place(GPUMERGE_MEMORY="64M", GPUMERGE_THREADS="1", GPUMERGE_SORT_REPORT="r.json", GPUMERGE_BACKEND="cpu")
+    Path("a").write_text("b\na\n")
+    assert run(["sort", "a"]) == 0
+    assert capfd.readouterr().out == "a\nb\n"
+    assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
+
+
+def test_sorts_flags_win(place: Callable[..., None]) -> None:
+    from gpumerge_cli.cli.sort import read_command
+
+    place(
+        "[sort]\ntemporary-directory = ['deep']\nmemory = '2G'",
+        GPUMERGE_THREADS="3",
+        GPUMERGE_SORT_COMPRESS_PROGRAM="gzip",
+    )
+    command = read_command(["a"], Settings(all_commands))
+    assert (command.memory, command.threads, command.compress_program) == (2 << 30, 3, "gzip")
+    assert [os.path.basename(folder) for folder in command.temporary_folders] == ["deep"]
+    given = ["-S", "1M", "--parallel=1", "-T", ".", "--compress-program", "zstd", "a"]
+    command = read_command(given, Settings(all_commands))
+    assert (command.memory, command.threads, command.compress_program) == (1 << 20, 1, "zstd")
+    assert command.temporary_folders == (".",)
+
+
+def test_sorts_settable_options_are_options() -> None:
+    assert set(SETTINGS) <= {*LONG, *OWN}
+    ordering = {
+        "key",
+        "field-separator",
+        "stable",
+        "unique",
+        "zero-terminated",
+        "merge",
+        "check",
+        "output",
+        "sort",
+        "csv",
+    }
+    assert not ordering & set(SETTINGS)
+    assert not {name for name, letter in LONG.items() if letter in "bdfghiMnRrV"} & set(SETTINGS)
+
+
+def test_no_variable_means_two_things() -> None:
+    settings = Settings(all_commands)
+    meant: dict[str, set[tuple[str, str]]] = {}
+    for scope, name in settings.variables.values():
+        meant.setdefault(f"{scope}_{name}", set()).add((scope, name))
+    assert all(len(found) == 1 for found in meant.values())
+    assert settings.variables["GPUMERGE_SORT_KEY"] == ("", "sort-key")
+
+
+def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    place("[merge]\nquiet = true", user="kernel = 'tiled'", GPUMERGE_THREADS="3", GPUMERGE_MEMORY="1G")
+    assert run(["info", "--config", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = {(row["setting"], row["from"].rpartition("/")[2]): row for row in told["settings"]}
+    assert rows["quiet", "gpumerge.toml:2"]["value"] == "true"
+    assert rows["quiet", "gpumerge.toml:2"]["commands"] == ["merge"]
+    assert "merge" not in rows["quiet", "default"]["commands"]
+    assert rows["kernel", "config.toml:1"]["commands"] == ["merge", "sort"]
+    assert rows["threads", "GPUMERGE_THREADS"]["value"] == "3"
+    assert rows["parallel", "GPUMERGE_THREADS"]["commands"] == ["sort"]
+    assert rows["buffer-size", "GPUMERGE_MEMORY"]["value"] == f"{1 << 30}b"
+    settable = {(c.name, o.name) for c in all_commands() for o in c.options if o.settable}
+    assert {(name, row["setting"]) for row in told["settings"] for name in row["commands"]} == settable
+    assert run(["info", "--config"]) == 0
+    table = capsys.readouterr().out
+    assert "GPUMERGE_THREADS" in table
+    assert "/project/gpumerge.toml" in table
+
+
+def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    place(GPUMERGE_DEBUG="1")
+    assert run(["check", "missing.txt"]) == 2
+    assert capsys.readouterr().err.startswith("Traceback")
