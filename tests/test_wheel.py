@@ -25,6 +25,14 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
     assert {"gpumerge_cli/py.typed", "gpumerge_cli/report/html.css"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "data/"))]
+    shared = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
+    assert shared == {
+        "share/man/man1/gpumerge.1",
+        "share/man/man1/gpumerge-sort.1",
+        "share/bash-completion/completions/gpumerge",
+        "share/zsh/site-functions/_gpumerge",
+        "share/fish/vendor_completions.d/gpumerge.fish",
+    }
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / "bin"
     subprocess.run([programs / "python", "-m", "pip", "install", "-q", str(wheel)], check=True, cwd=tmp_path)
@@ -36,6 +44,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert np.fromfile(tmp_path / "out.i32", np.int32).tolist() == sorted([*range(10), *range(10)])
+    assert (tmp_path / "venv" / "share" / "man" / "man1" / "gpumerge.1").exists()
     find = "from gpumerge_cli.backends.gpu.source import flatten"
     located = subprocess.run(
         [programs / "python", "-c", f"{find}; print(len(flatten('merge_path.cu')))"], cwd=tmp_path, check=False

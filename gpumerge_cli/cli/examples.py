@@ -1,0 +1,50 @@
+"""Command lines that the manual shows, by command, each with what it does. The tests run them."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "merge": (
+        ("gpumerge merge a.i32 b.i32 -o merged.i32", "Merge two files of 32-bit integers."),
+        ("gpumerge merge -k 2,2n -t , january.csv february.csv", "Merge lines by the number in their second field."),
+        ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
+        ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Within 256 MiB, with a report."),
+    ),
+    "sort": (
+        ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
+        ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),
+        ("gpumerge sort --csv --header 1 -k amount:nr sales.csv", "CSV, the greatest amount first, under its header."),
+        ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, as the suffix says."),
+    ),
+    "check": (
+        ("gpumerge check a.i32 b.i32", "Is each file in order?"),
+        ("gpumerge check -n numbers.txt", "Are the lines in the order of their numbers?"),
+    ),
+    "path": (
+        (
+            "gpumerge path --items '1 3 5 7' --items '2 3 4 8' --block-size 2 --items-per-thread 2 --rank 5",
+            "The path of eight items, cut for two blocks of two threads, and the search for the cut at rank 5.",
+        ),
+        ("gpumerge path a.i32 b.i32 -o path.svg", "The path of two files as a figure."),
+        (
+            "gpumerge path --items '1 3 5 7' --items '2 3 4 8' --kernel circular --tile-size 4 --rounds",
+            "What a block of the circular kernel holds, round by round.",
+        ),
+    ),
+    "bench": (
+        ("gpumerge bench --quick", "What this machine does, in about a minute."),
+        (
+            "gpumerge bench --sizes 2^10:2^14:4 --runs 2,4 --repeat 1 -o bench.json -o bench.md",
+            "Sizes 2^10, 2^12 and 2^14 of two and four runs, as JSON and Markdown.",
+        ),
+        ("gpumerge bench --render bench.json", "The table again, from results."),
+    ),
+    "generate": (
+        ("gpumerge generate a.i32 b.i32 --count 1M --shape blocky", "Two sorted files of a million integers each."),
+        ("gpumerge generate numbers.txt -n --count 2^10 --seed 7", "1,024 lines of sorted numbers."),
+        ("gpumerge generate - --format text --count 5 --shuffled", "Five lines in no order, on standard output."),
+    ),
+    "info": (
+        ("gpumerge info", "Devices, versions, and what auto would pick."),
+        ("gpumerge info --config", "Every setting, and where it came from."),
+    ),
+}
