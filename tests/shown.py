@@ -1,0 +1,156 @@
+"""The commands that documents show, run, and what they say held against what is shown.
+
+    python -m tests.shown README.md data/tutorial.md
+
+writes what the commands say now into the documents, where it is not what they show.
+
+A fenced block with the word `console`, or with no word, shows commands: all lines if none begins with "$ ", else those
+that do, each with its output below it. What lies behind three blanks in a line without "$ " is about it, not of it.
+What is measured differs from run to run, so numbers with a unit of time or throughput, percentages and numbers with a
+point match any others, as do a report's lines on the kernel's share, chunks, peak memory and bounds; blanks and rules
+match any number of such, what follows "cpu:" any device, and "..." alone any lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+COLUMNS = "100"
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command, what is shown of it (None if nothing is), and where its output lies in the document."""
+
+    command: str
+    output: str | None
+    span: tuple[int, int]
+
+
+def shown_in(text: str) -> Iterator[Shown]:
+    for block in _BLOCK.finditer(text):
+        if block[1] not in ("", "console"):
+            continue
+        at = block.start(2)
+        lines = block[2].splitlines(keepends=True)
+        prompted = any(line.startswith("$ ") for line in lines)
+        number = 0
+        while number < len(lines):
+            command = lines[number]
+            at += len(command)
+            number += 1
+            while command.endswith("\\\n") and number < len(lines):
+                command = command[:-2] + lines[number]
+                at += len(lines[number])
+                number += 1
+            begin = at
+            while prompted and number < len(lines) and not lines[number].startswith("$ "):
+                at += len(lines[number])
+                number += 1
+            if prompted:
+                yield Shown(command.removeprefix("$ ").strip(), text[begin:at], (begin, at))
+            elif command.strip():
+                yield Shown(re.split(r"\s{3,}", command.strip())[0], None, (begin, begin))
+
+
+def matches(shown: str, said: str) -> bool:
+    """Whether what is shown is what was said, but for what is measured."""
+    pattern = ["(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in _plain(shown)]
+    return re.fullmatch("".join(pattern), "".join(f"{line}\n" for line in _plain(said))) is not None
+
+
+def _plain(text: str) -> list[str]:
+    text = re.sub(r"\d[\d.,]* (?:s|ms|µs|us|ns|[kMGT]?B/s)\b|\d[\d.,]*%|\d[\d,]*\.\d+", "#", text)
+    text = re.sub("[─━]+", "─", text)
+    text = re.sub(r"\b(cpu:|backend cpu:) [^;\n]*", "\\1 #", text)
+    text = re.sub(r"^( kernel share| chunks| peak memory| bounded by) .*$", "\\1", text, flags=re.MULTILINE)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    # In a table, a measured number may be whole by chance.
+    lines = [re.sub(r"(?<!\S)\d+(?!\S)", "#", line) if line.count("#") > 1 else line for line in lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+class Runner:
+    """Runs commands one after the other in the current folder; `code` is the exit code of the last."""
+
+    def __init__(self, captured: Callable[[], str]) -> None:
+        self.code = 0
+        self._captured = captured
+
+    def __call__(self, command: str) -> str:
+        """What the command says: standard output, then standard error."""
+        if command == "echo $?":
+            code, self.code = self.code, 0
+            return f"{code}\n"
+        words = shlex.split(command)
+        variables = {}
+        while words and re.fullmatch(r"[A-Z_0-9]+=.*", words[0]):
+            name, _, variables[name] = words.pop(0).partition("=")
+        if words[0] != "gpumerge":
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+            self.code = done.returncode
+            return done.stdout + done.stderr
+        from gpumerge_cli.cli.app import run
+
+        before = dict(os.environ)
+        os.environ.update(variables)
+        try:
+            self.code = run(words[1:])
+        finally:
+            for name in variables:
+                del os.environ[name]
+            os.environ.update(before)
+        return self._captured()
+
+
+def main() -> None:
+    os.environ |= {"COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}
+    for name in sys.argv[1:]:
+        document = Path(name).resolve()
+        text = document.read_text()
+        changes: list[tuple[tuple[int, int], str]] = []
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            os.symlink(ROOT / "data", "data")
+            runner = Runner(str)
+            for one in list(shown_in(text)):
+                said = _run_apart(one.command, runner)
+                if one.output is not None and not matches(one.output, said):
+                    changes.append((one.span, said))
+        for (begin, end), said in reversed(changes):
+            text = text[:begin] + said + text[end:]
+        document.write_text(text)
+
+
+def _run_apart(command: str, runner: Runner) -> str:
+    """In a process of its own: output of compiled code and of other threads is caught, too."""
+    if not re.match(r"(?:[A-Z_0-9]+=\S+ )*gpumerge ", command):
+        return runner(command)
+    # Of libraries that a comparison takes if they are there, documents show none.
+    program = "import sys; sys.modules['polars'] = None; from gpumerge_cli.__main__ import main; main()"
+    command = re.sub(r"\bgpumerge ", f'{sys.executable} -c "{program}" ', command, count=1)
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    runner.code = done.returncode
+    return "".join(f"{line.rstrip()}\n" for line in (done.stdout + done.stderr).splitlines())
+
+
+if __name__ == "__main__":
+    main()
