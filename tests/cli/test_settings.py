@@ -247,5 +247,6 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
 
 def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     place(GPUMERGE_DEBUG="1")
-    assert run(["check", "missing.txt"]) == 2
-    assert capsys.readouterr().err.startswith("Traceback")
+    for command in ("check", "sort"):
+        assert run([command, "missing.txt"]) == 2
+        assert capsys.readouterr().err.startswith("Traceback")
