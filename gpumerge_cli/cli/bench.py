@@ -122,8 +122,7 @@ def bench(
     if render and not results:
         raise UsageError("--render: no results were named", way_out="name the .json files of earlier runs")
     for name in _MEASURING:
-        source = context.get_parameter_source(name)
-        if render and source is not None and source.name == "COMMANDLINE":
+        if render and options.given(context, name):
             raise UsageError(f"--{name} is for measuring", way_out=f"leave --{name} or --render out")
 
     from gpumerge_cli.report.write import BENCH_SUFFIXES, report_file

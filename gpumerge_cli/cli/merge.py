@@ -187,14 +187,14 @@ def merge(
     """
     if compare and unique:
         raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
-    if compare and output is not None:
+    if compare and output is not None and options.given(context, "output"):
         raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
-    if repeat is not None and not compare:
+    if repeat is not None and not compare and options.given(context, "repeat"):
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
     names = options.names_of(files, files0_from)
     options.check_report_place(report, (*names, output or "-"))
 
-    if plan and (compare or output is not None or report is not None):
+    if plan and (compare or options.given(context, "output") or options.given(context, "report")):
         raise UsageError("--plan only plans", way_out="leave -o, --report and --compare out, or leave --plan out")
 
     from gpumerge_cli.backends.base import LaunchRequest

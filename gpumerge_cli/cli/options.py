@@ -126,6 +126,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report on s
 Debug = Annotated[bool, typer.Option("--debug", help="On an error, show the traceback too.")]
 
 
+def given(context: typer.Context, parameter: str) -> bool:
+    """Whether the command line gives the parameter, not a setting or its default: those yield to what is given."""
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def names_of(files: list[str] | None, files0_from: str | None) -> tuple[str, ...]:
     """The inputs that the command line names. Raises UsageError if it names none or does so in two ways."""
     if files0_from is None:

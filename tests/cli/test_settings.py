@@ -137,6 +137,20 @@ def test_what_cannot_be_is_one_line_that_says_where(
         assert word in captured.err
 
 
+def test_settings_yield_to_what_they_do_not_go_with(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    place("repeat = 1\n[merge]\nreport = 'r.json'\noutput = 'out.txt'\nquiet = true\nbackend = 'cpu'")
+    Path("a.txt").write_text("a\n")
+    assert run(["merge", "a.txt", "a.txt", "--plan"]) == 0
+    assert json.loads(capfd.readouterr().out)["chunks"]
+    assert run(["merge", "a.txt", "a.txt", "--compare"]) == 0
+    assert json.loads(Path("../r.json").read_text())["repeat"] == 1
+    assert not Path("../out.txt").exists()
+    assert run(["merge", "a.txt", "a.txt"]) == 0
+    assert Path("../out.txt").read_text() == "a\na\n"
+
+
 def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     run(["merge", "--help"])
     before = capsys.readouterr().out
