@@ -67,6 +67,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert run(["generate", *names, *options]) == 0
     Path("january.csv").write_text("ann,3\nbob,10\n")
     Path("february.csv").write_text("joe,7\nann,11\n")
+    Path("jobs.toml").write_text(
+        '[[job]]\nname = "a"\noperation = "merge"\ninputs = ["a.i32", "b.i32"]\noutput = "jobs.i32"\n'
+    )
     shutil.copy("january.csv", "a.csv")
     shutil.copy("february.csv", "b.csv")
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -115,11 +115,11 @@ def all_commands() -> tuple[Command, ...]:
     return read_commands(typer.main.get_command(app))
 
 
-def all_settings() -> Settings:
-    """What the environment and files set of the commands' options."""
+def all_settings(leaving_out: Set[str] = frozenset()) -> Settings:
+    """What the environment and files set of the commands' options, but for those of the names `leaving_out`."""
     from gpumerge_cli.cli.settings import Settings
 
-    return Settings(all_commands)
+    return Settings(all_commands, leaving_out=leaving_out)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -131,7 +131,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
             return sort_files(arguments[1:], settings)
         return _invoke(arguments, settings)
     except (UsageError, CLICK_ERROR) as error:
-        usage = error if isinstance(error, UsageError) else _usage(error)
+        usage = error if isinstance(error, UsageError) else usage_error(error)
         raise (usage if settings is None else settings.placed(usage)) from error
 
 
@@ -204,7 +204,7 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
 
 
-def _usage(error: Exception) -> UsageError:
+def usage_error(error: Exception) -> UsageError:
     """A usage error of the command line's parser in the words of this one."""
     text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
     text = text.replace(": Value error, ", ": ")

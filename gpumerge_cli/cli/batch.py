@@ -259,6 +259,7 @@ def _judged(name: str, others: dict[str, str | None], memory: int) -> list[Job]:
             raise UsageError(f"{other} is {taken[os.path.realpath(other)]}", way_out=f"name another file for {what}")
     # What comes through a pipe has no folder of its own.
     base = os.path.dirname(name) if os.path.isfile(name) else ""
+    commands.cache_clear()  # settings may have changed since this process's last batch
     jobs, mistakes = read_jobs(_read(name), base, commands(), taken=taken, memory=memory)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:

@@ -16,6 +16,9 @@ from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
 from gpumerge_cli.jobs.spec import Command, Job, Option
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
+
+if TYPE_CHECKING:
     from gpumerge_cli.order import Order
 
 _NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "traceback", "help", "version"}
@@ -23,24 +26,31 @@ _NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "deb
 _PATHS = {"report", "random-source", "temporary-directory", "files0-from"}
 
 
+_SHARED = {"memory", "threads", "buffer-size", "parallel"}
+"""What settings give to the batch, which shares it out."""
+
+
 @lru_cache(maxsize=1)
 def commands() -> dict[str, Command]:
-    """What the operations of jobs are called, and what they may say."""
+    """What the operations of jobs are called, and what they may say. Settings are those of the first call."""
     import typer
 
-    from gpumerge_cli.cli.app import app
+    from gpumerge_cli.cli.app import all_settings, app
     from gpumerge_cli.cli.gnu_options import LONG, OWN, takes_value
+    from gpumerge_cli.cli.places import anything_set
 
     group: Any = typer.main.get_command(app)
+    settings = all_settings(_NOT_OF_JOBS | _SHARED | {"report"}) if anything_set() else None
+    merge, check = group.commands["merge"], group.commands["check"]
     of_sort = {
         name: _option(name, takes_value(name), name in ("key", "temporary-directory"), None)
         for name in (*LONG, *OWN)
         if name not in _NOT_OF_JOBS and name != "check"  # which is an operation
     }
     return {
-        "merge": Command(_options(group.commands["merge"]), True, partial(_read, group.commands["merge"], "merge")),
-        "sort": Command(of_sort, True, _read_sort),
-        "check": Command(_options(group.commands["check"]), False, partial(_read, group.commands["check"], "check")),
+        "merge": Command(_options(merge), True, partial(_read, merge, "merge", settings)),
+        "sort": Command(of_sort, True, partial(_read_sort, settings)),
+        "check": Command(_options(check), False, partial(_read, check, "check", settings)),
     }
 
 
@@ -61,20 +71,30 @@ def _option(name: str, takes_value: bool, multiple: bool, off: str | None) -> Op
     return Option("list" if multiple else "value" if takes_value else "switch", off, name in _PATHS)
 
 
-def _read(command: Any, name: str, words: Sequence[str]) -> tasks.Task:
-    from gpumerge_cli.cli.app import CLICK_ERROR
+def _read(command: Any, name: str, settings: Settings | None, words: Sequence[str]) -> tasks.Task:
+    from gpumerge_cli.cli.app import CLICK_ERROR, usage_error
 
     try:
-        return _judged(tasks.read(command, name, list(words)))
+        return _judged(tasks.read(command, name, list(words), None if settings is None else settings.of(name)))
+    except UsageError as error:
+        raise _placed(error, settings) from None
     except CLICK_ERROR as error:
-        text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
-        raise UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see gpumerge {name} --help") from None
+        raise _placed(usage_error(error), settings) from None
 
 
-def _read_sort(words: Sequence[str]) -> tasks.Task:
+def _read_sort(settings: Settings | None, words: Sequence[str]) -> tasks.Task:
     from gpumerge_cli.cli.sort import read_task
 
-    return _judged(read_task(words))
+    try:
+        return _judged(read_task(words, settings))
+    except UsageError as error:
+        raise _placed(error, settings) from None
+
+
+def _placed(error: UsageError, settings: Settings | None) -> UsageError:
+    """`error`, which will be told with the job's line, with the place of the setting that it speaks of."""
+    placed = error if settings is None else settings.placed(error)
+    return UsageError(f"{placed.where}: {placed.what}", way_out=placed.way_out) if placed is not error else error
 
 
 def _judged(task: tasks.Task) -> tasks.Task:

@@ -19,6 +19,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge check a.i32 b.i32", "Is each file in order?"),
         ("gpumerge check -n numbers.txt", "Are the lines in the order of their numbers?"),
     ),
+    "batch": (
+        ("gpumerge batch jobs.toml --dry-run", "What the jobs of this file are, as a script."),
+        ("gpumerge batch jobs.toml --jobs 2 --keep-going --joblog jobs.log", "Two at a time, logged."),
+        ("gpumerge batch jobs.toml --joblog jobs.log --resume", "Only what is still to be done."),
+    ),
     "path": (
         (
             "gpumerge path --items '1 3 5 7' --items '2 3 4 8' --block-size 2 --items-per-thread 2 --rank 5",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -45,6 +45,8 @@ class Settings:
 
     read: Callable[[], Sequence[Command]]
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    leaving_out: Set[str] = frozenset()
+    """Long names, without dashes, of options that nothing is said to be set of."""
     used: dict[str, str] = field(default_factory=dict)
     """Names of options, as written, that a setting gave a value: its source."""
 
@@ -54,7 +56,7 @@ class Settings:
 
     def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
         """The value that is set of an option of a command, and what set it; None if nothing does."""
-        if not option.settable or not self._said:
+        if not option.settable or option.name in self.leaving_out or not self._said:
             return None
         for layer in _LAYERS:
             for scope in (command, ""):

@@ -154,9 +154,9 @@ def _perform(command: SortCommand) -> int:
     return 0
 
 
-def read_task(arguments: Sequence[str]) -> tasks.Task:
+def read_task(arguments: Sequence[str], settings: Settings | None = None) -> tasks.Task:
     """What `arguments`, which sort or merge, ask for. Raises GpumergeError."""
-    return _task(_salted(parse_sort(arguments)))
+    return _task(_salted(read_command(arguments, settings)))
 
 
 def _salted(command: SortCommand) -> SortCommand:

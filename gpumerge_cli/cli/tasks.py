@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +44,13 @@ def hand_over(context: Any, task: Task) -> bool:
     return take is not None
 
 
-def read(command: Any, name: str, words: list[str]) -> Task:
-    """The task that a command of Typer's makes of `words`. Raises what it raises for words that it cannot take."""
+def read(command: Any, name: str, words: list[str], defaults: Mapping[str, Any] | None = None) -> Task:
+    """The task that a command of Typer's makes of `words`. Raises what it raises for words that it cannot take.
+
+    defaults: what is set of its parameters that `words` leave out.
+    """
     found: list[Task] = []
-    with command.make_context(name, words) as context:
+    with command.make_context(name, words, default_map=defaults) as context:
         context.meta[_TAKER] = found.append
         command.invoke(context)
     (task,) = found

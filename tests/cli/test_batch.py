@@ -298,8 +298,8 @@ def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> 
     assert len(read_log(str(tmp_path / "log"))) == len(made)
 
 
-def test_the_readmes_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (jobs,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (jobs,) = re.findall(r"```toml\n(.*?)```", (ROOT / "data" / "manual" / "batches.md").read_text(), re.DOTALL)
     (tmp_path / "jobs.toml").write_text(jobs)
     for name, text in {
         "monday/a.txt": "2\n",

@@ -151,6 +151,25 @@ def test_settings_yield_to_what_they_do_not_go_with(
     assert Path("../out.txt").read_text() == "a\na\n"
 
 
+def test_settings_hold_for_jobs_that_do_not_say_otherwise(
+    place: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    place("[merge]\nnumeric-sort = true\noutput = 'no.txt'", GPUMERGE_BACKEND="cpu", GPUMERGE_MEMORY="64M")
+    Path("a.txt").write_text("9\n10\n")
+    job = {"name": "m", "operation": "merge", "inputs": ["a.txt", "a.txt"], "output": "out.txt", "report": "r.json"}
+    Path("jobs.jsonl").write_text(json.dumps(job))
+    assert run(["batch", "jobs.jsonl", "--quiet"]) == 0
+    assert Path("out.txt").read_text() == "9\n9\n10\n10\n"
+    assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
+    Path("jobs.jsonl").write_text(json.dumps({**job, "backend": "reference"}))
+    assert run(["batch", "jobs.jsonl", "--quiet"]) == 0
+    assert json.loads(Path("r.json").read_text())["backend"] == "reference"
+    place(GPUMERGE_MERGE_KERNEL="quick")
+    assert run(["batch", "jobs.jsonl", "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert "jobs.jsonl:1: GPUMERGE_MERGE_KERNEL: " in error
+
+
 def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     run(["merge", "--help"])
     before = capsys.readouterr().out
