@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -38,6 +39,11 @@ _KEYED = {
 
 def name_of(request: SortRequest) -> str:
     return f"{request.algorithm}-{request.launch.kernel}"
+
+
+def takes(backend: Backend, order: Order, request: SortRequest) -> bool:
+    """The library's radix sort on the GPU takes keys of up to 8 bytes; that it says so is tested with its policy."""
+    return backend.name != "gpu" or request.algorithm != "radix" or (not order.is_lines and order.width <= 8)
 
 
 def sorted_by(
@@ -130,6 +136,8 @@ def test_lines_equal_a_stable_sort(backend: Backend, request_: SortRequest, case
     lines = [line for run in runs for line in run]
     random.shuffle(lines)
     order = Order.lines(numeric=numeric, descending=descending)
+    if not takes(backend, order, request_):
+        pytest.skip("the GPU's radix sort takes no lines")
     result = sorted_by(backend, order, as_text(lines), request_)
     assert result == as_text(sorted_lines(lines, numeric=numeric, descending=descending))
 
@@ -141,6 +149,7 @@ def test_records_equal_a_stable_sort(backend: Backend, request_: SortRequest, ca
     records = case.all
     shuffled = [records[i] for i in np.random.default_rng(seed).permutation(len(records))]
     case = Records([shuffled], case.size, case.offset, case.key, case.descending)
+    assume(takes(backend, case.order, request_))
     assert sorted_by(backend, case.order, b"".join(shuffled), request_) == b"".join(case.merged)
 
 
@@ -241,7 +250,8 @@ def test_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator)
     order = Order.lines(_KEYED[options])
     lines = keyed_lines(rng, 2_000)
     for request in _REQUESTS:
-        assert sorted_by(backend, order, as_text(lines), request) == by_key(order, lines), request
+        if takes(backend, order, request):
+            assert sorted_by(backend, order, as_text(lines), request) == by_key(order, lines), request
 
 
 @pytest.mark.parametrize("options", _KEYED)
@@ -359,7 +369,7 @@ def test_what_was_uploaded_stays(backend: Backend, order: Order, rng: np.random.
     workspace.staging(len(data))[:] = data
     workspace.upload([len(data)])
     results = []
-    for request in _SHARED:
+    for request in filter(partial(takes, backend, order), _SHARED):
         workspace.poison()
         workspace.sort(backend.resolve_sort(request, order, len(data)))
         assert workspace.dropped == 0

@@ -155,7 +155,6 @@ def test_auto() -> None:
         (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that no 8 bytes hold"),
         (SortRequest("radix"), Order.records(20, 0, 10), 8, r"--algorithm radix: records"),
         (SortRequest("radix", LaunchRequest("path")), Order("int", 4), 8, r"--kernel: --algorithm radix has no use"),
-        (SortRequest("merge", LaunchRequest("tiled")), Order("int", 4), 8, r"--kernel tiled: --algorithm merge"),
         (SortRequest("bottom-up", LaunchRequest(fan_in=4)), Order("int", 4), 8, r"--fan-in 4: --algorithm bottom-up"),
     ],
 )

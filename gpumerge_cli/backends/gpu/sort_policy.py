@@ -87,17 +87,13 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
         if not order.is_lines:  # else nobody knows how many until they are found
             judge_count(algorithm, nbytes // order.item_bytes)
         return SortPolicy(algorithm, resolve(LaunchRequest("basic"), order, limits), why=why)
-    if algorithm == "merge" and request.launch.decided_kernel() != "path":
-        raise UsageError(
-            f"--kernel {request.launch.kernel}: --algorithm merge merges by the path kernel",
-            way_out="leave it out, or use --algorithm bottom-up",
-        )
     if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
         raise UsageError(
             f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
             way_out="leave it out, or use --algorithm merge",
         )
-    runs = _FAN_IN[item_bytes(order)] if algorithm == "merge" else 2
+    by_path = algorithm == "merge" and request.launch.decided_kernel() == "path"
+    runs = _FAN_IN[item_bytes(order)] if by_path else 2  # the other kernels merge pairs
     launch = resolve(request.launch, order, limits, runs)
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
 
