@@ -63,7 +63,7 @@ class _UnstableWorkspace(ReferenceWorkspace):
 
 class _Unstable(ReferenceBackend):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
-        return _UnstableWorkspace(order)
+        return _UnstableWorkspace(order, capacity)
 
 
 def test_what_is_wrong_is_found_and_can_be_run_again(

@@ -194,7 +194,7 @@ class WrongWorkspace(ReferenceWorkspace):
 
 class WrongBackend(ReferenceBackend):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
-        return WrongWorkspace(order)
+        return WrongWorkspace(order, capacity)
 
 
 def test_a_wrong_kernel_exits_2_and_is_in_the_results(

@@ -181,7 +181,7 @@ class Broken(ReferenceBackend):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         if capacity > 1000:
             raise DeviceMemoryError("out of memory")
-        return Workspace(order)
+        return Workspace(order, capacity)
 
 
 def by_name(rows: Sequence[BenchRow]) -> dict[str, BenchRow]:
