@@ -1,4 +1,4 @@
-"""The door: the Typer application, and what becomes of every way that a command can end."""
+"""The door: who reads a command line, and what becomes of every way that a command can end."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
-from gpumerge_cli.cli import batch, bench, check, generate, info, merge, options
-from gpumerge_cli.cli import path as path_command
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, output_error
 
@@ -24,68 +20,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
 
 
-def sort() -> None:
-    """Sort lines as GNU sort does."""  # what reads its command line is not Typer, see _dispatch
-
-
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}",
-)
-app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
-app.command(add_help_option=False)(sort)
-app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
-app.command(epilog=batch.EPILOG)(batch.batch)
-app.command(epilog=bench.EPILOG)(bench.bench)
-app.command(epilog=path_command.EPILOG)(path_command.path)
-app.command(epilog=generate.EPILOG)(generate.generate)
-app.command()(info.info)
-
-
-CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 _ONE_KEYPRESS = 1.0
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from gpumerge_cli import __version__
-
-        print(f"gpumerge {__version__}")
-        raise typer.Exit
-
-
-def _show_completion(shell: str | None) -> None:
-    if shell is not None:
-        from gpumerge_cli.cli.completion import SHELLS
-
-        print(SHELLS[shell](all_commands()), end="")
-        raise typer.Exit
-
-
-@app.callback()
-def gpumerge(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-    show_completion: Annotated[
-        Literal["bash", "zsh", "fish"] | None,
-        typer.Option(
-            "--show-completion",
-            metavar="bash|zsh|fish",
-            callback=_show_completion,
-            is_eager=True,
-            show_default=False,
-            help="Print what completes command lines in this shell, and exit.",
-        ),
-    ] = None,
-) -> None:
-    """Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.
-
-    Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.
-    """
 
 
 def run(arguments: Sequence[str], *, last: bool = False) -> int:
@@ -109,10 +45,10 @@ def _remove_unfinished() -> None:
 
 
 def all_commands() -> tuple[Command, ...]:
-    """gpumerge and its commands, as help tells of them."""
-    from gpumerge_cli.cli.commands import read_commands
+    """See application.py."""
+    from gpumerge_cli.cli.application import all_commands
 
-    return read_commands(typer.main.get_command(app))
+    return all_commands()
 
 
 def all_settings(leaving_out: Set[str] = frozenset()) -> Settings:
@@ -129,26 +65,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
             from gpumerge_cli.cli.sort import sort as sort_files
 
             return sort_files(arguments[1:], settings)
-        return _invoke(arguments, settings)
-    except (UsageError, CLICK_ERROR) as error:
-        usage = error if isinstance(error, UsageError) else usage_error(error)
-        raise (usage if settings is None else settings.placed(usage)) from error
+        from gpumerge_cli.cli.application import invoke
 
-
-def _invoke(arguments: Sequence[str], settings: Settings | None) -> int:
-    # Not `app()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
-    command: Any = typer.main.get_command(app)
-    # Help tells of the program's own defaults, whatever is set.
-    if settings is None or "--help" in arguments:
-        defaults = {}
-    else:
-        defaults = {name: settings.of(name) for name in command.commands}
-    try:
-        with command.make_context("gpumerge", list(arguments), default_map=defaults) as context:
-            command.invoke(context)
-    except typer.Exit as ending:
-        return ending.exit_code
-    return 0
+        return invoke(arguments, settings)
+    except UsageError as error:
+        raise (error if settings is None else settings.placed(error)) from error
 
 
 def _is_set(arguments: Sequence[str], wish: str) -> bool:
@@ -202,15 +123,6 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "not enough memory; merge less at once, or close other programs", 2
     return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
-
-
-def usage_error(error: Exception) -> UsageError:
-    """A usage error of the command line's parser in the words of this one."""
-    text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
-    text = text.replace(": Value error, ", ": ")
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "gpumerge"
-    return UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see {command} --help")
 
 
 def _flush(code: int) -> int:

@@ -35,7 +35,8 @@ def commands() -> dict[str, Command]:
     """What the operations of jobs are called, and what they may say. Settings are those of the first call."""
     import typer
 
-    from gpumerge_cli.cli.app import all_settings, app
+    from gpumerge_cli.cli.app import all_settings
+    from gpumerge_cli.cli.application import app
     from gpumerge_cli.cli.gnu_options import LONG, OWN, takes_value
     from gpumerge_cli.cli.places import anything_set
 
@@ -72,7 +73,7 @@ def _option(name: str, takes_value: bool, multiple: bool, off: str | None) -> Op
 
 
 def _read(command: Any, name: str, settings: Settings | None, words: Sequence[str]) -> tasks.Task:
-    from gpumerge_cli.cli.app import CLICK_ERROR, usage_error
+    from gpumerge_cli.cli.application import CLICK_ERROR, usage_error
 
     try:
         return _judged(tasks.read(command, name, list(words), None if settings is None else settings.of(name)))

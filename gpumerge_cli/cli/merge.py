@@ -192,7 +192,7 @@ def merge(
     if repeat is not None and not compare and options.given(context, "repeat"):
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
     names = options.names_of(files, files0_from)
-    options.check_report_place(report, (*names, output or "-"))
+    tasks.check_report_place(report, (*names, output or "-"))
 
     if plan and (compare or options.given(context, "output") or options.given(context, "report")):
         raise UsageError("--plan only plans", way_out="leave -o, --report and --compare out, or leave --plan out")

@@ -5,9 +5,7 @@ Nothing heavy is imported here: `--help` pays for every import.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
@@ -145,17 +143,6 @@ def names_of(files: list[str] | None, files0_from: str | None) -> tuple[str, ...
     from gpumerge_cli.engine.inputs import read_names
 
     return read_names(files0_from)
-
-
-def check_report_place(report: str | None, files: Sequence[str]) -> None:
-    """Raise UsageError if a report would replace one of `files`, which a command reads or writes."""
-    if report is None:
-        return
-    taken = {os.path.realpath(file): file for file in files if file != "-"}
-    if os.path.realpath(report) in taken:
-        raise UsageError(
-            f"--report {report} would replace {taken[os.path.realpath(report)]}", way_out="give the report another name"
-        )
 
 
 def parse_memory(size: str | None, option: str) -> int | None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cli import options, tasks
+from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_options import LONG
 from gpumerge_cli.cli.keyspec import is_random
@@ -167,7 +167,7 @@ def _salted(command: SortCommand) -> SortCommand:
 
 def _task(command: SortCommand) -> tasks.Task:
     request = _runs(command) if command.mode == "merge" else _files(command)
-    options.check_report_place(command.report, (*request.inputs, request.output))
+    tasks.check_report_place(command.report, (*request.inputs, request.output))
     return tasks.Task(request, command.report)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.errors import DisorderError, OutputError
+from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
@@ -113,3 +114,14 @@ def _check(request: CheckRequest) -> Any:
         wall=time.perf_counter() - started,
         version=__version__,
     )
+
+
+def check_report_place(report: str | None, files: Sequence[str]) -> None:
+    """Raise UsageError if a report would replace one of `files`, which a command reads or writes."""
+    if report is None:
+        return
+    taken = {os.path.realpath(file): file for file in files if file != "-"}
+    if os.path.realpath(report) in taken:
+        raise UsageError(
+            f"--report {report} would replace {taken[os.path.realpath(report)]}", way_out="give the report another name"
+        )

@@ -15,7 +15,7 @@ import typer
 
 from gpumerge_cli.backends.base import KERNELS, TileLoad, Transfer
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli import generate, options
+from gpumerge_cli.cli import application, generate, options
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.request import BackendChoice, FormatChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError
@@ -53,14 +53,14 @@ def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.Capture
 
 
 def parameters() -> list[tuple[str, object]]:
-    group = typer.main.get_command(door.app)
+    group = typer.main.get_command(application.app)
     commands = group.commands  # type: ignore[attr-defined]
     assert tuple(commands) == COMMANDS
     return [(name, parameter) for name, command in commands.items() for parameter in command.params]
 
 
 def test_every_command_and_option_is_documented() -> None:
-    group = typer.main.get_command(door.app)
+    group = typer.main.get_command(application.app)
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert command.help, name
     for name, parameter in parameters():
