@@ -2,16 +2,22 @@
 
 compute-sanitizer --tool memcheck python3 -m tests.kernels.exercise
 compute-sanitizer --tool racecheck python3 -m tests.kernels.exercise
+
+With an argument "0/4" only the first quarter of it, and so on, so that parts may run beside each other.
 """
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
 from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import ALGORITHMS, FAN_INS, KERNELS, LaunchRequest, SortRequest
+from gpumerge_cli.backends.base import ALGORITHMS, FAN_INS, KERNELS, Backend, LaunchRequest, SortRequest
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 from tests.oracles import first_keys, merged_keys, same_bits
@@ -25,92 +31,116 @@ _SORTS = [
     *(SortRequest("merge", LaunchRequest(fan_in=fan_in, block_size=32, items_per_thread=4)) for fan_in in FAN_INS),
     SortRequest("merge", LaunchRequest(transfer="vector")),
 ]
+_REQUESTS = [LaunchRequest(kernel, **shape) for kernel in KERNELS for shape in ({}, _TINY)]  # type: ignore[arg-type]
+_REQUESTS += [LaunchRequest("tiled", tile_load="exact"), LaunchRequest("tiled", tile_load="exact", block_size=2)]
+_REQUESTS += [LaunchRequest(transfer="vector"), LaunchRequest(fan_in=4), LaunchRequest(fan_in=4, transfer="vector")]
+_REQUESTS.append(LaunchRequest(fan_in=4, block_size=4, items_per_thread=1))  # so many tiles that they are cut ahead
+
+
+def _keys(backend: Backend, dtype: str) -> int:
+    """Keys of a dtype. Returns how many merges and sorts were right."""
+    rng = np.random.default_rng(1)
+    right = 0
+    runs = [merged_keys([rng.choice(special_values(np.dtype(dtype)), size)]) for size in (4099, 1, 2500)]
+    order = Order.of(dtype)
+    workspace = backend.workspace(order, 1 << 16)
+    workspace.staging(sum(run.nbytes for run in runs))[:] = np.concatenate(runs).view(np.uint8)
+    workspace.upload([run.nbytes for run in runs])
+    assert workspace.disorder() is None
+    for request in _REQUESTS:
+        workspace.poison()
+        workspace.merge(backend.resolve(request, order))
+        assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, request)
+        right += 1
+    workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+    assert same_bits(workspace.download().view(dtype), first_keys(merged_keys(runs))), dtype
+    right += 1
+    for sort in _SORTS:
+        workspace.poison()
+        workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
+        assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, sort)
+        right += 1
+    workspace.close()
+    return right
+
+
+def _lines(backend: Backend, text: LineOrder) -> int:
+    """Lines in an order. Returns how many merges and sorts were right."""
+    rng = np.random.default_rng(1)
+    right = 0
+    order = Order.lines(text)
+    end = bytes([text.terminator])
+    pool = [b"%d,%dK,%s" % (x % 7, x, MONTHS[x % 4]) * (1 + x % 2) for x in rng.integers(0, 999, 907)]
+    lines = [sorted(run, key=order.key) for run in (pool[:900], pool[900:])]
+    texts = [as_text(run, end) for run in lines]
+    merged = sorted((line for run in lines for line in run), key=order.key)
+    workspace = backend.workspace(order, 1 << 16)
+    workspace.staging(sum(map(len, texts)))[:] = np.frombuffer(b"".join(texts), np.uint8)
+    workspace.upload(list(map(len, texts)))
+    assert workspace.disorder() is None
+    for request in _REQUESTS if text.simple else _REQUESTS[:1]:
+        workspace.poison()
+        workspace.merge(backend.resolve(request, order))
+        assert workspace.download().tobytes() == as_text(merged, end), (order, request)
+        right += 1
+    workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+    first = [next(group) for _, group in groupby(merged, order.key)]
+    assert workspace.download().tobytes() == as_text(first, end), order
+    right += 1
+    for sort in _SORTS[: None if text.simple else 1]:
+        if sort.algorithm == "radix":
+            continue
+        workspace.poison()
+        workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
+        assert workspace.download().tobytes() == as_text(merged, end), (order, sort)
+        right += 1
+    workspace.close()
+    return right
+
+
+def _records(backend: Backend, size: int, offset: int, key: Any) -> int:
+    """Records by a key in them. Returns how many merges and sorts were right."""
+    rng = np.random.default_rng(1)
+    right = 0
+    order = Order.records(size, offset, key)
+    runs = [rng.integers(0, 2, (count, size), np.uint8) for count in (700, 1, 300)]
+    runs = [run[np.argsort(order.image(order.keys(run.reshape(-1))), kind="stable")] for run in runs]
+    every = np.concatenate(runs)
+    images = order.image(order.keys(every.reshape(-1)))
+    ranks = np.argsort(images, kind="stable")
+    workspace = backend.workspace(order, 1 << 16)
+    workspace.staging(every.size)[:] = every.reshape(-1)
+    workspace.upload([run.size for run in runs])
+    assert workspace.disorder() is None
+    for request in _REQUESTS:
+        workspace.poison()
+        workspace.merge(backend.resolve(request, order))
+        assert np.array_equal(workspace.download(), every[ranks].reshape(-1)), (order, request)
+        right += 1
+    workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+    first = ranks[np.r_[True, images[ranks][1:] != images[ranks][:-1]]]
+    assert np.array_equal(workspace.download(), every[first].reshape(-1)), order
+    right += 1
+    for sort in filter(lambda wish: wish.algorithm != "radix" or order.width <= 8, _SORTS):
+        workspace.poison()
+        workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
+        assert np.array_equal(workspace.download(), every[ranks].reshape(-1)), (order, sort)
+        right += 1
+    workspace.close()
+    return right
 
 
 def main() -> None:
     """Raise AssertionError at the first wrong output; print how many launches were right."""
-    rng = np.random.default_rng(1)
     backend = gpu.create()
-    right = 0
-    requests = [LaunchRequest(kernel, **shape) for kernel in KERNELS for shape in ({}, _TINY)]  # type: ignore[arg-type]
-    requests += [LaunchRequest("tiled", tile_load="exact"), LaunchRequest("tiled", tile_load="exact", block_size=2)]
-    requests += [LaunchRequest(transfer="vector"), LaunchRequest(fan_in=4), LaunchRequest(fan_in=4, transfer="vector")]
-    requests.append(LaunchRequest(fan_in=4, block_size=4, items_per_thread=1))  # so many tiles that they are cut ahead
-    for dtype in DTYPES:
-        runs = [merged_keys([rng.choice(special_values(np.dtype(dtype)), size)]) for size in (4099, 1, 2500)]
-        order = Order.of(dtype)
-        workspace = backend.workspace(order, 1 << 16)
-        workspace.staging(sum(run.nbytes for run in runs))[:] = np.concatenate(runs).view(np.uint8)
-        workspace.upload([run.nbytes for run in runs])
-        assert workspace.disorder() is None
-        for request in requests:
-            workspace.poison()
-            workspace.merge(backend.resolve(request, order))
-            assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, request)
-            right += 1
-        workspace.merge(backend.resolve(LaunchRequest(), order), "first")
-        assert same_bits(workspace.download().view(dtype), first_keys(merged_keys(runs))), dtype
-        right += 1
-        for sort in _SORTS:
-            workspace.poison()
-            workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
-            assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, sort)
-            right += 1
-        workspace.close()
-    for text in LINE_ORDERS:
-        order = Order.lines(text)
-        end = bytes([text.terminator])
-        pool = [b"%d,%dK,%s" % (x % 7, x, MONTHS[x % 4]) * (1 + x % 2) for x in rng.integers(0, 999, 907)]
-        lines = [sorted(run, key=order.key) for run in (pool[:900], pool[900:])]
-        texts = [as_text(run, end) for run in lines]
-        merged = sorted((line for run in lines for line in run), key=order.key)
-        workspace = backend.workspace(order, 1 << 16)
-        workspace.staging(sum(map(len, texts)))[:] = np.frombuffer(b"".join(texts), np.uint8)
-        workspace.upload(list(map(len, texts)))
-        assert workspace.disorder() is None
-        for request in requests if text.simple else requests[:1]:
-            workspace.poison()
-            workspace.merge(backend.resolve(request, order))
-            assert workspace.download().tobytes() == as_text(merged, end), (order, request)
-            right += 1
-        workspace.merge(backend.resolve(LaunchRequest(), order), "first")
-        first = [next(group) for _, group in groupby(merged, order.key)]
-        assert workspace.download().tobytes() == as_text(first, end), order
-        right += 1
-        for sort in _SORTS[: None if text.simple else 1]:
-            if sort.algorithm == "radix":
-                continue
-            workspace.poison()
-            workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
-            assert workspace.download().tobytes() == as_text(merged, end), (order, sort)
-            right += 1
-        workspace.close()
-    for size, offset, key in ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20)):
-        order = Order.records(size, offset, key)
-        runs = [rng.integers(0, 2, (count, size), np.uint8) for count in (700, 1, 300)]
-        runs = [run[np.argsort(order.image(order.keys(run.reshape(-1))), kind="stable")] for run in runs]
-        every = np.concatenate(runs)
-        images = order.image(order.keys(every.reshape(-1)))
-        ranks = np.argsort(images, kind="stable")
-        workspace = backend.workspace(order, 1 << 16)
-        workspace.staging(every.size)[:] = every.reshape(-1)
-        workspace.upload([run.size for run in runs])
-        assert workspace.disorder() is None
-        for request in requests:
-            workspace.poison()
-            workspace.merge(backend.resolve(request, order))
-            assert np.array_equal(workspace.download(), every[ranks].reshape(-1)), (order, request)
-            right += 1
-        workspace.merge(backend.resolve(LaunchRequest(), order), "first")
-        first = ranks[np.r_[True, images[ranks][1:] != images[ranks][:-1]]]
-        assert np.array_equal(workspace.download(), every[first].reshape(-1)), order
-        right += 1
-        for sort in filter(lambda wish: wish.algorithm != "radix" or order.width <= 8, _SORTS):
-            workspace.poison()
-            workspace.sort(backend.resolve_sort(sort, order, 1 << 10))
-            assert np.array_equal(workspace.download(), every[ranks].reshape(-1)), (order, sort)
-            right += 1
-        workspace.close()
+    records = ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20))
+    work = [
+        *(partial(_keys, backend, dtype) for dtype in DTYPES),
+        *(partial(_lines, backend, text) for text in LINE_ORDERS),
+        *(partial(_records, backend, *record) for record in records),
+    ]
+    part, parts = map(int, sys.argv[1].split("/")) if sys.argv[1:] else (0, 1)
+    right = sum(one() for one in work[part::parts])
     print(f"{right} merges and sorts right")
 
 
