@@ -257,3 +257,13 @@ def test_info_names_the_device(gpu: GpuBackend) -> None:
     assert info.backend == "gpu"
     assert info.memory > 0
     assert info.details["CuPy"]
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 15, 16, 4_101_097])
+def test_buffers_hold_the_words_that_hold_their_last_bytes(gpu: GpuBackend, nbytes: int) -> None:
+    from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
+
+    buffer = DeviceBuffer().reserve(nbytes)
+    whole = (nbytes + 3) // 4
+    assert buffer.view(max(1, -(-whole // 4)), np.dtype("V16")).data.mem.size % 16 == 0
+    assert buffer.view(whole, np.dtype(np.uint32)).data.mem.size >= 4 * whole

@@ -11,6 +11,8 @@ import numpy as np
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.gpu.failures import pinning_errors
 
+_VECTOR = 16
+
 
 def copy_on_device(source: int, to: int, nbytes: int) -> None:
     """Copy between addresses of the device, on the current stream."""
@@ -19,7 +21,10 @@ def copy_on_device(source: int, to: int, nbytes: int) -> None:
 
 
 class DeviceBuffer:
-    """Bytes on the current device. Growing loses what they held, and waits for the device."""
+    """Bytes on the current device, in whole vectors: kernels read the aligned words that hold the last bytes.
+
+    Growing loses what they held, and waits for the device.
+    """
 
     def __init__(self) -> None:
         self._pointer: cupy.cuda.MemoryPointer | None = None
@@ -29,7 +34,8 @@ class DeviceBuffer:
         """Room for at least `nbytes`."""
         if nbytes > self._size or self._pointer is None:
             self.free()
-            self._pointer = cupy.cuda.MemoryPointer(cupy.cuda.Memory(max(nbytes, 16)), 0)
+            whole = -(-max(nbytes, 1) // _VECTOR) * _VECTOR
+            self._pointer = cupy.cuda.MemoryPointer(cupy.cuda.Memory(whole), 0)
             self._size = nbytes
         return self
 
