@@ -18,7 +18,7 @@ from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.resources import available_memory, cores, keep_no_freed_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import Outcome, Stream, run
-from gpumerge_cli.engine.whole import sort_whole
+from gpumerge_cli.engine.whole import Whole
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.fixed import FixedSource
@@ -165,7 +165,7 @@ class _Job:
         threads = self.request.on.threads or cores()
         workspace = self.backend.workspace(self.inputs.order, total, threads=threads)
         try:
-            outcome = sort_whole(
+            outcome = Whole(
                 self.inputs.sources,
                 sink,
                 workspace,
@@ -175,7 +175,7 @@ class _Job:
                 workers=self.workers,
                 stopwatch=self.stopwatch,
                 advance=told,
-            )
+            ).run()
         finally:
             workspace.close()
         self.counts[:] = outcome.counts

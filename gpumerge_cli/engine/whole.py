@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from gpumerge_cli.backends.base import SortPolicy, Unique, Workspace
+from gpumerge_cli.backends.base import SortPolicy, Workspace
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.stream import Outcome
@@ -15,89 +16,97 @@ from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.measure import Span, Stopwatch
 
 
-def sort_whole(
-    sources: Sequence[Source],
-    sink: Sink,
-    workspace: Workspace,
-    policy: SortPolicy,
-    *,
-    unique: bool,
-    part: int,
-    workers: int,
-    stopwatch: Stopwatch,
-    advance: Callable[[int], None] | None = None,
-) -> Outcome:
-    """Sort all items of `sources` to the sink, through a workspace whose capacity is all their bytes.
+@dataclass
+class Whole:
+    """A sort of all items of `sources` to the sink, through a workspace whose capacity is all their bytes.
 
     part: bytes, whole items unless those are lines, that go through host memory at once, for each of the workers.
-    advance: called with the bytes that were read or written, from any thread but one at a time. Raises
-    DeviceMemoryError before anything is written, if at all.
+    advance: called with the bytes that were read or written, from any thread but one at a time.
     """
-    sizes = [source.size for source in sources]
-    starts = list(accumulate(sizes, initial=0))
-    lock = threading.Lock()
 
-    def told(nbytes: int) -> None:
-        if advance is not None:
-            with lock:
-                advance(nbytes)
+    sources: Sequence[Source]
+    sink: Sink
+    workspace: Workspace
+    policy: SortPolicy
+    unique: bool
+    part: int
+    workers: int
+    stopwatch: Stopwatch
+    advance: Callable[[int], None]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _written: int = 0
+    _places: Places = field(init=False)
 
-    def bring(place: tuple[int, int, int]) -> None:
-        number, low, high = place
-        position, nbytes = starts[number] + low, high - low
+    def run(self) -> Outcome:
+        """Read, sort, write. Raises DeviceMemoryError before anything is written, if at all."""
+        sizes = [source.size for source in self.sources]
+        for_each(self._parts(sizes), self._bring, self.workers)
+        self._sort(sizes)
+        workspace, sink = self.workspace, self.sink
+        chunks = -(-workspace.merged_bytes // self.part)
+        self._places = Places(planned=sink.exact, seekable=sink.seekable)
+        # A worker that writes to a pipe nobody reads never comes back.
+        for_each(range(chunks), self._write, self.workers, wait=sink.seekable)
+        return Outcome(
+            counts=list(workspace.counts),
+            dropped=workspace.dropped,
+            written=self._written,
+            chunks=chunks,
+            largest=min(self.part, workspace.merged_bytes),
+            workers=self.workers,
+        )
+
+    def _parts(self, sizes: Sequence[int]) -> Iterator[tuple[Source, int, int, int]]:
+        """(source, start and stop in it, start in the workspace) of all parts."""
+        for source, size, first in zip(self.sources, sizes, accumulate(sizes, initial=0), strict=False):
+            for at in range(0, size, self.part):
+                yield source, at, min(at + self.part, size), first + at
+
+    def _bring(self, part: tuple[Source, int, int, int]) -> None:
+        source, low, high, position = part
         start = time.perf_counter()
-        memory = workspace.part(position, nbytes)
-        sources[number].read_into(low, memory)
-        stopwatch.add(Span("read", time.perf_counter() - start, nbytes))
+        memory = self.workspace.part(position, high - low)
+        source.read_into(low, memory)
+        self._took("read", start, high - low)
         start = time.perf_counter()
-        workspace.send(position, nbytes)
-        if workspace.remote:
-            stopwatch.add(Span("upload", time.perf_counter() - start, nbytes))
-        told(nbytes)
+        self.workspace.send(position, high - low)
+        if self.workspace.remote:
+            self._took("upload", start, high - low)
+        with self._lock:
+            self.advance(high - low)
 
-    places = ((number, at, min(at + part, size)) for number, size in enumerate(sizes) for at in range(0, size, part))
-    for_each(places, bring, workers)
-    workspace.adopt(sizes)
-    first: Unique = "first" if unique else None
-    workspace.sort(policy, first)
-    workspace.synchronize()
-    stopwatch.add(*[Span("sort", s.seconds, s.nbytes, s.stopped) if s.name == "kernel" else s for s in workspace.spans])
-    workspace.spans.clear()
+    def _sort(self, sizes: Sequence[int]) -> None:
+        workspace = self.workspace
+        workspace.adopt(sizes)
+        workspace.sort(self.policy, "first" if self.unique else None)
+        workspace.synchronize()
+        self.stopwatch.add(*[replace(s, name="sort") if s.name == "kernel" else s for s in workspace.spans])
+        workspace.spans.clear()
 
-    total = workspace.merged_bytes
-    turns = Places(planned=sink.exact, seekable=sink.seekable)
-    written = 0
-
-    def write(turn: int) -> None:
-        nonlocal written
+    def _write(self, turn: int) -> None:
         try:
-            low, high = turn * part, min(total, (turn + 1) * part)
+            low = turn * self.part
+            high = min(self.workspace.merged_bytes, low + self.part)
             start = time.perf_counter()
-            data = workspace.receive(low, high - low)
-            if workspace.remote:
-                stopwatch.add(Span("download", time.perf_counter() - start, high - low))
-            encoded = sink.encode(data)
-            with turns.place(turn, low, len(encoded), last=True) as place:
+            data = self.workspace.receive(low, high - low)
+            if self.workspace.remote:
+                self._took("download", start, high - low)
+            start = time.perf_counter()
+            encoded = self.sink.encode(data)
+            if not self.sink.exact:
+                self._took("compress", start, high - low)
+            with self._places.place(turn, low, len(encoded), last=True) as place:
                 if place is None:
                     return
                 start = time.perf_counter()
-                sink.write_at(place, encoded)
-                stopwatch.add(Span("write", time.perf_counter() - start, len(encoded)))
-            told(high - low)
-            with lock:
-                written += len(encoded)
+                self.sink.write_at(place, encoded)
+                self._took("write", start, len(encoded))
+            with self._lock:
+                self._written += len(encoded)
+                self.advance(high - low)
         except BaseException:
-            turns.stop()
+            self._places.stop()
             raise
 
-    chunks = -(-total // part)
-    # A worker that writes to a pipe nobody reads never comes back.
-    for_each(range(chunks), write, workers, wait=sink.seekable)
-    return Outcome(
-        counts=list(workspace.counts),
-        dropped=workspace.dropped,
-        written=written,
-        chunks=chunks,
-        largest=min(part, total),
-        workers=workers,
-    )
+    def _took(self, stage: str, start: float, nbytes: int) -> None:
+        self.stopwatch.add(Span(stage, time.perf_counter() - start, nbytes))
