@@ -85,6 +85,8 @@ def _items(command: SortCommand) -> ItemRequest:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
+        if command.header or command.csv:
+            raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
         return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
     return ItemRequest(
         "text",
@@ -130,8 +132,11 @@ def _check(command: SortCommand) -> int:
         check_files(_inputs(command), _items(command), _on(command), unique=command.unique)
     except DisorderError as error:
         if command.mode == "check":
-            line = b"" if error.item is None else error.item
-            text = os.fsencode(f"gpumerge: {error.where}: disorder: ") + line + bytes([command.order.terminator])
+            if error.item is None:  # of items that are no lines
+                text = os.fsencode(f"gpumerge: {error}\n")
+            else:
+                end = bytes([command.order.terminator])
+                text = os.fsencode(f"gpumerge: {error.where}: disorder: ") + error.item + end
             if sys.stderr is not None:
                 sys.stderr.flush()
                 sys.stderr.buffer.write(text)

@@ -7,7 +7,15 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.backends.base import ALGORITHMS, Backend, Bytes, LaunchRequest, SortRequest, Workspace
+from gpumerge_cli.backends.base import (
+    ALGORITHMS,
+    Backend,
+    Bytes,
+    LaunchRequest,
+    SortRequest,
+    Workspace,
+    judge_recursion,
+)
 from gpumerge_cli.compare.contest import Contest, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
@@ -93,6 +101,8 @@ def compare_sorts(
         # The kernel asked for is one to merge with; what has no use for it runs as it does.
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
         try:
+            if name == "recursive":  # of lines nobody else knows how many they are
+                judge_recursion(sum(file.items for file in loaded.inputs))
             policies.append(backend.resolve_sort(SortRequest(name, launch), order, total))
             asked.append(SortRequest(name, launch))
         except UsageError as error:

@@ -139,6 +139,11 @@ class PackedFile:
             if block is None:
                 start, stop = self._ends[number], self._ends[number + 1]
                 block = self._codec.unpack(self._file.read_exactly(start, stop - start))
+                if len(block) != min(self._codec.block, self.size - number * self._codec.block):
+                    raise OutputError(
+                        "a temporary file did not decompress to what it was",
+                        way_out="use another --compress-program, or none",
+                    )
                 self._unpacked[number] = block
                 if len(self._unpacked) > _KEPT_BLOCKS:
                     self._unpacked.popitem(last=False)

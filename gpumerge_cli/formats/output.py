@@ -50,7 +50,10 @@ class OutputFile:
             self._descriptor = os.open(self._temporary, flags, 0o666 if mode is None else 0o600)
         except OSError as error:
             _unfinished.discard(self._temporary)
-            raise output_error(error, name) from None
+            problem = output_error(error, name)
+            if error.filename == str(self._temporary) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                problem.way_out = f"outputs are made beside their place: {self._place.parent} must be writable, too"
+            raise problem from None
         try:
             # Held while this process lives, so that a later run can tell a left file from one in the making.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -64,6 +64,19 @@ def test_binary_items_take_the_options_that_mean_something(tmp_path: Path, capsy
     assert "a.i32@1: disorder: -1 comes after 3" in capsys.readouterr().err
 
 
+def test_binary_items_have_no_header_and_say_where_they_fall(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.array([1, 3, 2], np.int32).tofile(tmp_path / "a.i32")
+    for wrong in ("--header=1", "--csv"):
+        assert door.run(["sort", "--backend=reference", wrong, str(tmp_path / "a.i32")]) == 2
+        assert "leave --header and --csv out" in capsys.readouterr().err
+    assert door.run(["sort", "--backend=reference", "-c", str(tmp_path / "a.i32")]) == 1
+    said = capsys.readouterr().err
+    assert "a.i32@2" in said
+    assert "2" in said.split("a.i32@2", 1)[1]
+
+
 def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").write_bytes(b"b\na\n")

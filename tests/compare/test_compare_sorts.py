@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import Backend, SortPolicy, SortRequest, Unique
+from gpumerge_cli.backends.base import MOST_RECURSED, Backend, SortPolicy, SortRequest, Unique
 from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.compare import whole
@@ -91,6 +91,14 @@ def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkey
     loaded = load_runs(MergeRequest((made(tmp_path, rng, "u1"),), check=False))
     report = compare_sorts(loaded, backend, SortRequest(), repeat=1)
     assert [row.name for row in report.rows if not row.right] == ["bottom-up"]
+
+
+def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(b"a\n" * (MOST_RECURSED + 1))
+    request = MergeRequest((str(tmp_path / "lines"),), items=ItemRequest("text"), check=False)
+    report = compare_sorts(load_runs(request), cpu.create(), SortRequest(), repeat=1)
+    assert "recursive" not in [row.name for row in report.rows]
+    assert all(row.right for row in report.rows)
 
 
 def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

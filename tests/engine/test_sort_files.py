@@ -139,6 +139,20 @@ def test_a_failure_in_any_part_ends_a_sort(monkeypatch: pytest.MonkeyPatch, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.u32", "o.u32"]
 
 
+def test_a_program_that_unpacks_to_less_is_told(backend: Backend, tmp_path: Path) -> None:
+    program = tmp_path / "cut"
+    program.write_text('#!/bin/sh\n[ "$1" = -d ] && exec head -c 10\nexec cat\n')
+    program.chmod(0o755)
+    (tmp_path / "a").write_bytes(b"".join(b"%d\n" % (x * 7919 % 10007) for x in range(10007)))
+    for unpacker in (str(program), "true"):
+        with pytest.raises(OutputError, match="did not decompress"):
+            sort(
+                backend, [str(tmp_path / "a")], str(tmp_path / "out"), ItemRequest("text"), always_spill=True,
+                compress_program=unpacker,
+            )  # fmt: skip
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("spilled", SPILLED)
 def test_records_keep_the_order_of_equal_keys(
     backend: Backend, rng: np.random.Generator, tmp_path: Path, spilled: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -164,6 +165,19 @@ def test_a_protected_output_is_not_replaced(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(OutputError, match="permission denied"):
         OutputFile(str(place))
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_folder_that_takes_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = str(tmp_path / "out")
+    Path(name).write_bytes(b"old")
+
+    def refuse(path: object, flags: int, *rest: int) -> int:
+        raise PermissionError(errno.EACCES, "", str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(OutputError, match="must be writable, too") as caught:
+        OutputFile(name)
+    assert str(tmp_path) in str(caught.value)
 
 
 def test_what_was_not_brought_to_an_end_is_removed_at_the_end(tmp_path: Path) -> None:
