@@ -1,4 +1,4 @@
-"""Bytes, seconds and throughput: read from text, shown as text."""
+"""Bytes, seconds and throughput: read from text, shown as text; and text that can be shown as it is."""
 
 from __future__ import annotations
 
@@ -52,6 +52,11 @@ def format_count(count: int) -> str:
 def format_counted(count: int, noun: str) -> str:
     """`count` and what of: "1 run", "1,048,576 items"."""
     return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def visible(text: str) -> str:
+    """`text` with what cannot be shown as escapes: line breaks, undecodable bytes, what a terminal would obey."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _scaled(value: float, units: tuple[str, ...]) -> str:

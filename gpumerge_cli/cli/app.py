@@ -108,8 +108,9 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
 
 def one_line(message: str) -> str:
     """`message` on one line, with the escape sequences that file names may hold made visible."""
-    line = message.replace("\n", " ")
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+    from gpumerge_cli.units import visible
+
+    return visible(message.replace("\n", " "))
 
 
 def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from gpumerge_cli.jobs.runner import Result, State
 from gpumerge_cli.jobs.spec import Job
 from gpumerge_cli.report.terminal import PlainConsole, plain_table
-from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput
+from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 
 _PATIENCE = 1.0
 _ROWS = 20
@@ -104,7 +104,7 @@ def show(results: Sequence[Result], seconds: float) -> None:
     )
     for result in shown:
         table.add_row(
-            Text(result.job.name),
+            Text(visible(result.job.name)),
             result.job.operation,
             _WORDS.get(result.state, result.state),
             result.backend,

@@ -40,17 +40,20 @@ def show_effective(facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from gpumerge_cli.report.terminal import PlainConsole
+    from gpumerge_cli.units import visible
 
     console = PlainConsole()
     files = facts["files"]
-    console.print(f"project: {files['project'] or 'no gpumerge.toml here or above'}", soft_wrap=True)
-    console.print(f"user: {files['user_place']}{'' if files['user'] else ', which is not there'}", soft_wrap=True)
+    console.print(f"project: {visible(files['project'] or '') or 'no gpumerge.toml here or above'}", soft_wrap=True)
+    console.print(
+        f"user: {visible(files['user_place'])}{'' if files['user'] else ', which is not there'}", soft_wrap=True
+    )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in ("setting", "value", "from", "commands"):
         table.add_column(name, overflow="fold")
     for row in facts["settings"]:
         cells = (row["setting"], row["value"], row["from"], ", ".join(row["commands"]))
-        table.add_row(*map(Text, cells), style="" if row["from"] == DEFAULT else "bold")
+        table.add_row(*(Text(visible(cell)) for cell in cells), style="" if row["from"] == DEFAULT else "bold")
     console.print(table)
 
 

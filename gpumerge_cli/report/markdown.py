@@ -16,7 +16,7 @@ from gpumerge_cli.report.tables import (
     merge_cells,
     summary,
 )
-from gpumerge_cli.units import format_bytes, format_count
+from gpumerge_cli.units import format_bytes, format_count, visible
 
 
 def render(report: Report) -> str:
@@ -91,6 +91,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Itera
 
 
 def _escape(text: str) -> str:
+    text = visible(text.replace("\n", " "))
     for character in "\\`*_|<":
         text = text.replace(character, f"\\{character}")
-    return text.replace("\n", " ")
+    return text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, tostring
 
+from gpumerge_cli.units import visible
+
 Part = Element | str | None
 
 
@@ -79,11 +81,6 @@ def lane(name: Part, value: Part, track: Element, style: str = "") -> Element:
         tag("div", value, class_="value"),
         class_=f"lane {style}".strip(),
     )
-
-
-def visible(text: str) -> str:
-    """`text` with what cannot be shown, line breaks and undecodable bytes among it, as escapes."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def page(title: str, style: str, parts: Iterable[Part]) -> str:

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, Polygon
 from gpumerge_cli.report.figure import save
 from gpumerge_cli.report.path_model import Axis, Cut, CutLevel, PathReport, Search
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
-from gpumerge_cli.units import format_count, format_counted
+from gpumerge_cli.units import format_count, format_counted, visible
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
 _A, _B = COLOURS["A"], COLOURS["B"]
@@ -133,7 +133,7 @@ def _axes(grid: Any, a: Axis, b: Axis, per_item: float) -> None:
 
 
 def _name(axis: Axis, letter: str) -> str:
-    name = "" if axis.name == letter else f" {_plain(axis.name)},"
+    name = "" if axis.name == letter else f" {_plain(visible(axis.name))},"
     return f"{letter}:{name} {format_counted(axis.count, 'item')}"
 
 

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured, MergeReport
 from gpumerge_cli.report.notes import ceiling
-from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
+from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput, visible
 
 _MEANINGS = {
     "spool": "copy standard input",
@@ -33,7 +33,7 @@ def summary(report: MergeReport) -> str:
     """What was merged or sorted, in a line."""
     done = "sorted" if report.kind == "sort" else "merged"
     inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
-    output = "standard output" if report.output == "-" else report.output
+    output = "standard output" if report.output == "-" else visible(report.output)
     return (
         f"{done} {inputs} into {output}: "
         f"{format_count(report.items)} items, {format_bytes(report.nbytes)}, {report.order}"

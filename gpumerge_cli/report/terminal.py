@@ -19,7 +19,7 @@ from gpumerge_cli.report.tables import (
     merge_cells,
     summary,
 )
-from gpumerge_cli.units import format_count
+from gpumerge_cli.units import format_count, visible
 
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
 
@@ -78,7 +78,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
     table.add_row(*copy)
     console.print(table)
     for note in notes(report):
-        console.print(Text(f" {note}"))
+        console.print(Text(f" {visible(note)}"))
 
 
 def _show_bench(report: BenchReport, console: Console) -> None:
@@ -90,7 +90,7 @@ def _show_bench(report: BenchReport, console: Console) -> None:
             table.add_row(Text(f"  {name}"), *map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
     console.print(table)
     for note in bench_notes(report):
-        console.print(Text(f" {note}"))
+        console.print(Text(f" {visible(note)}"))
 
 
 def plain_table(*names: str, left: int) -> Table:

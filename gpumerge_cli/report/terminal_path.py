@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpumerge_cli.report.path_model import Axis, Buffer, CutLevel, PathReport, Round, Search
-from gpumerge_cli.units import format_counted
+from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
 _LEVELS = {"block": "bold red", "host thread": "bold red", "round": "bold yellow"}
@@ -85,7 +85,7 @@ def show_path(report: PathReport, console: Console) -> None:
     """Print the grid, its cuts, and the search and the rounds if there are any."""
     a, b = report.a, report.b
     for axis, way in ((a, "A, down"), (b, "B, right")):
-        name = "" if axis.name == way[0] else f"{axis.name}, "
+        name = "" if axis.name == way[0] else f"{visible(axis.name)}, "
         console.print(Text(f"{way}: {name}{format_counted(axis.count, 'item')}, {report.order}", _AXIS))
     glyphs = _ASCII if console.options.ascii_only else _UNICODE
     margin = _widest(a) + 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -28,6 +29,11 @@ def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> 
     assert rows[3] == "job 2 merge failed - - 0.250 - -"
     assert rows[4] == "job 3 merge did not run - - - - -"
     assert rows[-1] == "4 jobs: 1 done, 1 skipped, 1 failed, 1 did not run; 2.00 MB in 2.00 s, 1.00 MB/s"
+
+
+def test_names_of_jobs_are_escaped(capfd: pytest.CaptureFixture[str]) -> None:
+    batch_view.show([Result(replace(job(1), name="a\x1b[31m"), "done", started=1.0)], 1.0)
+    assert r"a\x1b[31m" in capfd.readouterr().err
 
 
 def test_the_table_has_the_slowest_of_many(capfd: pytest.CaptureFixture[str]) -> None:

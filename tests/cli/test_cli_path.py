@@ -188,6 +188,20 @@ def test_figures_of_large_and_of_uneven_inputs(
         assert "l$1.i32, 2,500 items" in text
 
 
+def test_names_that_cannot_be_shown_are_escaped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
+) -> None:
+    name = write("a\x1b[31m\n\udcff.txt", b"1\n3\n")
+    out = shown(capsys, "path", name, name)
+    assert r"a\x1b[31m\n\udcff.txt" in "".join(out.split())
+    assert "\x1b" not in out
+    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    for figure in ("x.svg", "x.png"):
+        assert shown_nothing(capsys, "path", name, name, "-o", str(tmp_path / figure))
+    texts = "".join(ElementTree.parse(tmp_path / "x.svg").getroot().itertext())
+    assert r"a\x1b[31m\n\udcff.txt, 2 items" in texts
+
+
 def test_what_is_not_two_sorted_inputs_is_refused(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     a, b, bad = (
         write(f"{name}.i32", np.array(keys, np.int32)) for name, keys in (("a", A), ("b", B), ("c", (1, 5, 4)))

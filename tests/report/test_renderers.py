@@ -7,6 +7,7 @@ import io
 import json
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -272,3 +273,13 @@ class TestReportFile:
             write(MERGE)
         assert (tmp_path / "link.json").is_symlink()
         assert json.loads((tmp_path / "real.json").read_text())["kind"] == "merge"
+
+
+@pytest.mark.parametrize("render", [shown, markdown.render])
+def test_names_do_not_reach_the_terminal_as_commands(render: Callable[[MergeReport | CompareReport], str]) -> None:
+    odd = "\x1b[2J\udcff\nx.i32"
+    files = (InputFile(odd, 1, 4),)
+    for report in (replace(MERGE, inputs=files, output=odd), replace(COMPARE, inputs=files)):
+        text = render(report)
+        assert text.replace("\n", "").isprintable()
+    assert r"\x1b[2J\udcff" in shown(replace(MERGE, output=odd))
