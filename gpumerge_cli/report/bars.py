@@ -133,8 +133,8 @@ def contest(found: Sequence[Contestant], ceiling_rate: float) -> Element:
             parts.append(rectangle(ends[0], ends[1], 10.25, 1.5, "whisker"))
         parts += [upright(one.nbytes / each / widest, "timing", "6", "16") for each in one.seconds if each > 0]
         parts += [upright(ceiling_rate / widest, "ceiling")] if ceiling_rate > 0 else []
-        share = f", {one.share:.2f} of copy" if one.style != "copy" else ""
-        value = f"{format_seconds(one.median)}, {format_rate(one.nbytes / one.median)} GB/s{share}"
+        rate = f"{format_rate(one.nbytes / one.median)} GB/s, {one.share:.2f} of copy"
+        value = f"{format_seconds(one.median)}, {rate}"
         if one is fastest:
             value += "; the fastest"
         elif fastest is not None and one.style != "copy":

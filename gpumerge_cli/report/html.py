@@ -102,7 +102,7 @@ def _compare(report: CompareReport) -> Iterator[Part]:
     copy = ceiling(report)
     yield _section(
         "Throughput beside a copy",
-        _how_to_read(report.repeat),
+        _how_to_read(report.repeat, "a copy"),
         _legend(),
         contest(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
         _sentence(rule(report.repeat, report.repeat)),
@@ -120,10 +120,10 @@ def _bench(report: BenchReport) -> Iterator[Part]:
     if len(cases) > 1:
         yield _section(
             "All cases",
-            "Bars: the fastest kernel's share of a copy. Orange: the fastest library's. Dashed: the copy.",
+            "Bars: the fastest kernel's share of the best copy. Orange: the fastest library's. Dashed: that copy.",
             _overview(cases),
         )
-    yield _section("Case by case", _how_to_read(repeat), _legend(), _sentence(rule(repeat, repeat)))
+    yield _section("Case by case", _how_to_read(repeat, "the best copy"), _legend(), _sentence(rule(repeat, repeat)))
     for number, rows in enumerate(cases):
         first = rows[0]
         best = next((row.nbytes / row.ceiling for row in rows if row.ceiling > 0), 0.0)
@@ -175,10 +175,10 @@ def _section(title: str, caption: str, *parts: Part) -> Element:
     return tag("section", tag("h2", title), *told)
 
 
-def _how_to_read(repeat: int) -> str:
+def _how_to_read(repeat: int, dashed: str) -> str:
     return (
         f"Bars: GB/s, read and written, at the median of {format_counted(repeat, 'timing')}. Each timing is a tick, "
-        "and the line joins the slowest with the fastest. Dashed: a copy of the same bytes."
+        f"and the line joins the slowest with the fastest. Dashed: {dashed} of the same bytes."
     )
 
 

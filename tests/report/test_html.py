@@ -202,6 +202,7 @@ def test_a_comparison_draws_every_timing() -> None:
     assert "not run: not enough memory" in words
     assert "the fastest" in words
     assert "0.93 of copy" in words
+    assert "Dashed: a copy of the same bytes." in words
     contestants = of_compare(COMPARE)
     assert [one.name for one in contestants] == [*(row.name for row in COMPARE.rows), "copy"]
     assert contest([], 0.0).get("class") == "chart"
@@ -212,6 +213,10 @@ def test_a_bench_shows_every_case() -> None:
     page = Page(html.render(report))
     assert len(page.of("details")) == len({row.case for row in report.rows})
     assert len(page.of("line", "timing")) == sum(len(row.seconds) for row in report.rows)
+    words = " ".join(page.words)
+    assert "Dashed: the best copy of the same bytes." in words
+    for row in report.rows:
+        assert f"{row.share_of_copy:.2f} of copy" in words, row.name
     assert [one.name for one in of_case(report.rows[:2])] == [row.name for row in report.rows[:2]]
 
 
