@@ -228,21 +228,34 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
     console.print()
     console.print(Text(f"co-rank of rank {search.rank}: i + j = {search.rank}", _SEARCH))
     if search.steps:
-        table = _table("step", "low", "high", "i", "j", left=0)
-        # Keys that are too long end early, rather than the numbers.
-        digits = len(str(search.rank))
-        rest = sum(max(len(name), digits) + 2 for name in ("step", "low", "high", "i", "j")) + digits + 18
-        for name in ("B[j-1]", "A[i]"):
-            room = max(6, (console.width - rest) // 2)
-            table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis", max_width=room)
-        table.add_column("B first?", no_wrap=True)
-        for number, step in enumerate(search.steps, start=1):
-            said = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
-            cells = (number, step.low, step.high, step.i, step.j, step.b, step.a, said)
-            table.add_row(*(Text(str(cell)) for cell in cells))
-        console.print(table)
+        console.print(_steps(search, console.width))
     least = "" if search.steps else " without a step: low is high from the start"
     console.print(Text(f"{glyphs.found} found{least}: i = {found.i}, j = {found.j}", _SEARCH))
+
+
+def _steps(search: Search, width: int) -> Table:
+    """A row for each step. Where keys would be cut, what the next row says too goes first."""
+    names = ("step", "low", "high", "i", "j", "B[j-1]", "A[i]", "B first?")
+    rows = []
+    for number, step in enumerate(search.steps, start=1):
+        said = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
+        rows.append((*map(str, (number, step.low, step.high, step.i, step.j)), step.b, step.a, said))
+    if _wide(names, rows) > width:
+        rows = [(*row[:-1], row[-1].partition(",")[0]) for row in rows]
+    # Keys that are still too long end early, rather than the numbers.
+    room = max(6, (width - _wide((*names[:5], "", "", names[-1]), [(*row[:5], "", "", row[-1]) for row in rows])) // 2)
+    table = _table(*names[:5], left=0)
+    for name in names[5:7]:
+        table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis", max_width=room)
+    table.add_column(names[-1], no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _wide(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Columns that a table takes."""
+    return sum(max(map(cell_len, column)) + 2 for column in zip(names, *rows, strict=True)) - 1
 
 
 def show_rounds(rounds: Sequence[Round], console: Console) -> None:

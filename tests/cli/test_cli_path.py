@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -86,6 +87,18 @@ def test_the_steps_of_a_search(capsys: pytest.CaptureFixture[str]) -> None:
     assert "found: i = 5, j = 4\n" in out
     assert "without a step" in shown(capsys, *WORDS, "--rank", "0")
     assert "ranks 0 to 16; use one" in refused(capsys, *WORDS, "--rank", "17")
+
+
+def test_the_steps_of_a_long_search_leave_keys_their_room(capsys: pytest.CaptureFixture[str], write: Write) -> None:
+    a, b = (write(name, np.arange(10**8, 9 * 10**8, step, np.int32)) for name, step in (("a.i32", 300), ("b.i32", 301)))
+    out = shown(capsys, "path", a, b, "--rank", "3000000")
+    steps = [re.split(" +", line.strip()) for line in out.splitlines() if re.search(r"\d +(yes|no)", line)]
+    assert len(steps) > 16
+    assert all(re.fullmatch(r"\d{9}", key) for step in steps for key in step[5:7])
+    assert {step[7] for step in steps} == {"yes", "no"}
+    for step, after in pairwise(steps):
+        first = step[7] == "yes"
+        assert int(after[2 if first else 1]) == int(step[3]) + (not first)
 
 
 @pytest.mark.parametrize("kernel", ["circular", "tiled"])
