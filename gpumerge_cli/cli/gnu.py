@@ -116,7 +116,10 @@ def parse_sort(
         given.add(option)
     for option, value in defaults(given):
         reading.take(option, value)
-    return reading.command()
+    command = reading.command()
+    if command.mode in ("check", "check-quiet") and "report" in given:
+        raise UsageError("--report: a check takes no report", way_out="leave --report, or -c and -C, out")
+    return command
 
 
 def check_operands(command: SortCommand, files: Sequence[str]) -> None:

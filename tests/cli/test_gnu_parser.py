@@ -292,7 +292,16 @@ def test_batch_sizes_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["-cC"], ["-c", "--check=quiet"], ["-c", "-o", "x"], ["-C", "-ox"], ["-c", "a", "b"], ["-C", "a", "b"]),
+        *(
+            ["-cC"],
+            ["-c", "--report=c.html"],
+            ["-C", "--report=c.html"],
+            ["-c", "--check=quiet"],
+            ["-c", "-o", "x"],
+            ["-C", "-ox"],
+            ["-c", "a", "b"],
+            ["-C", "a", "b"],
+        ),
         *(["-hn"], ["-in"], ["-dg"], ["-iM"], ["-Rn"], ["--sort=random", "-n"], ["-gn"], ["-Vh"], ["-n", "-k1", "-M"]),
         *(["-o", "a", "-o", "b"], ["--compress-program=a", "--compress-program=b"]),
         *(["--random-source=a", "--random-source=b"], ["-ta", "-tb"], ["-t", ""], ["-tab"], ["-té"], ["-t\\n"]),
