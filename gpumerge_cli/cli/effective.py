@@ -9,6 +9,8 @@ from gpumerge_cli.cli.places import project_file, user_file
 from gpumerge_cli.cli.settings import Settings, variable_name
 
 DEFAULT = "default"
+_LONGEST = 40
+"""Characters that a name of a variable has at most."""
 
 
 def effective(settings: Settings) -> dict[str, Any]:
@@ -49,11 +51,13 @@ def show_effective(facts: dict[str, Any]) -> None:
         f"user: {visible(files['user_place'])}{'' if files['user'] else ', which is not there'}", soft_wrap=True
     )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for name in ("setting", "value", "from", "commands"):
-        table.add_column(name, overflow="fold")
-    for row in facts["settings"]:
-        cells = (row["setting"], row["value"], row["from"], ", ".join(row["commands"]))
-        table.add_row(*(Text(visible(cell)) for cell in cells), style="" if row["from"] == DEFAULT else "bold")
+    rows = [(row["setting"], row["value"], row["from"], ", ".join(row["commands"])) for row in facts["settings"]]
+    for at, name in enumerate(("setting", "value", "from", "commands")):
+        # Names stay whole; paths of files may be longer than there is room for.
+        whole = min(_LONGEST, max(len(row[at]) for row in rows)) if name in ("setting", "from") else None
+        table.add_column(name, overflow="fold", width=whole)
+    for cells in rows:
+        table.add_row(*(Text(visible(cell)) for cell in cells), style="" if cells[2] == DEFAULT else "bold")
     console.print(table)
 
 

@@ -278,6 +278,19 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert "/project/gpumerge.toml" in table
 
 
+def test_names_stay_whole_in_80_columns(
+    place: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    place(GPUMERGE_PATH_BLOCK_SIZE="64", GPUMERGE_CHECK_IGNORE_LEADING_BLANKS="1")
+    assert run(["info", "--config"]) == 0
+    table = capsys.readouterr().out
+    assert max(map(len, table.splitlines()[2:])) <= 80
+    words = table.split()
+    assert {"GPUMERGE_PATH_BLOCK_SIZE", "GPUMERGE_CHECK_IGNORE_LEADING_BLANKS"} <= set(words)
+    assert {option.name for command in all_commands() for option in command.options if option.settable} <= set(words)
+
+
 def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     place(GPUMERGE_DEBUG="1")
     for command in ("check", "sort"):
