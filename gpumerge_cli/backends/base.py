@@ -117,7 +117,7 @@ class LaunchPolicy:
             shape += f", {self.transfer}"
         if self.resident > 1:
             shape += f", {self.resident} at once"
-        return f"{shape}, {self.blocks} blocks" if self.blocks else shape
+        return f"{shape}, {self.blocks} block{'s' * (self.blocks > 1)}" if self.blocks else shape
 
 
 @dataclass(frozen=True)

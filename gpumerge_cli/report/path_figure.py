@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib
-from matplotlib import patheffects
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Polygon
 
@@ -20,7 +19,8 @@ from gpumerge_cli.units import format_count, format_counted, visible
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
 _A, _B = COLOURS["A"], COLOURS["B"]
-_CUTS = {"block": "#b3261e", "host thread": "#b3261e", "round": "#8a3ffc"}
+_CUTS = {"block": "#b3261e", "host thread": "#c2188f", "round": "#8a3ffc"}
+_MARKS = {"host thread": "s"}
 _FINEST = "#6a5d00"
 _FOUND = "#0b6e4f"
 _LONGEST, _WIDE, _HIGH = 6.4, 4.0, 2.2
@@ -179,8 +179,10 @@ def _shown(axis: Axis) -> list[int]:
 def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> list[Any]:
     """The cuts of a level, as far as they would be told apart; what the legend says of them."""
     known = level.what in _CUTS
-    colour = _CUTS.get(level.what, _FINEST)
-    told = f"{format_counted(level.count, f'{level.what} cut')}, pieces of {format_counted(level.outputs, 'output')}"
+    colour, mark = _CUTS.get(level.what, _FINEST), _MARKS.get(level.what, "o")
+    told = (
+        f"{format_counted(level.count, f'{level.what} cut')}, pieces of up to {format_counted(level.outputs, 'output')}"
+    )
     if not level.count:
         return []
     if not level.cuts or level.outputs * per_item < 5:
@@ -189,14 +191,15 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
     for cut in level.cuts:
         _diagonal(grid, cut, report, reach=None if known else 0.7, colour=colour, style="-" if known else ":")
         grid.plot(
-            cut.j, cut.i, "o", markersize=6.5 if known else 4.5, color=colour, zorder=6 if known else 5, clip_on=False,
+            cut.j, cut.i, mark, markersize=6.5 if known else 4.5, color=colour, zorder=6 if known else 5, clip_on=False,
             markerfacecolor=colour if known else PAPER, markeredgewidth=1.2,
             gid=f"{level.what.replace(' ', '-')}-cut-{cut.rank}-{cut.i}-{cut.j}",
         )  # fmt: skip
         if labelled:
             _note(grid, cut, f"{cut.rank:,} = {cut.i:,} + {cut.j:,}", colour)
-    mark = {"markersize": 5, "color": colour, "markerfacecolor": colour if known else PAPER}
-    return [grid.plot([], [], "o-" if known else "o:", linewidth=1, label=told, **mark)[0]]
+    face = colour if known else PAPER
+    style = {"markersize": 5, "color": colour, "markerfacecolor": face, "linewidth": 1}
+    return [grid.plot([], [], mark + ("-" if known else ":"), label=told, **style)[0]]
 
 
 def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
@@ -213,11 +216,11 @@ def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, c
 
 def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
     left = cut.j > 0.75 * grid.get_xlim()[1]
-    note = grid.annotate(
-        text, (cut.j, cut.i), (-7, -10) if left else (7, 3), textcoords="offset points", ha="right" if left else "left",
-        color=colour, fontsize=8, zorder=7, annotation_clip=False,
+    grid.annotate(
+        text, (cut.j, cut.i), (-8, -12) if left else (8, 5), textcoords="offset points", ha="right" if left else "left",
+        color=colour, fontsize=8, zorder=11, annotation_clip=False,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
     )  # fmt: skip
-    note.set_path_effects([patheffects.withStroke(linewidth=2.2, foreground=PAPER)])
 
 
 def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:

@@ -16,7 +16,7 @@ from gpumerge_cli.report.path_model import Axis, Buffer, CutLevel, PathReport, R
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
-_LEVELS = {"block": "bold red", "host thread": "bold red", "round": "bold yellow"}
+_LEVELS = {"block": "bold red", "host thread": "bold blue", "round": "bold yellow"}
 _FINEST = "yellow"
 _MOST_ROWS = 42
 _MOST_LISTED = 40

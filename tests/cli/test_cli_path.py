@@ -182,6 +182,29 @@ def test_a_figure_is_xml_that_holds_path_cuts_and_search_and_the_same_each_time(
     assert not any(name and name.startswith(("block-cut-16", "search-4")) for name in ids)
 
 
+def test_a_figure_tells_levels_apart_and_covers_no_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
+) -> None:
+    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    keys = write("k.i32", np.arange(60_000, dtype=np.int32))
+    hosts = ("--backend", "cpu", "--kernel", "path", "--tile-size", "20000", "--threads", "2")
+    assert shown_nothing(capsys, "path", keys, keys, *hosts, "-o", str(tmp_path / "x.svg"))
+    svg = (tmp_path / "x.svg").read_text()
+    assert "host thread cut" in svg
+    assert re.search(r"block cuts, pieces of up to [0-9,]+ outputs", svg)
+    cuts = [
+        re.findall(rf'id="{what}-cut-.*?<use [^>]*style="fill: ([^;"]+)', svg, re.DOTALL)
+        for what in ("host-thread", "block")
+    ]
+    assert all(cuts)
+    assert not set(cuts[0]) & set(cuts[1])
+    assert shown_nothing(capsys, *WORDS, *SHAPE, "--rank", "8", "-o", str(tmp_path / "x.svg"))
+    drawn = [element.get("id") or element.text for element in ElementTree.parse(tmp_path / "x.svg").iter()]
+    assert drawn.index("8 = 5 + 3") > max(drawn.index(f"search-{number}") for number in (1, 2, 3))
+    out = shown(capsys, *WORDS, "--kernel", "circular", "--tile-size", "4", "--block-size", "2")
+    assert "1 block," in out
+
+
 def test_figures_of_large_and_of_uneven_inputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:
