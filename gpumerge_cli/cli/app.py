@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -10,10 +11,10 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from gpumerge_cli.cli.places import anything_set
-from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, output_error
+from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.commands import Command
@@ -31,7 +32,7 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
     """
     # To sort, --debug means what it means to GNU's.
     wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
-    with _signals(restore=not last):
+    with _signals(restore=not last), _standard_output():
         code = _guarded(lambda: _dispatch(arguments), arguments, wish)
         _remove_unfinished()
         return _guarded(lambda: _flush(code), arguments, wish)
@@ -142,6 +143,28 @@ def _flush(code: int) -> int:
                 error.filename = error.filename or "standard output"
                 raise
     return code
+
+
+class _ClosedOutput(io.TextIOBase):
+    """Standard output where it is closed: Python's own None takes what is printed, and says nothing."""
+
+    def write(self, text: str, /) -> NoReturn:
+        raise OutputError("it is closed", where="standard output", way_out="send it to a file, or use -o FILE")
+
+    def fileno(self) -> NoReturn:
+        self.write("")
+
+
+@contextmanager
+def _standard_output() -> Iterator[None]:
+    if sys.stdout is not None:
+        yield
+        return
+    sys.stdout = _ClosedOutput()
+    try:
+        yield
+    finally:
+        sys.stdout = None
 
 
 def _silence(descriptor: int) -> None:

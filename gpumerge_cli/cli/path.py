@@ -192,7 +192,7 @@ def path(
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.report.terminal_path import show_path
 
-    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+    if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # keys may have letters that the terminal has not
     show_path(report, PlainConsole())
 

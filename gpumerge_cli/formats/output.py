@@ -254,8 +254,6 @@ def _descriptor_named(name: str) -> int | None:
     must not be replaced.
     """
     if name == STDIO:
-        if sys.stdout is None:
-            raise OutputError("it is closed", where="standard output", way_out="use -o FILE")
         return sys.stdout.fileno()
     found = _NAMED_DESCRIPTOR.fullmatch(os.path.normpath(name))
     if found is None:

@@ -213,12 +213,38 @@ def test_a_full_disk_at_exit_is_one_line() -> None:
     assert done.stderr == "gpumerge: no space left on device; free some space or write elsewhere\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["sort", "--help"],
+        ["--show-completion", "bash"],
+        ["path", "--items", "1 3", "--items", "2"],
+        ["info", "--config"],
+        ["info", "--config", "--json"],
+        ["merge", "--format", "text", os.devnull],
+    ],
+)
+def test_what_goes_to_a_closed_standard_output_is_not_lost_in_silence(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        code = door.run(arguments)
+        assert sys.stdout is None
+    assert code == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("gpumerge: standard output: it is closed; ")
+    assert captured.err.count("\n") == 1
+
+
 def test_closed_standard_streams_are_no_crash() -> None:
     done = subprocess.run(
         ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli --help >&-'], cwd=ROOT, capture_output=True, timeout=60
     )
-    assert done.returncode == 0
-    assert done.stderr == b""
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"gpumerge: standard output: it is closed; ")
     done = subprocess.run(
         ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli marge 2>&-'], cwd=ROOT, capture_output=True, timeout=60
     )
