@@ -12,6 +12,7 @@ import typer
 from gpumerge_cli.cli import line_options, options
 from gpumerge_cli.cli.keyspec import csv_names
 from gpumerge_cli.errors import OutputError, UsageError
+from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns
@@ -187,7 +188,12 @@ def path(
     loaded = _loaded(names, how, on) if items is None else _words(items, text, how)
     report = _trace(loaded, on, rank, rounds)
     if draw is not None:
-        draw(report)
+        lacking = draw(report)
+        if lacking and sys.stderr is not None:
+            said = (
+                f"{visible(str(output))}: its font lacks {lacking}, drawn as boxes; a figure that ends in .svg has them"
+            )
+            print(f"gpumerge: {said}", file=sys.stderr)
         return
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.report.terminal_path import show_path
@@ -208,7 +214,7 @@ def _inputs(files: list[str], items: list[str] | None) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathReport], None] | None:
+def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathReport], str] | None:
     """What draws to `output`, judged before anything is read."""
     if output is None:
         return None

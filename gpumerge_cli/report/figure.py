@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
@@ -28,6 +30,7 @@ from gpumerge_cli.report.tables import format_rate, format_size
 
 _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150
+_LACKS = re.compile(r"Glyph (\d+) .*missing from")
 _METADATA: dict[str, dict[str, None]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
 """By suffix: what a file says of its making is left out, so that the same figure makes the same file."""
 _STYLE = {
@@ -99,18 +102,39 @@ def _save(figure: Figure, folder: str, stem: str) -> list[str]:
     return paths
 
 
-def save(figure: Figure, path: str) -> None:
-    """Write a figure to a .png or .svg file, whole or not at all. Raises OutputError."""
+def save(figure: Figure, path: str) -> str:
+    """Write a figure to a .png or .svg file, whole or not at all; the letters that are boxes there. Raises OutputError.
+
+    Boxes are of a .png what its font lacks: in an .svg words stay words.
+    """
     suffix = os.path.splitext(path)[1].lower()
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
-        figure.savefig(temporary, format=suffix[1:], dpi=_DPI, metadata=_METADATA[suffix])
+        with _lacking() as lacking:
+            figure.savefig(temporary, format=suffix[1:], dpi=_DPI, metadata=_METADATA[suffix])
         os.replace(temporary, path)
     except OSError as error:
         raise output_error(error, path) from error
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+    return "".join(lacking) if suffix == ".png" else ""
+
+
+@contextmanager
+def _lacking() -> Iterator[list[str]]:
+    """The letters that the font turns out to lack, each once, where Matplotlib would warn of each."""
+    letters: dict[str, None] = {}
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", _LACKS.pattern)
+        yield found
+    for one in caught:
+        if match := _LACKS.match(str(one.message)):
+            letters[chr(int(match[1]))] = None
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    found += letters
 
 
 def _caption(report: BenchReport) -> str:

@@ -34,11 +34,11 @@ _LABELLED = 12
 """Cuts with their (i, j) written to them at most, and below it what else has room for text."""
 
 
-def draw(report: PathReport, path: str) -> None:
-    """Draw the grid, or the rounds if there are any, to a .png or .svg file. Raises OutputError."""
+def draw(report: PathReport, path: str) -> str:
+    """Draw the grid, or the rounds if there are any, to a .png or .svg file; as `save`. Raises OutputError."""
     with matplotlib.rc_context(_STYLE):
         figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)
-        save(figure, path)
+        return save(figure, path)
 
 
 def _figure(report: PathReport) -> Figure:

@@ -205,6 +205,16 @@ def test_a_figure_tells_levels_apart_and_covers_no_words(
     assert "1 block," in out
 
 
+def test_letters_that_the_font_lacks_are_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    words = ("path", "--items", "\u4e2d \u6587", "--items", "\u4e2d", "-o")
+    assert shown_nothing(capsys, *words, str(tmp_path / "x.svg"))
+    assert run([*words, str(tmp_path / "x.png")]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"gpumerge: {tmp_path / 'x.png'}: its font lacks \u4e2d\u6587, ")
+    assert said.count("\n") == 1
+
+
 def test_figures_of_large_and_of_uneven_inputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:
