@@ -7,7 +7,7 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gpumerge_cli.linekeys import key_of
@@ -91,7 +91,8 @@ class LineOrder:
 
     separator: the byte between fields; None: fields begin at the empty place between a non-blank and a blank, so that
     leading blanks belong to them. Blanks are space, tab and newline. reverse: the last resort the other way round.
-    terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind.
+    terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind. of_records:
+    where lines are made of CSV's records, the order that was asked for of those.
     """
 
     keys: tuple[LineKey, ...] = ()
@@ -100,6 +101,7 @@ class LineOrder:
     stable: bool = False
     terminator: int = NEWLINE
     salt: bytes = bytes(SALT_BYTES)
+    of_records: LineOrder | None = field(default=None, compare=False)
 
     def table(self) -> NDArray[np.int64]:
         """The order as int64 words, for compiled code.
@@ -134,7 +136,10 @@ class LineOrder:
         return all(key.reverse == self.reverse for key in self.keys)
 
     def describe(self) -> str:
-        """For reports: "bytewise", "numeric, descending, ties left", "by -k 2,2n -k 1,1 -t ,"."""
+        """For reports: "lines, bytewise", "lines, numeric, descending, ties left", "CSV, by -k 2,2n -t ','"."""
+        return f"lines, {self._described()}" if self.of_records is None else f"CSV, {self.of_records._described()}"
+
+    def _described(self) -> str:
         if self.simple:
             name = "numeric" if self.numeric else "bytewise"
             name += ", descending" if self.reverse else ""

@@ -208,9 +208,9 @@ class Order:
         return bits ^ self.flip
 
     def describe(self) -> str:
-        """For reports and messages: "int32", "lines, numeric, descending", "records of 100 bytes, key bytes 0 to 9"."""
+        """For reports and messages: "int32", "CSV, by -k 2n,2", "records of 100 bytes, key bytes 0 to 9"."""
         if self.text is not None:
-            return f"lines, {self.text.describe()}"
+            return self.text.describe()
         if self.kind == "bytes":
             name = f"records of {self.record} bytes, key bytes {self.offset} to {self.offset + self.width - 1}"
         elif self.record:

@@ -28,7 +28,7 @@ def csv_order(order: LineOrder) -> LineOrder:
         replace(key, start_field=key.start_field + 1, end_field=None if key.end_field is None else key.end_field + 1)
         for key in order.keys
     )
-    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL)
+    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
 
 
 def as_lines(file: InputFile, separator: int | None) -> InputFile:

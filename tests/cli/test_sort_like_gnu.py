@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -120,6 +121,26 @@ def test_csv_keys_by_number_and_by_name(key: str, tmp_path: Path, capfdbinary: p
     for command in (["check"], ["merge", "-q"]):
         assert door.run([*command, "--csv", header, "-k", key.replace("r", ""), str(tmp_path / "a.csv")]) == 0
         capfdbinary.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("options", "order"),
+    [
+        (["--header=1", "-k", "v:n"], "CSV, by -k 2n,2"),
+        (["--header=1", "-k", "2:nr", "-k1,1", "-s"], "CSV, by -k 2nr,2 -k 1,1, ties left"),
+        (["-t;", "-k2,2"], "CSV, by -k 2,2 -t ';'"),
+        ([], "CSV, bytewise"),
+    ],
+)
+def test_reports_have_the_order_of_csv_as_it_was_said(
+    options: list[str], order: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_bytes(b"n,v\n")
+    files = [str(tmp_path / "a.csv"), "-o", str(tmp_path / "o.csv"), "--report", str(tmp_path / "r.json")]
+    for command in ("sort", "merge"):
+        assert door.run([command, "--csv", *options, *files]) == 0
+        assert json.loads((tmp_path / "r.json").read_text())["order"] == order
+    assert f", {order}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("key", ["2:nr", "n", "1:x", "0:n"])
