@@ -41,8 +41,8 @@ def loaded_lines(*runs: bytes, order: Order) -> Loaded:
 class FakeWorkspace(ReferenceWorkspace):
     """Does wrong what its backend says, and counts what it is told to do."""
 
-    def __init__(self, order: Order, backend: FakeBackend) -> None:
-        super().__init__(order)
+    def __init__(self, order: Order, capacity: int, backend: FakeBackend) -> None:
+        super().__init__(order, capacity)
         self._backend = backend
 
     def merge(self, policy: LaunchPolicy) -> None:
@@ -86,7 +86,7 @@ class FakeBackend(ReferenceBackend):
         return replace(policy, block_size=request.block_size or 128, tile_size=request.tile_size or 0, tile_load=load)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
-        return FakeWorkspace(order, self)
+        return FakeWorkspace(order, capacity, self)
 
 
 def run(backend: FakeBackend, data: Loaded, request: LaunchRequest | None = None) -> dict[str, Measured]:
