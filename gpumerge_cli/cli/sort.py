@@ -51,7 +51,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
         print(f"gpumerge {__version__}")
         return 0
     _tell_of_locale()
-    for note in command.notes:
+    for note in command.notes if sys.stderr is not None else ():
         print(f"gpumerge: {note}", file=sys.stderr)
     if command.files0_from is not None:
         from gpumerge_cli.engine.inputs import read_names

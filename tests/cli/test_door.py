@@ -239,6 +239,15 @@ def test_what_goes_to_a_closed_standard_output_is_not_lost_in_silence(
     assert captured.err.count("\n") == 1
 
 
+def test_notes_do_not_go_to_standard_output_where_standard_error_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("b\na\n")
+    monkeypatch.setattr(sys, "stderr", None)
+    assert door.run(["sort", "--debug", str(tmp_path / "a.txt")]) == 0
+    assert capfd.readouterr().out == "a\n_\nb\n_\n"
+
+
 def test_closed_standard_streams_are_no_crash() -> None:
     done = subprocess.run(
         ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli --help >&-'], cwd=ROOT, capture_output=True, timeout=60
