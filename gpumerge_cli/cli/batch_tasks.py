@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli.commands import off_names
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
 from gpumerge_cli.jobs.spec import Command, Job, Option
@@ -62,7 +63,7 @@ def _options(command: Any) -> dict[str, Option]:
         if one.param_type_name != "option" or not names:
             continue
         name = names[0]
-        off = next((other[2:] for other in one.secondary_opts if other.startswith("--")), None)
+        off = next((other[2:] for other in off_names(one)), None)
         if name not in _NOT_OF_JOBS:
             found[name] = _option(name, not one.is_flag, one.multiple, off)
     return found

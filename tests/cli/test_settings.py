@@ -79,6 +79,19 @@ def test_settings_reach_commands_and_flags_win(place: Callable[..., None], capfd
     assert "gpu" in capfd.readouterr().err.lower()
 
 
+def test_switches_can_be_taken_back(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    place(GPUMERGE_MERGE_UNIQUE="1", GPUMERGE_REVERSE="1", GPUMERGE_QUIET="1", GPUMERGE_DEBUG="1")
+    Path("a.txt").write_text("1\n1\n2\n")
+    assert run(["merge", "a.txt", "--no-unique", "--no-reverse"]) == 0
+    assert capfd.readouterr().out == "1\n1\n2\n"
+    assert run(["merge", "none.txt", "--no-debug"]) == 2
+    assert capfd.readouterr().err.count("\n") == 1
+    job = {"operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "unique": False, "reverse": False}
+    Path("jobs.jsonl").write_text(json.dumps(job))
+    assert run(["batch", "jobs.jsonl"]) == 0
+    assert Path("out.txt").read_text() == "1\n1\n2\n"
+
+
 def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -> None:
     place(GPUMERGE_GENERATE_COUNT="many", GPUMERGE_GENERATE_SEED="x")
     assert run(["generate", "a.txt", "--count", "3", "--seed", "1"]) == 0

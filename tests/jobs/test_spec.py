@@ -64,7 +64,7 @@ numeric-sort = false
     assert job.inputs == tuple(base + name for name in ("a.txt", "b.txt", "sub/e.txt"))
     assert job.output == base + "./a-one two.txt"
     assert shlex.split(job.command) == [
-        "gpumerge", "merge", "--threads=3", "--no-check", f"--report={base}one two.json",
+        "gpumerge", "merge", "--no-numeric-sort", "--threads=3", "--no-check", f"--report={base}one two.json",
         "--sort-key=2,2", "--sort-key=1n",
         f"--output={base}a-one two.txt", "--", *job.inputs,
     ]  # fmt: skip
