@@ -260,14 +260,14 @@ class _Reading:
 
     def match(self, draft: Draft, to_come: Sequence[str]) -> None:
         """Replace globs by what they match; what is named as well is not matched."""
-        named = {os.path.normpath(name) for name, _ in draft.listed}
+        named = {self.folder.place(name) for name, _ in draft.listed}
         own = os.path.normpath(draft.output.value) if draft.output else None
         for name, line in draft.listed:
             if not self.folder.is_glob(name) or os.path.normpath(name) in to_come:
                 draft.inputs.append((name, line))
                 continue
-            found = [each for each in self.folder.matches(name, to_come, own) if os.path.normpath(each) not in named]
-            named.update(map(os.path.normpath, found))
+            found = [each for each in self.folder.matches(name, to_come, own) if self.folder.place(each) not in named]
+            named.update(map(self.folder.place, found))
             draft.inputs += [(each, line) for each in found]
             if not found:
                 draft.sound = False
