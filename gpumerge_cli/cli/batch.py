@@ -104,8 +104,8 @@ def batch(
         bool,
         typer.Option(
             "--resume",
-            help="Leave out what --joblog says has run: jobs that are done and whose outputs are not older than their "
-            "inputs, and jobs that failed. A job is known by its command.",
+            help="Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has "
+            "written since, and jobs that failed. A job is known by its command.",
         ),
     ] = False,
     resume_failed: Annotated[
