@@ -50,7 +50,9 @@ def read_jobs(
         output = draft.output.value if draft.output else None
         files.judge_replaced(draft.number, [name for name, _ in draft.inputs], draft.table.line)
         words = tuple(words_of(draft, commands, reading.folder.path)) if draft.operation else ()
-        absolute = words_of(draft, commands, lambda name: os.path.abspath(reading.folder.path(name)))
+        absolute = words_of(
+            reading.with_settings(draft), commands, lambda name: os.path.abspath(reading.folder.path(name))
+        )
         jobs.append(
             Job(
                 draft.number, draft.name, draft.table.line, draft.operation,
@@ -272,6 +274,17 @@ class _Reading:
             if not found:
                 draft.sound = False
                 self._wrong(line, f"{self.folder.path(name)} matches no file", "check the pattern")
+
+    def with_settings(self, draft: Draft) -> Draft:
+        """The job as one that says itself what settings give it, as far as they can be."""
+        if not draft.operation:
+            return draft
+        try:
+            found = self._commands[draft.operation].set(draft.options)
+        except UsageError:  # which parsing tells
+            return draft
+        said = {key: Entry(value, draft.table.line) for key, value in found.items()}
+        return replace(draft, options=said | draft.options)
 
     def _wrong(self, line: int, what: str, way_out: str) -> None:
         self.mistakes.append(Mistake(line, what, way_out))

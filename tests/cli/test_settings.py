@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.cli.app import all_commands, run
+from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.gnu_options import LONG, OWN, SETTINGS
 from gpumerge_cli.cli.settings import Settings
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """place(project=..., user=..., NAME=value): the two files and the environment."""
     (tmp_path / "project" / "deep").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project" / "deep")
@@ -30,7 +31,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
 
-    return make
+    yield make
+    commands.cache_clear()
 
 
 def used(command: str, name: str) -> tuple[object, str]:
@@ -181,6 +183,30 @@ def test_settings_hold_for_jobs_that_do_not_say_otherwise(
     assert run(["batch", "jobs.jsonl", "--quiet"]) == 2
     error = capsys.readouterr().err
     assert "jobs.jsonl:1: GPUMERGE_MERGE_KERNEL: " in error
+
+
+def test_a_job_is_another_one_where_settings_changed(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    place("[merge]\nunique = true\ncheck = false", GPUMERGE_BACKEND="cpu", GPUMERGE_RANDOM_SOURCE="a.txt")
+    Path("a.txt").write_text("2\n2\n10\n")
+    job = {"name": "m", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "numeric-sort": True}
+    Path("jobs.jsonl").write_text(json.dumps(job))
+    command = ["batch", "jobs.jsonl", "--joblog", "log", "--resume"]
+    assert run([*command, "--dry-run"]) == 0
+    here = os.getcwd()
+    assert capfd.readouterr().out == (
+        f"gpumerge merge --random-source={here}/a.txt --unique --backend=cpu --no-check --numeric-sort "
+        f"--output={here}/out.txt -- {here}/a.txt  # m\n"
+    )
+    for variables, state, expected in (
+        ({}, "1 done", "2\n10\n"),
+        ({}, "1 skipped", "2\n10\n"),
+        ({"GPUMERGE_UNIQUE": "0"}, "1 done", "2\n2\n10\n"),
+    ):
+        place(**variables)
+        assert run(command) == 0
+        assert (Path("out.txt").read_text(), state in capfd.readouterr().err) == (expected, True)
 
 
 def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
