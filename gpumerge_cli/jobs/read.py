@@ -36,6 +36,12 @@ def read_jobs(
     drafts = reading.drafts(document.defaults, document.jobs)
     files = Files(reading.folder, taken or {}, reading.mistakes)
     for draft in drafts:
+        if draft.names is not None:
+            files.keeps(*draft.names, "a list of names")
+        if "random-source" in draft.options:
+            salt = draft.options["random-source"]
+            files.keeps(str(salt.value), salt.line, "what a hash begins with")
+    for draft in drafts:
         written = [(draft.output.value, draft.output.line)] if draft.output else []
         written += [(entry.value, entry.line) for key, entry in draft.options.items() if key == "report"]
         files.writes(draft.number, draft.name, written)
@@ -208,6 +214,7 @@ class _Reading:
             if not isinstance(entry.value, str) or entry.value == "-":
                 raise UsageError("files0-from names no file", way_out="name one that holds names, each ended by NUL")
             name = with_fields(entry.value, {"job": draft.name})
+            draft.names = (name, entry.line)
             names = read_names(self.folder.path(name))
             if not set(_NO_INPUTS).isdisjoint(names):
                 raise UsageError(f"{name} names -, but a job reads files", way_out="name a file")

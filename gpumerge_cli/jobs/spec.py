@@ -52,8 +52,8 @@ class Job:
 
     number: its place in the file, from 1. line: where it begins there. inputs, output: paths as they are opened.
     words: what stands behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell,
-    with absolute paths and what settings add. after: numbers of the jobs that make its inputs. nbytes: of its inputs, as
-    far as they are there. task: None where that needs a look into files that are not there yet.
+    with absolute paths and what settings add. after: numbers of the jobs that make its inputs. nbytes: of its inputs,
+    as far as they are there. task: None where that needs a look into files that are not there yet.
     """
 
     number: int
@@ -71,7 +71,8 @@ class Job:
 
 @dataclass
 class Draft:
-    """A job on its way. options: with variables and fields replaced. listed: inputs as written, and their lines."""
+    """A job on its way. options: with variables and fields replaced. listed: inputs as written, and their lines.
+    names: the file that names its inputs, and its line."""
 
     number: int
     table: Table
@@ -80,6 +81,7 @@ class Draft:
     options: dict[str, Entry] = field(default_factory=dict)
     listed: list[tuple[str, int]] = field(default_factory=list)
     inputs: list[tuple[str, int]] = field(default_factory=list)
+    names: tuple[str, int] | None = None
     output: Entry | None = None
     sound: bool = True
 

@@ -236,12 +236,19 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
          [(1, "no output"), (2, "there is no x")]),
         ('[[job]]\noperation="merge"\nfiles0-from="nolist"\noutput="o"', [(3, "nolist: no such file")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="list"\noutput="./list"', [(4, "list is a list of names")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="log"\noutput="o"', [(3, "log would be replaced: it is the log")]),
+        ('[[job]]\noperation="sort"\nfiles0-from="list"\noutput="o"\nreport="sub/../list"',
+         [(5, "a list of names"), (5, "no suffix of a report")]),
+        (f'[[job]]\n{GOOD.replace("o.txt", "b.txt")}random-sort=true\nrandom-source="b.txt"',
+         [(4, "b.txt is what a hash begins with"), (6, "fewer than 16 bytes")]),
         ('[[job]]\noperation="merge"\nfiles0-from="list"\ninputs="a.txt"\noutput="o"',
          [(3, "named by inputs already")]),
     ],
 )  # fmt: skip
 def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], read: Read, tmp_path: Path) -> None:
-    taken = {os.path.realpath(tmp_path / "job.toml"): "the job file"}
+    taken = {os.path.realpath(tmp_path / "job.toml"): "the job file", os.path.realpath(tmp_path / "log"): "the log"}
+    (tmp_path / "log").write_bytes(b"a.txt\0")
     _, mistakes = read(text, taken=taken, memory=1 << 30, environ={})
     told = [(each.line, f"{each.what}; {each.way_out}") for each in mistakes]
     assert [line for line, _ in told] == [line for line, _ in expected], told
