@@ -14,14 +14,14 @@ from gpumerge_cli.jobs.spec import Command, Draft, Task, words_of
 def parsed(
     draft: Draft, commands: Mapping[str, Command], folder: Folder, *, sees_all: bool, memory: int | None
 ) -> tuple[Task | None, list[Mistake]]:
-    """The task of a job, and every option that its command refuses.
+    """The task of a job, None if anything is wrong with it, and every option that its command refuses.
 
     sees_all: all inputs are there; otherwise there is no task where one has to be looked into. memory: bytes that it
     may ask for at most, None if there is no limit.
     """
     mistakes: list[Mistake] = []
     kept = dict(draft.options)
-    dropped: list[str] = []
+    dropped = sorted(draft.lost)
     while True:
         trouble = _trouble(draft, kept, commands, folder)
         if not isinstance(trouble, GpumergeError):

@@ -72,7 +72,8 @@ class Job:
 @dataclass
 class Draft:
     """A job on its way. options: with variables and fields replaced. listed: inputs as written, and their lines.
-    names: the file that names its inputs, and its line."""
+    names: the file that names its inputs, and its line. lost: keys whose values are wrong, in whole or in
+    part, and left out."""
 
     number: int
     table: Table
@@ -83,7 +84,7 @@ class Draft:
     inputs: list[tuple[str, int]] = field(default_factory=list)
     names: tuple[str, int] | None = None
     output: Entry | None = None
-    sound: bool = True
+    lost: set[str] = field(default_factory=set)
 
     @property
     def first_input(self) -> str | None:
