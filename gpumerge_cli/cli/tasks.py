@@ -74,7 +74,7 @@ def perform(
 
     request = task.request
     if isinstance(request, CheckRequest):
-        return _check(request)
+        return _check(request, advance)
     with report_file(task.report, MERGE_SUFFIXES) as write:
         if isinstance(request, MergeRequest):
             from gpumerge_cli.engine.merge import merge_files
@@ -94,7 +94,7 @@ def perform(
     return measured
 
 
-def _check(request: CheckRequest) -> Any:
+def _check(request: CheckRequest, advance: Callable[[int, int], None] | None) -> Any:
     import time
 
     from gpumerge_cli import __version__
@@ -103,7 +103,9 @@ def _check(request: CheckRequest) -> Any:
 
     started = time.perf_counter()
     try:
-        files = check_files(request.inputs, request.items, request.on, unique=request.unique, memory=request.memory)
+        files = check_files(
+            request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
+        )
     except DisorderError as error:
         error.exit_code = 1
         raise
