@@ -162,7 +162,7 @@ complete -c gpumerge -n '__gpumerge_command batch' -l dry-run -d 'Run nothing: p
 complete -c gpumerge -n '__gpumerge_command batch' -l joblog -rF -d 'Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an earlier log, unless --resume goes on with it.'
 complete -c gpumerge -n '__gpumerge_command batch' -l resume -d 'Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has written since, and jobs that failed. A job is known by its command.'
 complete -c gpumerge -n '__gpumerge_command batch' -l resume-failed -d 'As --resume, but run again what failed.'
-complete -c gpumerge -n '__gpumerge_command batch' -l report -rF -d 'Write a line of JSON for every job that ends to FILE, .jsonl; --resume goes on with it.'
+complete -c gpumerge -n '__gpumerge_command batch' -l report -rF -d 'Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on with it.'
 complete -c gpumerge -n '__gpumerge_command batch' -l progress -d 'Whether a terminal shows how far the jobs are.'
 complete -c gpumerge -n '__gpumerge_command batch' -l no-progress
 complete -c gpumerge -n '__gpumerge_command batch' -l quiet -s q -d 'Print nothing on standard error but what went wrong.'

@@ -117,7 +117,8 @@ def batch(
             "--report",
             metavar="FILE",
             show_default=False,
-            help="Write a line of JSON for every job that ends to FILE, .jsonl; --resume goes on with it.",
+            help="Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume "
+            "goes on with it.",
         ),
     ] = None,
     progress: Annotated[
@@ -202,12 +203,11 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
             return standing_of(job, entry, retry_failed=settings.retry_failed)
 
         def told(result: Result) -> None:
-            if result.started:
-                # The log last: what it has is not done again.
-                if writer is not None:
-                    writer.write(as_json(result))
-                if log is not None:
-                    log.add(result)
+            # The log last: what it has is not done again.
+            if writer is not None and (result.started or result.state == "failed"):
+                writer.write(as_json(result))
+            if log is not None and result.started:
+                log.add(result)
             if result.state == "failed":
                 _say(f"job {result.job.name}: {result.error}", None if bar is None else bar.say)
             if bar is not None:

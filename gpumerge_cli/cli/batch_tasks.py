@@ -199,15 +199,19 @@ def do(
 
 
 def as_json(result: Result) -> str:
-    """A result as one line: the job's report, and its name, command, exit code, error, start and seconds."""
+    """A result as one line: the job's report, and its name, command, state, exit code, error, start and seconds.
+
+    The state is "done", "failed" or, of a job that failed without having begun, "not run".
+    """
     told = {} if result.report is None else asdict(result.report)
     about = {
         "job": result.job.name,
         "line": result.job.line,
         "command": result.job.command,
+        "state": result.state if result.started else "not run",
         "exit": result.exit_code,
         "error": result.error,
-        "started": result.started,
+        "started": result.started or None,
         "seconds": result.seconds,
     }
     return json.dumps(about | told)
