@@ -27,6 +27,11 @@ class Task:
         """Bytes that it asks for, None if it was not said."""
         return self.request.memory
 
+    @property
+    def threads(self) -> int | None:
+        """Host threads that it asks for, None if it was not said."""
+        return self.request.on.threads
+
     def within(self, memory: int, threads: int | None, sharing: int) -> Task:
         """The task with so much memory and so many threads, as far as it does not say itself.
 

@@ -24,11 +24,12 @@ def read_jobs(
     environ: Mapping[str, str] = os.environ,
     taken: Mapping[str, str] | None = None,
     memory: int | None = None,
+    threads: int | None = None,
 ) -> tuple[list[Job], list[Mistake]]:
     """The jobs of a job file, and everything that is wrong with it, in the order of its lines.
 
     base: the folder that its paths are relative to. commands: by operation. taken: files that no job may write, by
-    their real path: what they are. memory: bytes for all jobs at once.
+    their real path: what they are. memory, threads: bytes and host threads for all jobs at once.
     """
     reading = _Reading(base, commands, environ)
     document = read_document(data)
@@ -71,7 +72,7 @@ def read_jobs(
         )  # fmt: skip
         if draft.inputs and draft.operation:
             sees_all = found and not after
-            task, mistakes = parsed(draft, commands, reading.folder, sees_all=sees_all, memory=memory)
+            task, mistakes = parsed(draft, commands, reading.folder, sees_all=sees_all, memory=memory, threads=threads)
             jobs[-1] = replace(jobs[-1], task=task)
             reading.mistakes += mistakes
     files.judge_cycles({job.number: job.after for job in jobs}, {d.number: (d.name, d.table.line) for d in drafts})

@@ -13,10 +13,12 @@ OWN_KEYS = ("name", "operation", "inputs", "output")
 
 
 class Task(Protocol):
-    """A command line, parsed. memory: bytes that it asks for itself, None if it leaves that to the batch."""
+    """A command line, parsed. memory, threads: bytes and host threads that it asks for, None if the batch says."""
 
     @property
     def memory(self) -> int | None: ...
+    @property
+    def threads(self) -> int | None: ...
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,8 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD.replace("merge", "sort")}algorithm = "quick"', [(5, "quick")]),
         (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),
         (f'[[job]]\n{GOOD}memory = "9G"', [(5, "more memory than all jobs have")]),
+        (f'[[job]]\n{GOOD}threads = 65', [(5, "more threads than all jobs have; raise --threads, or ask for less")]),
+        (f'[[job]]\n{GOOD.replace("merge", "sort")}parallel = 65', [(5, "more threads than all jobs have")]),
         (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
         (f'[[job]]\n{GOOD}compare = true', [(5, "there is no compare")]),
         (f'[[job]]\n{GOOD}plan = true', [(5, "there is no plan")]),
@@ -257,7 +259,7 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
 def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], read: Read, tmp_path: Path) -> None:
     taken = {os.path.realpath(tmp_path / "job.toml"): "the job file", os.path.realpath(tmp_path / "log"): "the log"}
     (tmp_path / "log").write_bytes(b"a.txt\0")
-    _, mistakes = read(text, taken=taken, memory=1 << 30, environ={})
+    _, mistakes = read(text, taken=taken, memory=1 << 30, threads=64, environ={})
     told = [(each.line, f"{each.what}; {each.way_out}") for each in mistakes]
     assert [line for line, _ in told] == [line for line, _ in expected], told
     for (_, words), (_, line) in zip(expected, told, strict=True):
