@@ -82,8 +82,8 @@ class Runner:
     """Runs jobs. results: of those that have ended, by number.
 
     at_once: jobs that run at a time. memory: bytes for all of them; a job that asks for none gets an equal part.
-    threads: host threads for all of them, in the same way; None for no limit. earlier: what an earlier run has made of a
-    job, asked when its turn has come. told: given every result, one at a time; those of jobs that ran in the job's
+    threads: host threads for all of them, in the same way; None for no limit. earlier: what an earlier run has made of
+    a job, asked when its turn has come. told: given every result, one at a time; those of jobs that ran in the job's
     thread, which no signal interrupts. advance: given (job, bytes done, bytes in all) from any thread.
     """
 

@@ -94,6 +94,18 @@ def test_switches_can_be_taken_back(place: Callable[..., None], capfd: pytest.Ca
     assert Path("out.txt").read_text() == "1\n1\n2\n"
 
 
+def test_what_means_something_else_in_a_command_is_set_for_it_alone(place: Callable[..., None]) -> None:
+    place("output = 'all.i32'", GPUMERGE_REPORT="last.html")
+    assert used("merge", "report") == ("last.html", "GPUMERGE_REPORT")
+    assert used("sort", "report") == ("last.html", "GPUMERGE_REPORT")
+    assert used("merge", "output")[1] == "gpumerge.toml:1"
+    for command, name in (("batch", "report"), ("bench", "output"), ("path", "output")):
+        assert used(command, name) == (None, "")
+    place("[bench]\noutput = 'all.json'", GPUMERGE_BATCH_REPORT="lines.jsonl")
+    assert used("batch", "report") == ("lines.jsonl", "GPUMERGE_BATCH_REPORT")
+    assert used("bench", "output")[1] == "gpumerge.toml:2"
+
+
 def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -> None:
     place(GPUMERGE_GENERATE_COUNT="many", GPUMERGE_GENERATE_SEED="x")
     assert run(["generate", "a.txt", "--count", "3", "--seed", "1"]) == 0
@@ -307,6 +319,8 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert "merge" not in rows["quiet", "default"]["commands"]
     assert {"merge", "sort"} <= set(rows["kernel", "config.toml:1"]["commands"])
     assert rows["threads", "GPUMERGE_THREADS"]["value"] == "3"
+    variables = {row["variable"] for row in told["settings"] if row["setting"] == "report"}
+    assert variables == {"GPUMERGE_REPORT", "GPUMERGE_BATCH_REPORT"}
     assert rows["parallel", "GPUMERGE_THREADS"]["commands"] == ["sort"]
     assert rows["buffer-size", "GPUMERGE_MEMORY"]["value"] == f"{1 << 30}b"
     settable = {(c.name, o.name) for c in all_commands() for o in c.options if o.settable}
