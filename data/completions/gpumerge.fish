@@ -156,13 +156,13 @@ complete -c gpumerge -n '__gpumerge_command check' -l help -d 'Show this and exi
 complete -c gpumerge -n '__gpumerge_command batch' -F
 complete -c gpumerge -n '__gpumerge_command batch' -l jobs -s j -x -d 'Jobs that run at a time.'
 complete -c gpumerge -n '__gpumerge_command batch' -l memory -s S -x -d 'Host memory for what is in flight, of all jobs together, for example 256M or 2GiB; by default a quarter of what is free. Each job at a time gets an equal part, unless it asks for more or less.'
-complete -c gpumerge -n '__gpumerge_command batch' -l threads -x -d 'Host threads of all jobs together; by default all cores.'
+complete -c gpumerge -n '__gpumerge_command batch' -l threads -x -d 'Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, unless it asks for more or less.'
 complete -c gpumerge -n '__gpumerge_command batch' -l keep-going -s k -d 'Start further jobs though one has failed.'
 complete -c gpumerge -n '__gpumerge_command batch' -l dry-run -d 'Run nothing: print the commands of all jobs, in an order that they can run in.'
 complete -c gpumerge -n '__gpumerge_command batch' -l joblog -rF -d 'Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an earlier log, unless --resume goes on with it.'
-complete -c gpumerge -n '__gpumerge_command batch' -l resume -d 'Leave out what --joblog says has run: jobs that are done and whose outputs are not older than their inputs, and jobs that failed. A job is known by its command.'
+complete -c gpumerge -n '__gpumerge_command batch' -l resume -d 'Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has written since, and jobs that failed. A job is known by its command.'
 complete -c gpumerge -n '__gpumerge_command batch' -l resume-failed -d 'As --resume, but run again what failed.'
-complete -c gpumerge -n '__gpumerge_command batch' -l report -rF -d 'Write a line of JSON for every job that ends to FILE, .jsonl; --resume goes on with it.'
+complete -c gpumerge -n '__gpumerge_command batch' -l report -rF -d 'Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on with it.'
 complete -c gpumerge -n '__gpumerge_command batch' -l progress -d 'Whether a terminal shows how far the jobs are.'
 complete -c gpumerge -n '__gpumerge_command batch' -l no-progress
 complete -c gpumerge -n '__gpumerge_command batch' -l quiet -s q -d 'Print nothing on standard error but what went wrong.'

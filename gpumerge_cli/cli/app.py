@@ -97,7 +97,8 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         if sys.stderr is None:
             return code
         try:
-            if wish in arguments or _is_set(arguments, wish):
+            taken_back = f"--no-{wish[2:]}" in arguments
+            if wish in arguments or (not taken_back and _is_set(arguments, wish)):
                 traceback.print_exception(error)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:

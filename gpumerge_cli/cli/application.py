@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+import typer.core
 
 from gpumerge_cli.cli import batch, bench, check, generate, info, merge, options
 from gpumerge_cli.cli import path as path_command
@@ -19,24 +20,39 @@ if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
 
 
+class _Command(typer.core.TyperCommand):
+    """A command whose flags can all be taken back, which help does not repeat for each."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        from gpumerge_cli.cli.commands import off_names
+
+        parser = super().make_parser(ctx)
+        for option in self.params:
+            if isinstance(option, typer.core.TyperOption) and not option.secondary_opts:
+                for name in off_names(option):
+                    parser.add_option(option, [name], option.name, "store_const", const=False)
+        return parser
+
+
 def sort() -> None:
     """Sort lines as GNU sort does."""  # what reads its command line is not Typer, see app.py
 
 
+_EPILOG = f"{options.SUFFIXES}\n\n{options.SWITCHES}\n\n{options.EXIT_CODES}"
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}",
+    epilog=_EPILOG,
 )
-app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(merge.merge)
+app.command(cls=_Command, epilog=_EPILOG)(merge.merge)
 app.command(add_help_option=False)(sort)
-app.command(epilog=f"{options.SUFFIXES}\n\n{options.EXIT_CODES}")(check.check)
-app.command(epilog=batch.EPILOG)(batch.batch)
-app.command(epilog=bench.EPILOG)(bench.bench)
-app.command(epilog=path_command.EPILOG)(path_command.path)
-app.command(epilog=generate.EPILOG)(generate.generate)
-app.command()(info.info)
+app.command(cls=_Command, epilog=_EPILOG)(check.check)
+app.command(cls=_Command, epilog=batch.EPILOG)(batch.batch)
+app.command(cls=_Command, epilog=bench.EPILOG)(bench.bench)
+app.command(cls=_Command, epilog=path_command.EPILOG)(path_command.path)
+app.command(cls=_Command, epilog=generate.EPILOG)(generate.generate)
+app.command(cls=_Command)(info.info)
 
 
 CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]

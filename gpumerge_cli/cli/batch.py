@@ -78,7 +78,8 @@ def batch(
             metavar="N",
             min=1,
             show_default=False,
-            help="Host threads of all jobs together; by default all cores.",
+            help="Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, "
+            "unless it asks for more or less.",
         ),
     ] = None,
     keep_going: Annotated[
@@ -104,8 +105,8 @@ def batch(
         bool,
         typer.Option(
             "--resume",
-            help="Leave out what --joblog says has run: jobs that are done and whose outputs are not older than their "
-            "inputs, and jobs that failed. A job is known by its command.",
+            help="Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has "
+            "written since, and jobs that failed. A job is known by its command.",
         ),
     ] = False,
     resume_failed: Annotated[
@@ -117,7 +118,8 @@ def batch(
             "--report",
             metavar="FILE",
             show_default=False,
-            help="Write a line of JSON for every job that ends to FILE, .jsonl; --resume goes on with it.",
+            help="Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume "
+            "goes on with it.",
         ),
     ] = None,
     progress: Annotated[
@@ -142,7 +144,7 @@ def batch(
     from gpumerge_cli.engine.resources import cores, default_memory
 
     budget = options.parse_memory(memory, "--memory") or default_memory()
-    judged = _judged(jobs, {"the log of jobs": joblog, "the report": report}, budget)
+    judged = _judged(jobs, {"the log of jobs": joblog, "the report": report}, budget, threads)
     if dry_run:
         _show_plan(judged, joblog if resume else None, resume_failed)
         return
@@ -150,7 +152,7 @@ def batch(
     shared = threads if at_once == 1 else max(1, (threads or cores()) // at_once)
     results = _run(
         judged,
-        _Settings(at_once, budget, shared, keep_going, resume, resume_failed, progress and not quiet, debug),
+        _Settings(at_once, budget, threads, shared, keep_going, resume, resume_failed, progress and not quiet, debug),
         joblog,
         report,
     )
@@ -169,11 +171,12 @@ def batch(
 
 @dataclass(frozen=True)
 class _Settings:
-    """How jobs run. threads: host threads of each, None for what it takes by itself."""
+    """How jobs run. threads: host threads of all, None for no limit. share: of each, None for what it takes."""
 
     at_once: int
     memory: int
     threads: int | None
+    share: int | None
     keep_going: bool
     resume: bool
     retry_failed: bool
@@ -202,12 +205,11 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
             return standing_of(job, entry, retry_failed=settings.retry_failed)
 
         def told(result: Result) -> None:
-            if result.started:
-                # The log last: what it has is not done again.
-                if writer is not None:
-                    writer.write(as_json(result))
-                if log is not None:
-                    log.add(result)
+            # The log last: what it has is not done again.
+            if writer is not None and (result.started or result.state == "failed"):
+                writer.write(as_json(result))
+            if log is not None and result.started:
+                log.add(result)
             if result.state == "failed":
                 _say(f"job {result.job.name}: {result.error}", None if bar is None else bar.say)
             if bar is not None:
@@ -215,9 +217,10 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
 
         runner = Runner(
             jobs,
-            partial(do, threads=settings.threads, sharing=len(jobs), debug=settings.debug),
+            partial(do, threads=settings.share, sharing=len(jobs), debug=settings.debug),
             at_once=settings.at_once,
             memory=settings.memory,
+            threads=settings.threads,
             keep_going=settings.keep_going,
             earlier=earlier,
             told=told,
@@ -246,7 +249,7 @@ def _progress(jobs: Sequence[Job], wanted: bool) -> Iterator[Bar | None]:
         yield shown
 
 
-def _judged(name: str, others: dict[str, str | None], memory: int) -> list[Job]:
+def _judged(name: str, others: dict[str, str | None], memory: int, threads: int | None) -> list[Job]:
     """The jobs of the file `name`. Tells all mistakes; raises the last."""
     from gpumerge_cli.cli.batch_tasks import commands
     from gpumerge_cli.jobs.files import JOB_FILE
@@ -260,7 +263,7 @@ def _judged(name: str, others: dict[str, str | None], memory: int) -> list[Job]:
     # What comes through a pipe has no folder of its own.
     base = os.path.dirname(name) if os.path.isfile(name) else ""
     commands.cache_clear()  # settings may have changed since this process's last batch
-    jobs, mistakes = read_jobs(_read(name), base, commands(), taken=taken, memory=memory)
+    jobs, mistakes = read_jobs(_read(name), base, commands(), taken=taken, memory=memory, threads=threads)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
         for error in errors:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli.commands import off_names
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
 from gpumerge_cli.jobs.spec import Command, Job, Option
@@ -41,7 +43,7 @@ def commands() -> dict[str, Command]:
     from gpumerge_cli.cli.places import anything_set
 
     group: Any = typer.main.get_command(app)
-    settings = all_settings(_NOT_OF_JOBS | _SHARED | {"report"}) if anything_set() else None
+    settings = all_settings(_NOT_OF_JOBS | _SHARED | {"report", "files0-from"}) if anything_set() else None
     merge, check = group.commands["merge"], group.commands["check"]
     of_sort = {
         name: _option(name, takes_value(name), name in ("key", "temporary-directory"), None)
@@ -49,9 +51,13 @@ def commands() -> dict[str, Command]:
         if name not in _NOT_OF_JOBS and name != "check"  # which is an operation
     }
     return {
-        "merge": Command(_options(merge), True, partial(_read, merge, "merge", settings)),
-        "sort": Command(of_sort, True, partial(_read_sort, settings)),
-        "check": Command(_options(check), False, partial(_read, check, "check", settings)),
+        "merge": Command(
+            _options(merge), True, partial(_read, merge, "merge", settings), partial(_set, "merge", settings)
+        ),
+        "sort": Command(of_sort, True, partial(_read_sort, settings), partial(_set, "sort", settings)),
+        "check": Command(
+            _options(check), False, partial(_read, check, "check", settings), partial(_set, "check", settings)
+        ),
     }
 
 
@@ -62,7 +68,7 @@ def _options(command: Any) -> dict[str, Option]:
         if one.param_type_name != "option" or not names:
             continue
         name = names[0]
-        off = next((other[2:] for other in one.secondary_opts if other.startswith("--")), None)
+        off = next((other[2:] for other in off_names(one)), None)
         if name not in _NOT_OF_JOBS:
             found[name] = _option(name, not one.is_flag, one.multiple, off)
     return found
@@ -70,6 +76,19 @@ def _options(command: Any) -> dict[str, Option]:
 
 def _option(name: str, takes_value: bool, multiple: bool, off: str | None) -> Option:
     return Option("list" if multiple else "value" if takes_value else "switch", off, name in _PATHS)
+
+
+def _set(name: str, settings: Settings | None, given: Collection[str]) -> dict[str, Any]:
+    """What settings give a job of other options than it names; see jobs.spec.Command.set."""
+    found = {}
+    for option in () if settings is None else settings.options(name):
+        setting = None if settings is None or option.name in given else settings.find(name, option)
+        if setting is not None:
+            value = setting[0]
+            if option.takes_path:
+                value = [*map(os.path.abspath, value)] if isinstance(value, list) else os.path.abspath(value)
+            found[option.name] = value
+    return found
 
 
 def _read(command: Any, name: str, settings: Settings | None, words: Sequence[str]) -> tasks.Task:
@@ -100,8 +119,6 @@ def _placed(error: UsageError, settings: Settings | None) -> UsageError:
 
 def _judged(task: tasks.Task) -> tasks.Task:
     """The task, unless its command would refuse it before it opens a file."""
-    import os
-
     from gpumerge_cli.engine.inputs import known_ahead
     from gpumerge_cli.engine.request import CheckRequest
     from gpumerge_cli.formats.registry import judge_suffix
@@ -182,15 +199,19 @@ def do(
 
 
 def as_json(result: Result) -> str:
-    """A result as one line: the job's report, and its name, command, exit code, error, start and seconds."""
+    """A result as one line: the job's report, and its name, command, state, exit code, error, start and seconds.
+
+    The state is "done", "failed" or, of a job that failed without having begun, "not run".
+    """
     told = {} if result.report is None else asdict(result.report)
     about = {
         "job": result.job.name,
         "line": result.job.line,
         "command": result.job.command,
+        "state": result.state if result.started else "not run",
         "exit": result.exit_code,
         "error": result.error,
-        "started": result.started,
+        "started": result.started or None,
         "seconds": result.seconds,
     }
     return json.dumps(about | told)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpumerge_cli.cli import gnu_options
@@ -18,13 +18,18 @@ Kind = Literal["flag", "number", "text"]
 _WORDS = re.compile(r"[a-z0-9-]+(?:\|[a-z0-9-]+)+")
 
 
+_OTHER_MEANING = {("batch", "report"), ("bench", "output"), ("path", "output")}
+"""Options that take another kind of file than those of the same name."""
+
+
 @dataclass(frozen=True)
 class Option:
     """One option of a command.
 
     names: as they are written, the long one first: ("--output", "-o"). off: names that switch a flag off. metavar: what
     stands for the value, "" for a flag. value_is_optional: --check and --check=quiet. parameter: Typer's name of it.
-    aliases: names other than its own that a setting may have. group: the heading that help has it under, or "".
+    shared: whether what is set for all commands holds for it. aliases: names other than its own that a setting may
+    have. group: the heading that help has it under, or "".
     """
 
     names: tuple[str, ...]
@@ -37,6 +42,7 @@ class Option:
     value_is_optional: bool = False
     default: Any = None
     settable: bool = True
+    shared: bool = True
     aliases: tuple[str, ...] = ()
     parameter: str = ""
     group: str = ""
@@ -99,7 +105,7 @@ def _command(name: str, command: Any) -> Command:
         name,
         f"[OPTIONS] {usage}".strip(),
         _text(command.help),
-        tuple(_options(command)),
+        tuple(replace(one, shared=(name, one.name) not in _OTHER_MEANING) for one in _options(command)),
         tuple((str(one.metavar or one.name.upper()), one.help or "") for one in arguments),
         _text(command.epilog),
     )
@@ -128,6 +134,13 @@ def _options(command: Any, *, settable: bool = True) -> Iterator[Option]:
             parameter=one.name,
         )
     yield Option(("--help",), "Show this and exit.", settable=False)
+
+
+def off_names(option: Any) -> tuple[str, ...]:
+    """What takes a flag of Typer's back: the names that it has for that, --no-NAME if it has none."""
+    if option.secondary_opts or not option.is_flag or option.is_eager:
+        return tuple(option.secondary_opts)
+    return tuple(f"--no-{name[2:]}" for name in option.opts if name.startswith("--"))
 
 
 _LISTED = re.compile(r" {2,6}(?:(-\w), )?(--[a-z0-9-]+)(\[)?(?:=([^\s\]]+)\]?)?(?: {2,}(.*))?")

@@ -18,19 +18,20 @@ def effective(settings: Settings) -> dict[str, Any]:
 
     Raises UsageError or InputError for a setting that cannot be.
     """
-    rows: dict[tuple[str, str, str], list[str]] = {}
+    rows: dict[tuple[str, str, str, str], list[str]] = {}
     for command in settings.commands:
         for option in command.options:
             if option.settable:
                 found = settings.find(command.name, option)
                 value, source = (option.default, DEFAULT) if found is None else (found[0], found[1].source)
-                rows.setdefault((option.name, _shown(value), source), []).append(command.name)
+                variable = variable_name(option.name, "" if option.shared else command.name)
+                rows.setdefault((option.name, _shown(value), source, variable), []).append(command.name)
     user = user_file(settings.environ)
     return {
         "files": {"project": project_file(), "user": user if os.path.isfile(user) else None, "user_place": user},
         "settings": [
-            {"setting": name, "value": value, "from": source, "variable": variable_name(name), "commands": commands}
-            for (name, value, source), commands in sorted(rows.items())
+            {"setting": name, "value": value, "from": source, "variable": variable, "commands": commands}
+            for (name, value, source, variable), commands in sorted(rows.items())
         ],
     }
 

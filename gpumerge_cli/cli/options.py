@@ -25,6 +25,8 @@ Suffixes:
   .txt .text .csv .tsv .log .lst, no suffix: text, one item a line
   any other suffix: name the items with --dtype, --record-size or --format"""
 
+SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
+
 EXIT_CODES = """\b
 Exit codes:
   0    done

@@ -59,7 +59,7 @@ class Settings:
         if not option.settable or option.name in self.leaving_out or not self._said:
             return None
         for layer in _LAYERS:
-            for scope in (command, ""):
+            for scope in (command, "") if option.shared else (command,):
                 for name in option.setting_names:
                     setting = self._said.get((layer, scope, name))
                     if setting is not None:
@@ -132,7 +132,7 @@ class Settings:
         found = {}
         for command in self.commands:
             for option in command.options:
-                for name in option.setting_names if option.settable else ():
+                for name in option.setting_names if option.settable and option.shared else ():
                     found[variable_name(name)] = ("", name)
         for command in self.commands:
             for option in command.options:

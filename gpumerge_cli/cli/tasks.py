@@ -27,6 +27,11 @@ class Task:
         """Bytes that it asks for, None if it was not said."""
         return self.request.memory
 
+    @property
+    def threads(self) -> int | None:
+        """Host threads that it asks for, None if it was not said."""
+        return self.request.on.threads
+
     def within(self, memory: int, threads: int | None, sharing: int) -> Task:
         """The task with so much memory and so many threads, as far as it does not say itself.
 
@@ -74,7 +79,7 @@ def perform(
 
     request = task.request
     if isinstance(request, CheckRequest):
-        return _check(request)
+        return _check(request, advance)
     with report_file(task.report, MERGE_SUFFIXES) as write:
         if isinstance(request, MergeRequest):
             from gpumerge_cli.engine.merge import merge_files
@@ -94,7 +99,7 @@ def perform(
     return measured
 
 
-def _check(request: CheckRequest) -> Any:
+def _check(request: CheckRequest, advance: Callable[[int, int], None] | None) -> Any:
     import time
 
     from gpumerge_cli import __version__
@@ -103,7 +108,9 @@ def _check(request: CheckRequest) -> Any:
 
     started = time.perf_counter()
     try:
-        files = check_files(request.inputs, request.items, request.on, unique=request.unique, memory=request.memory)
+        files = check_files(
+            request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
+        )
     except DisorderError as error:
         error.exit_code = 1
         raise

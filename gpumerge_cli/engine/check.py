@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
@@ -20,6 +23,8 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
 from gpumerge_cli.report.model import InputFile
 
+Advance = Callable[[int, int], None]
+
 _SHOWN = 40
 _SHORT_LINE = 8
 
@@ -31,26 +36,48 @@ def check_files(
     *,
     unique: bool = False,
     memory: int | None = None,
+    advance: Advance | None = None,
 ) -> tuple[InputFile, ...]:
     """Check every input by itself; raises DisorderError at the first disorder of the first input that has one.
 
     unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
-    None takes a quarter of what is available.
+    None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
+    the files as they lie on the disk; what it raises ends the check.
     """
     checked: list[InputFile] = []
-    for name in inputs:
+    sizes = [_size(name) for name in inputs] if advance is not None else []
+    for at, name in enumerate(inputs):
+
+        def of_file(done: int, total: int, at: int = at) -> None:
+            if advance is not None:
+                advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
+
         with opened((name,), items) as files:
-            raise_disorder(files, on, unique=unique, memory=memory)
+            raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
             checked += files.files()
     return tuple(checked)
 
 
-def raise_disorder(inputs: Inputs, on: BackendRequest, *, unique: bool = False, memory: int | None = None) -> None:
-    """Raise DisorderError at the first disorder of the first input that has one."""
+def _size(name: str) -> int:
+    try:
+        return os.path.getsize(name)
+    except (OSError, ValueError):  # which opening it tells
+        return 0
+
+
+def raise_disorder(
+    inputs: Inputs,
+    on: BackendRequest,
+    *,
+    unique: bool = False,
+    memory: int | None = None,
+    advance: Advance = lambda done, total: None,
+) -> None:
+    """Raise DisorderError at the first disorder of the first input that has one. advance: see first_disorder."""
     backend = select(on.backend, on.device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     workers = on.threads or cores()
     for source in inputs.sources:
-        offset = first_disorder(source, inputs.order, backend, workers, unique=unique, memory=memory)
+        offset = first_disorder(source, inputs.order, backend, workers, unique=unique, memory=memory, advance=advance)
         if offset is not None:
             raise disorder_error(source, offset, inputs.order, backend, workers, unique=unique)
 
@@ -63,11 +90,15 @@ def first_disorder(
     *,
     unique: bool = False,
     memory: int | None = None,
+    advance: Advance = lambda done, total: None,
 ) -> int | None:
-    """Position of the first item that sorts before the one ahead of it, or as it does if `unique`; or None."""
+    """Position of the first item that sorts before the one ahead of it, or as it does if `unique`; or None.
+
+    advance: called with (blocks done, blocks in all) ahead of each, from any thread; what it raises ends the search.
+    """
     pace = backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
     blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, memory or default_memory()))
-    pending = iter(blocks)
+    pending, counted = iter(blocks), count()
     lock = threading.Lock()
     found: list[int] = []
 
@@ -76,6 +107,7 @@ def first_disorder(
         try:
             while True:
                 with lock:
+                    advance(min(next(counted), len(blocks)), len(blocks))
                     start, stop = next(pending, (-1, -1))
                     if start < 0 or (found and min(found) <= start):
                         return

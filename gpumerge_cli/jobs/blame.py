@@ -12,16 +12,22 @@ from gpumerge_cli.jobs.spec import Command, Draft, Task, words_of
 
 
 def parsed(
-    draft: Draft, commands: Mapping[str, Command], folder: Folder, *, sees_all: bool, memory: int | None
+    draft: Draft,
+    commands: Mapping[str, Command],
+    folder: Folder,
+    *,
+    sees_all: bool,
+    memory: int | None,
+    threads: int | None = None,
 ) -> tuple[Task | None, list[Mistake]]:
-    """The task of a job, and every option that its command refuses.
+    """The task of a job, None if anything is wrong with it, and every option that its command refuses.
 
-    sees_all: all inputs are there; otherwise there is no task where one has to be looked into. memory: bytes that it
-    may ask for at most, None if there is no limit.
+    sees_all: all inputs are there; otherwise there is no task where one has to be looked into. memory,
+    threads: what it may ask for at most, None if there is no limit.
     """
     mistakes: list[Mistake] = []
     kept = dict(draft.options)
-    dropped: list[str] = []
+    dropped = sorted(draft.lost)
     while True:
         trouble = _trouble(draft, kept, commands, folder)
         if not isinstance(trouble, GpumergeError):
@@ -38,10 +44,14 @@ def parsed(
             return None, mistakes
         dropped.append(blamed)
         del kept[blamed]
-    if memory is not None and (trouble.memory or 0) > memory:
-        asked = [entry.line for key, entry in kept.items() if key in ("memory", "buffer-size")]
-        what = "it asks for more memory than all jobs have"
-        mistakes.append(Mistake(asked[0], what, "raise --memory, or ask for less"))
+    for what, asked, limit, keys in (
+        ("memory", trouble.memory, memory, ("memory", "buffer-size")),
+        ("threads", trouble.threads, threads, ("threads", "parallel")),
+    ):
+        if limit is not None and (asked or 0) > limit:
+            line = next((entry.line for key, entry in kept.items() if key in keys), draft.table.line)
+            told = f"it asks for more {what} than all jobs have"
+            mistakes.append(Mistake(line, told, f"raise --{what}, or ask for less"))
     return None if dropped else trouble, mistakes
 
 

@@ -102,16 +102,32 @@ class Folder:
                 for name, place in places.items()
                 if os.path.lexists(place) and not os.path.isdir(place) and self.real(name) not in self.hidden
             ]
-        names = {os.path.normpath(name): name for name in self._there[pattern]}
-        normal = os.path.normpath(pattern)
-        prefix = _MAGIC.split(normal, maxsplit=1)[0]
-        parts = normal.split("/")
+        # By place, so that a file which links lead to twice is there once.
+        names = {self.place(name): name for name in sorted(self._there[pattern], key=_bytes, reverse=True)}
+        fixed, below = _split(pattern)
+        parts = os.path.normpath(below).split("/")
+        start = os.path.join(os.path.realpath(self.path(fixed)), "")
         for name in to_come:
-            if name.startswith(prefix) and _is_like(name.split("/"), parts):
-                names.setdefault(name, name)
+            place = self.place(name)
+            if place.startswith(start) and _is_like(place[len(start) :].split("/"), parts):
+                # As the pattern spells it, as once it is there.
+                names.setdefault(place, os.path.join(fixed, place[len(start) :]))
+            elif _is_like(name.split("/"), os.path.normpath(pattern).split("/")):
+                names.setdefault(place, name)
         if own is not None:
-            names.pop(own, None)
-        return sorted(names.values(), key=_bytes)
+            names.pop(self.place(own), None)
+        return sorted(names.values(), key=lambda name: _bytes(os.path.normpath(name)))
+
+    def place(self, name: str) -> str:
+        """`name` in the real path of its folder: the same however the folder is spelt."""
+        folder, last = os.path.split(name)
+        return os.path.join(self.real(folder), last)
+
+
+def _split(pattern: str) -> tuple[str, str]:
+    """The folder that a glob begins with, and the rest of it."""
+    folder = os.path.dirname(_MAGIC.split(pattern, maxsplit=1)[0])
+    return folder, pattern[len(folder) :].lstrip("/")
 
 
 def _bytes(name: str) -> bytes:

@@ -25,12 +25,19 @@ class Files:
 
     def __init__(self, folder: Folder, taken: Mapping[str, str], mistakes: list[Mistake]) -> None:
         self._folder = folder
-        self._taken = taken
+        self._taken = dict(taken)
         self._replaced = {real for real, what in taken.items() if what != JOB_FILE}
         self._mistakes = mistakes
         self._writers: dict[str, tuple[int, str, int]] = {}
         self._outputs: dict[int, str] = {}
         self._stats: dict[str, os.stat_result | OSError] = {}
+
+    def keeps(self, name: str, line: int, what: str) -> None:
+        """A file that is read before any job runs, and what it is: no job may write it."""
+        real = self._folder.real(name)
+        self._judge_kept(name, line)
+        if not self._is_device(name):
+            self._taken.setdefault(real, what)
 
     def writes(self, number: int, job: str, written: Sequence[tuple[str, int]]) -> None:
         """Job `number`, called `job`, writes these files: (name, line); its output is the first of them."""
@@ -56,9 +63,7 @@ class Files:
         after: set[int] = set()
         nbytes, found = 0, True
         for name, line in inputs:
-            if self._folder.real(name) in self._replaced:
-                told = f"{self._folder.path(name)} would be replaced: it is {self._taken[self._folder.real(name)]}"
-                self._wrong(line, told, "name another one")
+            self._judge_kept(name, line)
             writer = self._writers.get(self._folder.real(name), (number, "", 0))[0]
             if writer != number:
                 after.add(writer)
@@ -99,6 +104,13 @@ class Files:
                 self._wrong(jobs[first][1], f"jobs wait for each other: {names}", "make one of them read another file")
                 for number in cycle:
                     waiting[number] = set()
+
+    def _judge_kept(self, name: str, line: int) -> None:
+        real = self._folder.real(name)
+        if real in self._replaced:
+            self._wrong(
+                line, f"{self._folder.path(name)} would be replaced: it is {self._taken[real]}", "name another one"
+            )
 
     def _cannot_write(self, name: str) -> OutputError | None:
         path = self._folder.path(name)

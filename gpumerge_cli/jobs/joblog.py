@@ -192,8 +192,8 @@ Standing = Literal["done", "failed"]
 def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
     """What is still true of an earlier run of the job; None if it is to run.
 
-    Done is a job that is logged as done and whose output is not older than any input; a check, if no input was written
-    since it began. Failed is one that is logged as failed, unless those are to run again.
+    Done is a job that is logged as done if no input was written since it began, the output is not older than any, and
+    nobody wrote that since it ended. Failed is one that is logged as failed, unless those are to run again.
     """
     if entry is None:
         return None
@@ -202,14 +202,22 @@ def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Stan
     return "done" if _is_fresh(job, entry) else None
 
 
+_ROUNDING = 0.001
+"""Seconds that a time in the log may be off: it has milliseconds."""
+
+
 def _is_fresh(job: Job, entry: LogEntry) -> bool:
+    """Whether nobody has written an input since the job began, but itself, nor the output since it ended."""
     try:
-        if job.output is None:
-            return all(os.stat(name).st_mtime <= entry.started for name in job.inputs)
-        output = os.stat(job.output)
-        if not stat.S_ISREG(output.st_mode):
-            return False
-        inputs = [os.stat(name) for name in job.inputs]
-        return all(one.st_mtime_ns <= output.st_mtime_ns for one in inputs)
+        output = None if job.output is None else os.stat(job.output)
+        if output is not None:
+            ended = entry.started + entry.seconds + 2 * _ROUNDING
+            if not stat.S_ISREG(output.st_mode) or output.st_mtime > ended:
+                return False
+        return all(
+            one.st_mtime <= entry.started + _ROUNDING and (output is None or one.st_mtime_ns <= output.st_mtime_ns)
+            for one in map(os.stat, job.inputs)
+            if output is None or not os.path.samestat(one, output)
+        )
     except OSError:
         return False

@@ -24,17 +24,24 @@ def read_jobs(
     environ: Mapping[str, str] = os.environ,
     taken: Mapping[str, str] | None = None,
     memory: int | None = None,
+    threads: int | None = None,
 ) -> tuple[list[Job], list[Mistake]]:
     """The jobs of a job file, and everything that is wrong with it, in the order of its lines.
 
     base: the folder that its paths are relative to. commands: by operation. taken: files that no job may write, by
-    their real path: what they are. memory: bytes for all jobs at once.
+    their real path: what they are. memory, threads: bytes and host threads for all jobs at once.
     """
     reading = _Reading(base, commands, environ)
     document = read_document(data)
     reading.mistakes += document.mistakes
     drafts = reading.drafts(document.defaults, document.jobs)
     files = Files(reading.folder, taken or {}, reading.mistakes)
+    for draft in drafts:
+        if draft.names is not None:
+            files.keeps(*draft.names, "a list of names")
+        if "random-source" in draft.options:
+            salt = draft.options["random-source"]
+            files.keeps(str(salt.value), salt.line, "what a hash begins with")
     for draft in drafts:
         written = [(draft.output.value, draft.output.line)] if draft.output else []
         written += [(entry.value, entry.line) for key, entry in draft.options.items() if key == "report"]
@@ -50,7 +57,9 @@ def read_jobs(
         output = draft.output.value if draft.output else None
         files.judge_replaced(draft.number, [name for name, _ in draft.inputs], draft.table.line)
         words = tuple(words_of(draft, commands, reading.folder.path)) if draft.operation else ()
-        absolute = words_of(draft, commands, lambda name: os.path.abspath(reading.folder.path(name)))
+        absolute = words_of(
+            reading.with_settings(draft), commands, lambda name: os.path.abspath(reading.folder.path(name))
+        )
         jobs.append(
             Job(
                 draft.number, draft.name, draft.table.line, draft.operation,
@@ -61,9 +70,9 @@ def read_jobs(
                 frozenset(after), nbytes,
             )
         )  # fmt: skip
-        if draft.sound and draft.operation:
+        if draft.inputs and draft.operation:
             sees_all = found and not after
-            task, mistakes = parsed(draft, commands, reading.folder, sees_all=sees_all, memory=memory)
+            task, mistakes = parsed(draft, commands, reading.folder, sees_all=sees_all, memory=memory, threads=threads)
             jobs[-1] = replace(jobs[-1], task=task)
             reading.mistakes += mistakes
     files.judge_cycles({job.number: job.after for job in jobs}, {d.number: (d.name, d.table.line) for d in drafts})
@@ -109,8 +118,13 @@ class _Reading:
         known = set(options) if options else {key for command in self._commands.values() for key in command.options}
         own = self._entries(table, known)
         entries = {key: entry for key, entry in shared.items() if key in known or key in OWN_KEYS} | own
-        if any(entry.value is _UNKNOWN for entry in entries.values()):
-            draft.sound = False
+        for key, entry in entries.items():
+            values = entry.value if isinstance(entry.value, list) else [entry.value]
+            left = [(value, entry.line_of(at)) for at, value in enumerate(values) if value is not _UNKNOWN]
+            if len(left) < len(values):
+                draft.lost.add(key)
+                kept = [value for value, _ in left] or _UNKNOWN
+                entries[key] = replace(entry, value=kept, lines=tuple(line for _, line in left))
         name = entries.pop("name", None)
         if name is not None:
             if name.value is _UNKNOWN:
@@ -137,10 +151,16 @@ class _Reading:
             elif key in found:
                 self._wrong(entry.line, f"{written} is given twice", f"leave that or {key} out")
             else:
-                found[key] = replace(entry, value=_UNKNOWN)
-                with self._judging(entry.line):
-                    found[key] = replace(entry, value=self._with_variables(entry.value))
+                values = entry.value if isinstance(entry.value, list) else [entry.value]
+                judged = [self._known(value, entry.line_of(at)) for at, value in enumerate(values)]
+                found[key] = replace(entry, value=judged if isinstance(entry.value, list) else judged[0])
         return found
+
+    def _known(self, value: Any, line: int) -> Any:
+        """`value` with its variables replaced, _UNKNOWN if one is not there."""
+        with self._judging(line):
+            return self._with_variables(value)
+        return _UNKNOWN
 
     def _with_variables(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -182,18 +202,18 @@ class _Reading:
                 self._listed(draft, listed)
             return
         if entry is None:
-            draft.sound = False
+            draft.lost.add("inputs")
             self._wrong(draft.table.line, "the job has no inputs", "write inputs = [...], names or globs")
             return
         if entry.value is _UNKNOWN:
             return
         values = [entry.value] if isinstance(entry.value, str) else entry.value
         if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
-            draft.sound = False
+            draft.lost.add("inputs")
             self._wrong(entry.line, "inputs is no list of names", 'write for example inputs = ["a.txt", "more/*.txt"]')
             return
         for at, value in enumerate(values):
-            with self._judging(entry.line_of(at), draft):
+            with self._judging(entry.line_of(at), draft, "inputs"):
                 name = with_fields(value, {"job": draft.name})
                 if name in _NO_INPUTS:
                     raise UsageError(f"{name!r}: a job reads files", way_out="name a file")
@@ -202,10 +222,11 @@ class _Reading:
     def _listed(self, draft: Draft, entry: Entry) -> None:
         from gpumerge_cli.engine.inputs import read_names
 
-        with self._judging(entry.line, draft):
+        with self._judging(entry.line, draft, "inputs"):
             if not isinstance(entry.value, str) or entry.value == "-":
                 raise UsageError("files0-from names no file", way_out="name one that holds names, each ended by NUL")
             name = with_fields(entry.value, {"job": draft.name})
+            draft.names = (name, entry.line)
             names = read_names(self.folder.path(name))
             if not set(_NO_INPUTS).isdisjoint(names):
                 raise UsageError(f"{name} names -, but a job reads files", way_out="name a file")
@@ -220,12 +241,12 @@ class _Reading:
                 self._wrong(entry.line, f"{draft.operation} writes no output", "leave output out")
             return
         if entry is None:
-            draft.sound = False
+            draft.lost.add("output")
             self._wrong(draft.table.line, "the job has no output", "write output = FILE")
             return
         if entry.value is _UNKNOWN:
             return
-        with self._judging(entry.line, draft):
+        with self._judging(entry.line, draft, "output"):
             if not isinstance(entry.value, str):
                 raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
             draft.output = replace(entry, value=self._filled(draft, entry.value))
@@ -242,12 +263,13 @@ class _Reading:
                     f"{text!r} has a field of the first input, which is a glob",
                     way_out="use {job}, or name a file first",
                 ) from None
-        return with_fields(text, fields_of(draft.name, first))
+        # Where the inputs are wrong, any will do: the job does not run.
+        return with_fields(text, fields_of(draft.name, first or ("x" if "inputs" in draft.lost else None)))
 
     def _option(self, draft: Draft, key: str, option: Option, entry: Entry) -> None:
         value = entry.value
         values = value if option.kind == "list" and isinstance(value, list) else [value]
-        with self._judging(entry.line, draft):
+        with self._judging(entry.line, draft, key):
             if option.kind == "switch":
                 if not isinstance(value, bool):
                     raise UsageError(f"{key} is true or false, not {value!r}", way_out=f"write {key} = true")
@@ -260,29 +282,40 @@ class _Reading:
 
     def match(self, draft: Draft, to_come: Sequence[str]) -> None:
         """Replace globs by what they match; what is named as well is not matched."""
-        named = {os.path.normpath(name) for name, _ in draft.listed}
+        named = {self.folder.place(name) for name, _ in draft.listed}
         own = os.path.normpath(draft.output.value) if draft.output else None
         for name, line in draft.listed:
             if not self.folder.is_glob(name) or os.path.normpath(name) in to_come:
                 draft.inputs.append((name, line))
                 continue
-            found = [each for each in self.folder.matches(name, to_come, own) if os.path.normpath(each) not in named]
-            named.update(map(os.path.normpath, found))
+            found = [each for each in self.folder.matches(name, to_come, own) if self.folder.place(each) not in named]
+            named.update(map(self.folder.place, found))
             draft.inputs += [(each, line) for each in found]
             if not found:
-                draft.sound = False
+                draft.lost.add("inputs")
                 self._wrong(line, f"{self.folder.path(name)} matches no file", "check the pattern")
+
+    def with_settings(self, draft: Draft) -> Draft:
+        """The job as one that says itself what settings give it, as far as they can be."""
+        if not draft.operation:
+            return draft
+        try:
+            found = self._commands[draft.operation].set(draft.options)
+        except UsageError:  # which parsing tells
+            return draft
+        said = {key: Entry(value, draft.table.line) for key, value in found.items()}
+        return replace(draft, options=said | draft.options)
 
     def _wrong(self, line: int, what: str, way_out: str) -> None:
         self.mistakes.append(Mistake(line, what, way_out))
 
     @contextmanager
-    def _judging(self, line: int, draft: Draft | None = None) -> Iterator[None]:
+    def _judging(self, line: int, draft: Draft | None = None, key: str = "") -> Iterator[None]:
         try:
             yield
         except GpumergeError as error:
             if draft is not None:
-                draft.sound = False
+                draft.lost.add(key)
             self._wrong(line, f"{error.where}: {error.what}" if error.where else error.what, error.way_out)
 
 

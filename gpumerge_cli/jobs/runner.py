@@ -82,9 +82,9 @@ class Runner:
     """Runs jobs. results: of those that have ended, by number.
 
     at_once: jobs that run at a time. memory: bytes for all of them; a job that asks for none gets an equal part.
-    earlier: what an earlier run has made of a job, asked when its turn has come. told: given every result, one at a
-    time; those of jobs that ran in the job's thread, which no signal interrupts. advance: given (job, bytes done, bytes
-    in all) from any thread.
+    threads: host threads for all of them, in the same way; None for no limit. earlier: what an earlier run has made of
+    a job, asked when its turn has come. told: given every result, one at a time; those of jobs that ran in the job's
+    thread, which no signal interrupts. advance: given (job, bytes done, bytes in all) from any thread.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class Runner:
         *,
         at_once: int,
         memory: int,
+        threads: int | None = None,
         keep_going: bool = False,
         earlier: Callable[[Job], Standing | None] = lambda job: None,
         told: Callable[[Result], None] = lambda result: None,
@@ -104,6 +105,7 @@ class Runner:
         self._do = do
         self._at_once = at_once
         self._memory = self._free = memory
+        self._threads = self._free_threads = threads or 0
         self._keep_going = keep_going
         self._earlier = earlier
         self._told = told
@@ -149,13 +151,15 @@ class Runner:
             job = self._jobs[self._ready[0]]
             settled = self._settled(job)
             need = self._need(job)
-            if settled is None and need > self._free:
+            threads = self._threads_of(job)
+            if settled is None and (need > self._free or threads > self._free_threads):
                 return
             heapq.heappop(self._ready)
             if settled is not None:
                 self._settle(settled)
                 continue
             self._free -= need
+            self._free_threads -= threads
             self._running.add(job.number)
             pool.submit(self._work, job, need)
 
@@ -174,6 +178,10 @@ class Runner:
     def _need(self, job: Job) -> int:
         asked = None if job.task is None else job.task.memory
         return min(self._memory, asked or max(1, self._memory // self._at_once))
+
+    def _threads_of(self, job: Job) -> int:
+        asked = None if job.task is None else job.task.threads
+        return min(self._threads, asked or max(1, self._threads // self._at_once))
 
     def _work(self, job: Job, memory: int) -> None:
         with self._changed:
@@ -224,6 +232,7 @@ class Runner:
         """The job has run: others may take its place."""
         self._running.remove(job.number)
         self._free += self._need(job)
+        self._free_threads += self._threads_of(job)
         self._has_failed |= self.results[job.number].state == "failed"
         self._order.done(job.number)
         self._find_ready()

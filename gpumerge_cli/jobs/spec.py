@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from gpumerge_cli.jobs.document import Entry, Table
 
@@ -13,10 +13,12 @@ OWN_KEYS = ("name", "operation", "inputs", "output")
 
 
 class Task(Protocol):
-    """A command line, parsed. memory: bytes that it asks for itself, None if it leaves that to the batch."""
+    """A command line, parsed. memory, threads: bytes and host threads that it asks for, None if the batch says."""
 
     @property
     def memory(self) -> int | None: ...
+    @property
+    def threads(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,14 @@ class Option:
 class Command:
     """What a job may do. writes: it has an output. parse: what becomes of the words behind its name.
 
-    parse raises UsageError for words that do not go together, InputError for files that it has to look into.
+    set: given the options that a job names, the values of others that settings give it; paths are absolute. Raises
+    UsageError. parse raises it for words that do not go together, InputError for files that it has to look into.
     """
 
     options: Mapping[str, Option]
     writes: bool
     parse: Callable[[Sequence[str]], Task]
+    set: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ class Job:
 
     number: its place in the file, from 1. line: where it begins there. inputs, output: paths as they are opened.
     words: what stands behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell,
-    with absolute paths. after: numbers of the jobs that make its inputs. nbytes: of its inputs, as far as they are
-    there. task: None where that needs a look into files that are not there yet.
+    with absolute paths and what settings add. after: numbers of the jobs that make its inputs. nbytes: of its inputs,
+    as far as they are there. task: None where that needs a look into files that are not there yet.
     """
 
     number: int
@@ -69,7 +73,9 @@ class Job:
 
 @dataclass
 class Draft:
-    """A job on its way. options: with variables and fields replaced. listed: inputs as written, and their lines."""
+    """A job on its way. options: with variables and fields replaced. listed: inputs as written, and their lines.
+    names: the file that names its inputs, and its line. lost: keys whose values are wrong, in whole or in
+    part, and left out."""
 
     number: int
     table: Table
@@ -78,8 +84,9 @@ class Draft:
     options: dict[str, Entry] = field(default_factory=dict)
     listed: list[tuple[str, int]] = field(default_factory=list)
     inputs: list[tuple[str, int]] = field(default_factory=list)
+    names: tuple[str, int] | None = None
     output: Entry | None = None
-    sound: bool = True
+    lost: set[str] = field(default_factory=set)
 
     @property
     def first_input(self) -> str | None:

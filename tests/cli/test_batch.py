@@ -136,6 +136,18 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
     assert told["ab"]["seconds"] >= 0
 
 
+def test_the_report_has_the_jobs_that_others_keep_from_running(folder: Path) -> None:
+    (folder / "a.txt").write_text("9\n1\n")
+    report = folder / "r.jsonl"
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "-k", "--report", str(report)]) == 2
+    told = {line["job"]: line for line in map(json.loads, report.read_text().splitlines())}
+    assert {name: line["state"] for name, line in told.items()} == {
+        "ab": "failed", "all": "not run", "check": "not run", "sorted": "done",
+    }  # fmt: skip
+    assert "job ab" in told["all"]["error"]
+    assert (told["all"]["exit"], told["all"]["started"]) == (2, None)
+
+
 def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "a.txt").write_text("9\n1\n")
     log = str(folder / "log")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.engine.check import check_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 
 
 def test_files_in_order_are_passed_in_silence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -75,3 +77,30 @@ def test_equal_items_are_in_disorder_if_unique(option: str, tmp_path: Path, capf
     assert run(["check", option, str(tmp_path / "c.txt")]) == 1
     assert "add -r" in capfd.readouterr().err
     assert run(["check", "-ru", str(tmp_path / "c.txt")]) == 0
+
+
+def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
+    for name, count in (("a.i32", 500_000), ("none.i32", 0), ("b.i32", 1_000_000)):
+        np.arange(count, dtype=np.int32).tofile(tmp_path / name)
+    inputs = tuple(str(tmp_path / name) for name in ("a.i32", "none.i32", "b.i32"))
+    told: list[tuple[int, int]] = []
+
+    def check(inputs: tuple[str, ...]) -> None:
+        on = BackendRequest("cpu", threads=2)
+        check_files(inputs, ItemRequest(), on, memory=1 << 20, advance=lambda *far: told.append(far))
+
+    check(inputs)
+    assert {total for _, total in told} == {6_000_000}
+    assert len({done for done, _ in told}) > 6
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == ((0, 6_000_000), (6_000_000, 6_000_000))
+
+    class EndedError(Exception):
+        pass
+
+    def end(done: int, total: int) -> None:
+        if done > 2_000_000:
+            raise EndedError
+
+    with pytest.raises(EndedError):
+        check_files(inputs, ItemRequest(), BackendRequest("cpu"), memory=1 << 20, advance=end)

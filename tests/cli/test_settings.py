@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.cli.app import all_commands, run
+from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.gnu_options import LONG, OWN, SETTINGS
 from gpumerge_cli.cli.settings import Settings
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """place(project=..., user=..., NAME=value): the two files and the environment."""
     (tmp_path / "project" / "deep").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project" / "deep")
@@ -30,7 +31,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
 
-    return make
+    yield make
+    commands.cache_clear()
 
 
 def used(command: str, name: str) -> tuple[object, str]:
@@ -77,6 +79,31 @@ def test_settings_reach_commands_and_flags_win(place: Callable[..., None], capfd
     assert (captured.out, captured.err) == ("11\n10\n9\n2\n", "")
     assert run(["merge", "a.txt", "b.txt", "--backend", "gpu", "--device", "99"]) == 2
     assert "gpu" in capfd.readouterr().err.lower()
+
+
+def test_switches_can_be_taken_back(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    place(GPUMERGE_MERGE_UNIQUE="1", GPUMERGE_REVERSE="1", GPUMERGE_QUIET="1", GPUMERGE_DEBUG="1")
+    Path("a.txt").write_text("1\n1\n2\n")
+    assert run(["merge", "a.txt", "--no-unique", "--no-reverse"]) == 0
+    assert capfd.readouterr().out == "1\n1\n2\n"
+    assert run(["merge", "none.txt", "--no-debug"]) == 2
+    assert capfd.readouterr().err.count("\n") == 1
+    job = {"operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "unique": False, "reverse": False}
+    Path("jobs.jsonl").write_text(json.dumps(job))
+    assert run(["batch", "jobs.jsonl"]) == 0
+    assert Path("out.txt").read_text() == "1\n1\n2\n"
+
+
+def test_what_means_something_else_in_a_command_is_set_for_it_alone(place: Callable[..., None]) -> None:
+    place("output = 'all.i32'", GPUMERGE_REPORT="last.html")
+    assert used("merge", "report") == ("last.html", "GPUMERGE_REPORT")
+    assert used("sort", "report") == ("last.html", "GPUMERGE_REPORT")
+    assert used("merge", "output")[1] == "gpumerge.toml:1"
+    for command, name in (("batch", "report"), ("bench", "output"), ("path", "output")):
+        assert used(command, name) == (None, "")
+    place("[bench]\noutput = 'all.json'", GPUMERGE_BATCH_REPORT="lines.jsonl")
+    assert used("batch", "report") == ("lines.jsonl", "GPUMERGE_BATCH_REPORT")
+    assert used("bench", "output")[1] == "gpumerge.toml:2"
 
 
 def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -> None:
@@ -168,6 +195,30 @@ def test_settings_hold_for_jobs_that_do_not_say_otherwise(
     assert run(["batch", "jobs.jsonl", "--quiet"]) == 2
     error = capsys.readouterr().err
     assert "jobs.jsonl:1: GPUMERGE_MERGE_KERNEL: " in error
+
+
+def test_a_job_is_another_one_where_settings_changed(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    place("[merge]\nunique = true\ncheck = false", GPUMERGE_BACKEND="cpu", GPUMERGE_RANDOM_SOURCE="a.txt")
+    Path("a.txt").write_text("2\n2\n10\n")
+    job = {"name": "m", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "numeric-sort": True}
+    Path("jobs.jsonl").write_text(json.dumps(job))
+    command = ["batch", "jobs.jsonl", "--joblog", "log", "--resume"]
+    assert run([*command, "--dry-run"]) == 0
+    here = os.getcwd()
+    assert capfd.readouterr().out == (
+        f"gpumerge merge --random-source={here}/a.txt --unique --backend=cpu --no-check --numeric-sort "
+        f"--output={here}/out.txt -- {here}/a.txt  # m\n"
+    )
+    for variables, state, expected in (
+        ({}, "1 done", "2\n10\n"),
+        ({}, "1 skipped", "2\n10\n"),
+        ({"GPUMERGE_UNIQUE": "0"}, "1 done", "2\n2\n10\n"),
+    ):
+        place(**variables)
+        assert run(command) == 0
+        assert (Path("out.txt").read_text(), state in capfd.readouterr().err) == (expected, True)
 
 
 def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
@@ -268,6 +319,8 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert "merge" not in rows["quiet", "default"]["commands"]
     assert {"merge", "sort"} <= set(rows["kernel", "config.toml:1"]["commands"])
     assert rows["threads", "GPUMERGE_THREADS"]["value"] == "3"
+    variables = {row["variable"] for row in told["settings"] if row["setting"] == "report"}
+    assert variables == {"GPUMERGE_REPORT", "GPUMERGE_BATCH_REPORT"}
     assert rows["parallel", "GPUMERGE_THREADS"]["commands"] == ["sort"]
     assert rows["buffer-size", "GPUMERGE_MEMORY"]["value"] == f"{1 << 30}b"
     settable = {(c.name, o.name) for c in all_commands() for o in c.options if o.settable}

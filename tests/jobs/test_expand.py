@@ -64,6 +64,22 @@ def test_globs_match_what_is_there_and_what_will_be(tmp_path: Path) -> None:
     assert folder.matches(".*.txt", [".other.txt"], None) == [".hidden.txt", ".other.txt"]
 
 
+def test_globs_match_what_will_be_however_its_folder_is_spelt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "base" / "out").mkdir(parents=True)
+    (tmp_path / "base" / "link").symlink_to("out")
+    (tmp_path / "base" / "out" / "a").touch()
+    monkeypatch.chdir(tmp_path)
+    spellings = ("out", "./out", "link", "../base/out", "out/../out", str(tmp_path / "base" / "out"))
+    folder = Folder("base")
+    for pattern in spellings:
+        for output in spellings:
+            will_be = [f"{output}/b"]
+            assert folder.matches(f"{pattern}/*", will_be, None) == [f"{pattern}/a", f"{pattern}/b"], output
+            assert folder.matches(f"{pattern}/*", will_be, f"{output}/a") == [f"{pattern}/b"]
+    assert folder.matches("*/*", ["link/b"], "out/c") == ["link/a", "out/b"]
+    assert folder.matches("*/*", ["out/a"], "./link/a") == []
+
+
 def test_names_with_the_letters_of_globs_are_names_where_they_are_there(tmp_path: Path) -> None:
     (tmp_path / "a[1].txt").touch()
     folder = Folder(str(tmp_path))
@@ -97,4 +113,4 @@ def test_what_will_be_is_matched_as_glob_matches_what_is_there(
     expected = sorted({os.path.normpath(name) for name in there if os.path.isfile(f"{tmp_path}/{name}")})
     (tmp_path / "elsewhere").mkdir()
     found = Folder(str(tmp_path / "elsewhere")).matches(pattern, made, None)
-    assert found == expected
+    assert [os.path.normpath(name) for name in found] == expected

@@ -115,3 +115,23 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     # A check has no output: what counts is whether an input was written since it began.
     assert standing_of(one("old", output=None), entry(), retry_failed=False) == "done"
     assert standing_of(one("new", output=None), entry(), retry_failed=False) is None
+
+
+def test_what_was_written_since_is_not_done(tmp_path: Path) -> None:
+    place, other = tmp_path / "out", tmp_path / "in"
+
+    def standing(output: float, of_input: float, *inputs: str) -> str | None:
+        for path, seconds in ((place, output), (other, of_input)):
+            path.touch()
+            os.utime(path, (seconds, seconds))
+        one = job(1, tuple(str(tmp_path / name) for name in inputs), str(place))
+        return standing_of(one, entry(), retry_failed=False)
+
+    assert standing(2001, 2000, "in") == "done"
+    assert standing(2000, 1990, "in") == "done"  # as a file system with whole seconds has it
+    assert standing(2001.1, 2000, "in") is None  # by another's hand
+    assert standing(2001, 2000.5, "in") is None  # while the job ran
+    assert standing(2001, 2000, "out") == "done"  # in place
+    assert standing(2001.1, 2000, "out") is None
+    (tmp_path / "link").symlink_to("out")
+    assert standing(2001, 2000, "link", "in") == "done"

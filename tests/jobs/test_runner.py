@@ -17,10 +17,11 @@ from gpumerge_cli.jobs.spec import Job
 
 
 class Asking:
-    """A task that asks for memory."""
+    """A task that asks for memory and threads."""
 
-    def __init__(self, memory: int | None) -> None:
+    def __init__(self, memory: int | None, threads: int | None = None) -> None:
         self.memory = memory
+        self.threads = threads
 
 
 def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[Job]:
@@ -89,6 +90,31 @@ def test_random_graphs_run_in_order(at_once: int, rng: np.random.Generator) -> N
     assert sorted(result.job.number for result in told) == list(range(1, count + 1))
     assert work.most_at_once <= at_once
     assert work.most_memory <= 100
+
+
+def test_threads_bound_what_runs_at_once() -> None:
+    asking = [6, None, None, 8, 3, 5, None, 2, 64, 1]
+    jobs = [
+        Job(n, f"j{n}", n, "merge", (), None, (), "", frozenset(), 0, Asking(1, threads))
+        for n, threads in enumerate(asking, 1)
+    ]
+    running: list[int] = []
+    most: list[int] = []
+    lock = threading.Lock()
+
+    def do(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
+        threads = min(asking[job.number - 1] or 2, 8)
+        with lock:
+            running.append(threads)
+            most.append(sum(running))
+        time.sleep(0.01)
+        with lock:
+            running.remove(threads)
+        return Outcome(job.number)
+
+    Runner(jobs, do, at_once=4, memory=100, threads=8).run()
+    assert len(most) == len(jobs)
+    assert max(most) == 8
 
 
 def test_memory_bounds_what_runs_at_once() -> None:

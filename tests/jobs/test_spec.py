@@ -64,7 +64,7 @@ numeric-sort = false
     assert job.inputs == tuple(base + name for name in ("a.txt", "b.txt", "sub/e.txt"))
     assert job.output == base + "./a-one two.txt"
     assert shlex.split(job.command) == [
-        "gpumerge", "merge", "--threads=3", "--no-check", f"--report={base}one two.json",
+        "gpumerge", "merge", "--no-numeric-sort", "--threads=3", "--no-check", f"--report={base}one two.json",
         "--sort-key=2,2", "--sort-key=1n",
         f"--output={base}a-one two.txt", "--", *job.inputs,
     ]  # fmt: skip
@@ -188,6 +188,8 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD.replace("merge", "sort")}algorithm = "quick"', [(5, "quick")]),
         (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),
         (f'[[job]]\n{GOOD}memory = "9G"', [(5, "more memory than all jobs have")]),
+        (f'[[job]]\n{GOOD}threads = 65', [(5, "more threads than all jobs have; raise --threads, or ask for less")]),
+        (f'[[job]]\n{GOOD.replace("merge", "sort")}parallel = 65', [(5, "more threads than all jobs have")]),
         (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
         (f'[[job]]\n{GOOD}compare = true', [(5, "there is no compare")]),
         (f'[[job]]\n{GOOD}plan = true', [(5, "there is no plan")]),
@@ -235,14 +237,29 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
          [(1, "jobs wait for each other")]),
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
          [(1, "no output"), (2, "there is no x")]),
+        # One mistake hides no other, and makes none.
+        (f'[[job]]\n{GOOD}unique = 1\nthreads = 0\nkernel = "${{NO}}"\nmemory = "lots"',
+         [(5, "unique is true or"), (6, "--threads"), (7, "${NO}: the env"), (8, "lots")]),
+        ('[[job]]\noperation="merge"\noutput = "${NO}"\ninputs = ["a.txt",\n"${NO}",\n"no.txt"]\nthreads = 0',
+         [(3, "${NO}"), (5, "${NO}"), (6, "no.txt: no such"), (7, "--threads")]),
+        ('[[job]]\noperation="merge"\ninputs = ["odd.dat"]\noutput = "o"\ndtype = false', [(5, "dtype takes")]),
+        ('[[job]]\noperation="merge"\ninputs = "${NO}"\noutput = "{stem}"', [(3, "${NO}")]),
+        (f'[defaults]\nsort-key = ["1",\n"${{NO}}",\n"0"]\n[[job]]\n{GOOD}', [(2, "character 0"), (3, "${NO}")]),
         ('[[job]]\noperation="merge"\nfiles0-from="nolist"\noutput="o"', [(3, "nolist: no such file")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="list"\noutput="./list"', [(4, "list is a list of names")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="log"\noutput="o"', [(3, "log would be replaced: it is the log")]),
+        ('[[job]]\noperation="sort"\nfiles0-from="list"\noutput="o"\nreport="sub/../list"',
+         [(5, "a list of names"), (5, "no suffix of a report")]),
+        (f'[[job]]\n{GOOD.replace("o.txt", "b.txt")}random-sort=true\nrandom-source="b.txt"',
+         [(4, "b.txt is what a hash begins with"), (6, "fewer than 16 bytes")]),
         ('[[job]]\noperation="merge"\nfiles0-from="list"\ninputs="a.txt"\noutput="o"',
          [(3, "named by inputs already")]),
     ],
 )  # fmt: skip
 def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], read: Read, tmp_path: Path) -> None:
-    taken = {os.path.realpath(tmp_path / "job.toml"): "the job file"}
-    _, mistakes = read(text, taken=taken, memory=1 << 30, environ={})
+    taken = {os.path.realpath(tmp_path / "job.toml"): "the job file", os.path.realpath(tmp_path / "log"): "the log"}
+    (tmp_path / "log").write_bytes(b"a.txt\0")
+    _, mistakes = read(text, taken=taken, memory=1 << 30, threads=64, environ={})
     told = [(each.line, f"{each.what}; {each.way_out}") for each in mistakes]
     assert [line for line, _ in told] == [line for line, _ in expected], told
     for (_, words), (_, line) in zip(expected, told, strict=True):
