@@ -26,6 +26,7 @@ def read(tmp_path: Path) -> Read:
     for name in ("a.txt", "b.txt", "c.i32", "d.npy", "odd.dat", "sub/e.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
+    commands.cache_clear()  # an earlier test's had its settings
     (tmp_path / "dashes").write_bytes(b"a.txt\0-")
     (tmp_path / "list").write_bytes(b"a.txt\0sub/e.txt\0")
 
