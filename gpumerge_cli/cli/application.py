@@ -24,12 +24,10 @@ class _Command(typer.core.TyperCommand):
     """A command whose flags can all be taken back, which help does not repeat for each."""
 
     def make_parser(self, ctx: Any) -> Any:
-        from gpumerge_cli.cli.commands import off_names
-
         parser = super().make_parser(ctx)
         for option in self.params:
             if isinstance(option, typer.core.TyperOption) and not option.secondary_opts:
-                for name in off_names(option):
+                for name in options.off_names(option):
                     parser.add_option(option, [name], option.name, "store_const", const=False)
         return parser
 

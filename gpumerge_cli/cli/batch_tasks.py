@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.commands import off_names
+from gpumerge_cli.cli.options import off_names
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
 from gpumerge_cli.jobs.spec import Command, Job, Option

@@ -136,13 +136,6 @@ def _options(command: Any, *, settable: bool = True) -> Iterator[Option]:
     yield Option(("--help",), "Show this and exit.", settable=False)
 
 
-def off_names(option: Any) -> tuple[str, ...]:
-    """What takes a flag of Typer's back: the names that it has for that, --no-NAME if it has none."""
-    if option.secondary_opts or not option.is_flag or option.is_eager:
-        return tuple(option.secondary_opts)
-    return tuple(f"--no-{name[2:]}" for name in option.opts if name.startswith("--"))
-
-
 _LISTED = re.compile(r" {2,6}(?:(-\w), )?(--[a-z0-9-]+)(\[)?(?:=([^\s\]]+)\]?)?(?: {2,}(.*))?")
 
 

@@ -6,7 +6,7 @@ Nothing heavy is imported here: `--help` pays for every import.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -124,6 +124,13 @@ Threads = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report on standard error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="On an error, show the traceback too.")]
+
+
+def off_names(option: Any) -> tuple[str, ...]:
+    """What takes a flag of Typer's back: the names that it has for that, --no-NAME if it has none."""
+    if option.secondary_opts or not option.is_flag or option.is_eager:
+        return tuple(option.secondary_opts)
+    return tuple(f"--no-{name[2:]}" for name in option.opts if name.startswith("--"))
 
 
 def given(context: typer.Context, parameter: str) -> bool:
