@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,17 @@ MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
 
 
+def ordered(orders: list[Order]) -> list[Any]:
+    """Parameters of a test; descending orders, which differ in a constant or two, are for thorough runs."""
+    marks = pytest.mark.thorough
+    return [
+        pytest.param(order, marks=marks, id=order.describe())
+        if order.descending
+        else pytest.param(order, id=order.describe())
+        for order in orders
+    ]
+
+
 def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
     nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError).cuda.nvrtc
     try:
@@ -66,7 +78,7 @@ def test_every_architecture(architecture: int, file: str) -> None:
     compile_for(architecture, file, compiler_options(order_macros(next(orders))))
 
 
-@pytest.mark.parametrize("order", KEY_ORDERS, ids=Order.describe)
+@pytest.mark.parametrize("order", ordered(KEY_ORDERS))
 def test_every_key_order(order: Order) -> None:
     for file in MERGES:
         compile_for(90, file, compiler_options(order_macros(order)))
@@ -97,7 +109,7 @@ def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
     assert lines.TABLE_HEAD == lines.KEY_WORDS == 8
 
 
-@pytest.mark.parametrize("order", RECORD_ORDERS, ids=Order.describe)
+@pytest.mark.parametrize("order", ordered(RECORD_ORDERS))
 def test_every_record_order(order: Order) -> None:
     """Only where keys are longer than prefixes do merges depend on the record."""
     merges = MERGES if order.width > order.prefix_bytes else ("merge_path.cu",)
@@ -136,7 +148,7 @@ def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
     return compiler_options((*comparison_macros(order), *macros))
 
 
-@pytest.mark.parametrize("order", [*KEY_ORDERS, Order.lines(), *RECORD_ORDERS], ids=Order.describe)
+@pytest.mark.parametrize("order", ordered([*KEY_ORDERS, Order.lines(), *RECORD_ORDERS]))
 def test_sorts_of_every_order(order: Order) -> None:
     compile_for(90, "sort_tile.cu", sort_options(order, 90))
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))

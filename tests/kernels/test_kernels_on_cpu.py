@@ -134,9 +134,7 @@ def test_merges_keys_within_bounds(checked: Program, work: str) -> None:
 
 
 # Rows merge as keys do, whatever rows they are of; what lines need of their own, every merge calls alike.
-@pytest.mark.parametrize(
-    "merge", [m if m in ("path", "tiled_full") else pytest.param(m, marks=pytest.mark.thorough) for m in MERGES]
-)
+@pytest.mark.parametrize("merge", [m if m == "path" else pytest.param(m, marks=pytest.mark.thorough) for m in MERGES])
 def test_merges_lines_within_bounds(checked: Program, merge: str) -> None:
     passes(checked, list(line_cases(checked, merge)))
 
