@@ -162,7 +162,7 @@ def main() -> None:
     if "shapes" in parts:
         count = scaled(10**8)
         shapes: dict[str, Callable[[np.random.Generator, int, int], NDArray[np.integer]]] = {
-            "random": uniform("int32"),
+            "random": lambda rng, first, last: rng.integers(0, count, last - first),  # of the others' range
             "sorted": lambda _, first, last: np.arange(first, last),
             "reversed": lambda _, first, last: count - np.arange(first, last),
             "all equal": lambda _, first, last: np.full(last - first, 7),
