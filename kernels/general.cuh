@@ -14,6 +14,9 @@ constexpr long long LARGEST_EXPONENT = 4933, SMALLEST_EXPONENT = -4950;
 // What rounds to infinity, and to zero: 18 digits behind 0. times ten to these exponents.
 constexpr Word TOO_LARGE = 118973149535723176, TOO_SMALL = 182259976594123730;
 constexpr long long MANY = 1ll << 40;
+constexpr long long INFINITE = MANY;
+// Of binary numbers: 2^16384 is infinite, and half of 2^-16445 rounds to zero.
+constexpr long long LARGEST_HEIGHT = 16384, SMALLEST_HEIGHT = -16445;
 constexpr long long MOST_BITS = 20000;  // of a binary exponent; beyond it lies no number that another one equals
 
 // 0.DIGITS x 10^exponent; of zero the 18 digits are 0.
@@ -70,10 +73,14 @@ __device__ inline Decimal decimal_of(Word value)
     return {exponent, value};
 }
 
-// mantissa x 2^scale, exactly where 64 bits hold its decimal digits.
+// mantissa x 2^scale, exactly where 64 bits hold its decimal digits; of what is too large, an exponent that says so.
 __device__ inline Decimal decimal_of(Word mantissa, long long scale)
 {
     for (; (mantissa & 1) == 0; mantissa >>= 1) ++scale;
+    long long height = scale;  // of the highest bit, counted from 1
+    for (Word rest = mantissa; rest != 0; rest >>= 1) ++height;
+    if (height > LARGEST_HEIGHT) return {INFINITE, 0};
+    if (height < SMALLEST_HEIGHT || (height == SMALLEST_HEIGHT && mantissa == 1)) return {0, 0};
     for (; scale > 0 && mantissa >> 63 == 0; mantissa <<= 1) --scale;
     long long power = 0;  // of ten
     for (; scale < 0 && mantissa < 3689348814741910323; ++scale) {
@@ -151,6 +158,10 @@ __device__ __noinline__ General parsed(Text text)
         if (hex_value(lower_at(at + 2 + point, stop)) >= 0) {
             number.kind = FINITE;
             number.decimal = hexadecimal(at + 2, stop);
+            if (number.decimal.exponent == INFINITE) {
+                number.kind = infinity;
+                number.decimal = {0, 0};
+            }
             return number;
         }
     }

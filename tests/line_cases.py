@@ -6,6 +6,7 @@ a prefix, or than what a long line's key holds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -81,6 +82,9 @@ _SYMBOLS: dict[Comparison, list[bytes]] = {
 _SHARED = [b"a" * 7, b"a" * 8, b"~" * 9, b"0" * 9, b"1" * 17, b" " * 9, b"1a" * 20, b"\0" * 5, b"JAN" * 3]
 _LONG = [b"a" * 256, b"a" * 257, b"0" * 300, b"7" * 300, b"." + b"3" * 260, b" " * 300, b"x1" * 150, b".a" * 150]
 _SEPARATORS = [ord(","), ord(","), ord("\t"), ord(" "), ord("a"), ord("1"), ord("."), 0, 255]
+
+# Binary exponents and fractions whose decimal digits 64 bits do not hold: compiled code and Python round differently.
+INEXACT = re.compile(rb"0x[0-9a-f.]{13}|0x[0-9a-f.]*p[+-]?[0-9]{2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def test_the_short_way_to_a_number_equals_the_long_one(line: bytes) -> None:
 @given(data=st.data())
 def test_prefixes_and_comparisons_equal_the_plain_ones(comparison: Comparison, data: st.DataObject) -> None:
     case = data.draw(line_cases.cases((comparison, "bytes", "numeric")))
-    lines = data.draw(line_cases.lines(case.order, 8))
+    lines = [line for line in data.draw(line_cases.lines(case.order, 8)) if not line_cases.INEXACT.search(line)]
     order = case.order
     indexed = Indexed(order, lines)
     skip = 0 if order.keys else int(indexed.rows._table[7])
@@ -124,3 +124,18 @@ def test_exponents_beyond_the_prefix_still_compare() -> None:
     for y in range(len(lines)):
         for x in range(len(lines)):
             assert (indexed.compare(y, x) < 0) == (keys[y] < keys[x])
+
+
+def test_hexadecimal_numbers_keep_the_limits_of_a_long_double() -> None:
+    order = LineOrder((LineKey("general"),))
+    lines = [
+        b"0x1p20000", b"-0x1p20000", b"inf", b"-inf", b"1e5000", b"0x1p16384", b"0x1.fffffffffffffffep16383", b"1e4932",
+        b"0x1p-16445", b"0x1.8p-16446", b"0x1p-16446", b"0x1p-20000", b"0", b"0x10", b"16",
+    ]  # fmt: skip
+    indexed = Indexed(order, lines)
+    keys = [order.key(line) for line in lines]
+    assert [int(found) for found in indexed.prefixes] == [prefix(order, line) for line in lines]
+    for y, mine in enumerate(keys):
+        for x, other in enumerate(keys):
+            found = indexed.compare(y, x)
+            assert (found > 0) - (found < 0) == (mine > other) - (mine < other), (lines[y], lines[x])

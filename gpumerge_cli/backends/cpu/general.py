@@ -20,6 +20,8 @@ _LARGEST_EXPONENT, _SMALLEST_EXPONENT = 4933, -4950
 _TOO_LARGE = 118973149535723176
 _TOO_SMALL = 182259976594123730
 _MANY = 1 << 40
+# Of binary numbers: 2^16384 is infinite, and half of 2^-16445 rounds to zero.
+_LARGEST_HEIGHT, _SMALLEST_HEIGHT = 16384, -16445
 
 
 @jit
@@ -73,7 +75,7 @@ def _leading_of(value: Any) -> Any:
 
 @jit
 def _hexadecimal(at: int, stop: int) -> Any:
-    """(exponent, 18 digits) of the number behind 0x; (0, 0) if it is zero."""
+    """(exponent, 18 digits) of the number behind 0x; (0, 0) if it is zero, (0, -1) if it is too large."""
     mantissa = np.uint64(0)
     scale = 0
     behind = False
@@ -100,6 +102,15 @@ def _hexadecimal(at: int, stop: int) -> Any:
     while mantissa & np.uint64(1) == np.uint64(0):
         mantissa >>= np.uint64(1)
         scale += 1
+    height = scale  # of the highest bit, counted from 1
+    rest = mantissa
+    while rest != np.uint64(0):
+        rest >>= np.uint64(1)
+        height += 1
+    if height > _LARGEST_HEIGHT:
+        return 0, np.int64(-1)
+    if height < _SMALLEST_HEIGHT or (height == _SMALLEST_HEIGHT and mantissa == np.uint64(1)):
+        return 0, np.int64(0)
     while scale > 0 and mantissa >> np.uint64(63) == np.uint64(0):
         mantissa <<= np.uint64(1)
         scale -= 1
@@ -151,6 +162,8 @@ def _parsed(start: int, stop: int) -> Any:
         point = _lower(at + 2, stop) == 46
         if _hex_value(_lower(at + 2 + point, stop)) >= 0:
             exponent, digits = _hexadecimal(at + 2, stop)
+            if digits < 0:
+                return (_MINUS_INFINITY if negative else _INFINITY), negative, 0, zero, at, at, at, at
             return _FINITE, negative, exponent, digits, at, at, at, at
     if not _is_digit(at, stop) and not (_lower(at, stop) == 46 and _is_digit(at + 1, stop)):
         return _NONE, False, 0, zero, at, at, at, at
