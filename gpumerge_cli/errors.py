@@ -63,9 +63,9 @@ class DeviceMemoryError(DeviceError):
 
 
 class Interrupted(GpumergeError):  # noqa: N818 - it is the user's wish, not an error
-    """A signal asked the program to stop."""
+    """A signal asked the program to stop. way_out: what there is of its results; the door knows of outputs itself."""
 
-    def __init__(self, signal_number: int, *, way_out: str = "no output was written") -> None:
+    def __init__(self, signal_number: int, *, way_out: str = "") -> None:
         super().__init__("interrupted", way_out=way_out)
         self.signal_number = signal_number
         self.exit_code = 128 + signal_number

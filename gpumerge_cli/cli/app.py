@@ -6,14 +6,13 @@ import io
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from gpumerge_cli.cli.places import anything_set
+from gpumerge_cli.cli.signals import handled
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
-_ONE_KEYPRESS = 1.0
 
 
 def run(arguments: Sequence[str], *, last: bool = False) -> int:
@@ -32,7 +30,7 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
     """
     # To sort, --debug means what it means to GNU's.
     wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
-    with _signals(restore=not last), _standard_output():
+    with handled(restore=not last), _standard_output():
         code = _guarded(lambda: _dispatch(arguments), arguments, wish)
         _remove_unfinished()
         return _guarded(lambda: _flush(code), arguments, wish)
@@ -43,6 +41,11 @@ def _remove_unfinished() -> None:
     output = sys.modules.get("gpumerge_cli.formats.output")
     if output is not None:
         output.remove_unfinished()
+
+
+def _given() -> str:
+    output = sys.modules.get("gpumerge_cli.formats.output")
+    return "no output was written" if output is None else output.given()
 
 
 def all_commands() -> tuple[Command, ...]:
@@ -119,6 +122,8 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
     if isinstance(error, KeyboardInterrupt):
         error = Interrupted(signal.SIGINT)
+    if isinstance(error, Interrupted):
+        error.way_out = error.way_out or _given()
     if isinstance(error, OSError) and error.errno:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):
@@ -172,32 +177,3 @@ def _silence(descriptor: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-@contextmanager
-def _signals(*, restore: bool) -> Iterator[None]:
-    """Within the body, Ctrl-C, SIGTERM and SIGHUP raise Interrupted, once, so that temporary files are removed.
-
-    Further signals are left to the first, unless they come a second later: then the process ends at once. Signals that
-    the parent process has switched off stay off. restore: put things back afterwards; otherwise signals are ignored
-    from then on.
-    """
-    first = 0.0
-
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        nonlocal first
-        if first == 0.0:
-            first = time.monotonic()
-            raise Interrupted(number)
-        if time.monotonic() - first > _ONE_KEYPRESS:
-            os._exit(128 + number)
-
-    before = {}
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler if restore else signal.SIG_IGN)

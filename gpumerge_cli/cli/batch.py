@@ -186,7 +186,7 @@ class _Settings:
 
 def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str | None) -> list[Result]:
     from gpumerge_cli.cli.batch_tasks import as_json, do
-    from gpumerge_cli.cli.merge import ignore_signals
+    from gpumerge_cli.cli.signals import ignore_signals
     from gpumerge_cli.jobs.joblog import JobLog, LineFile, standing_of
     from gpumerge_cli.jobs.runner import Runner
 

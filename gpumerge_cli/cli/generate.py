@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from gpumerge_cli.cli import options
+from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import UsageError
 
 ShapeName = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]
@@ -91,4 +92,6 @@ def generate(
             blocks = lines(family, run, numeric=numeric_sort)
         else:
             blocks = records(family, run, order) if order.record else family.blocks(run)
-        write_array(file, layout, None if is_text else stored, items, blocks)
+        last = run == len(files) - 1
+        settle = ignore_signals if last else lambda: None
+        write_array(file, layout, None if is_text else stored, items, blocks, settle=settle)

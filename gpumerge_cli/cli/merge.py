@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import typer
 
 from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
+from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
@@ -270,12 +270,6 @@ def _is_terminal(output: str) -> bool:
     from gpumerge_cli.formats.output import is_terminal
 
     return is_terminal(output)
-
-
-def ignore_signals() -> None:
-    """From here on the output is there: stopping would only keep its report back."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ Exit codes:
   0    done
   1    disorder found (check only)
   2    anything else wrong; one line on standard error says what and where
-  130, 143   stopped by Ctrl-C or SIGTERM; no output was written
+  130, 143   stopped by Ctrl-C or SIGTERM; no output file was written
   141  the reader of standard output went away"""
 
 Files = Annotated[list[str] | None, typer.Argument(metavar="FILES", help="Sorted files; - is standard input.")]

@@ -14,6 +14,7 @@ from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_options import LONG
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.salt import read_salt
+from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with _progress(command) as advance:
-        tasks.perform(_task(command), since_start=seconds_since_start, advance=advance)
+        tasks.perform(_task(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     return 0
 
 

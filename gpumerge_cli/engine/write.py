@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,17 @@ from gpumerge_cli.units import format_bytes
 
 
 def write_array(
-    path: str, format: Format, dtype: np.dtype[Any] | None, count: int, blocks: Iterable[NDArray[Any]]
+    path: str,
+    format: Format,
+    dtype: np.dtype[Any] | None,
+    count: int,
+    blocks: Iterable[NDArray[Any]],
+    *,
+    settle: Callable[[], None] = lambda: None,
 ) -> None:
     """Write `count` items of `dtype` that come in 1-D `blocks`: of keys in native byte order, or of bytes.
 
-    dtype None: lines of text. Raises OutputError.
+    dtype None: lines of text. settle: called once, before the output takes its place. Raises OutputError.
     """
     if dtype is not None:
         _check_room(path, count * dtype.itemsize)
@@ -33,6 +39,7 @@ def write_array(
             data = sink.encode(np.ascontiguousarray(block).view(np.uint8))
             sink.write_at(position, data)
             position += len(data)
+        settle()
         sink.commit()
     except BaseException:
         sink.abort()

@@ -98,6 +98,7 @@ class OutputFile:
             self.abort()
             raise output_error(error, self.name) from None
         _unfinished.discard(self._temporary)
+        _placed[self.name] = self._place
         os.close(self._descriptor)
         self._descriptor = -1
         if durable:
@@ -106,6 +107,8 @@ class OutputFile:
     def abort(self) -> None:
         """Remove what was written; does nothing after `commit`."""
         if self._descriptor >= 0:
+            if not self._temporary.exists():  # a signal came with the rename
+                _placed[self.name] = self._place
             _remove(self._temporary)
             os.close(self._descriptor)
             self._descriptor = -1
@@ -122,10 +125,23 @@ _unfinished: set[Path] = set()
 """Temporary files of outputs that are neither committed nor aborted."""
 
 
+_placed: dict[str, Path] = {}
+_begun: list[str] = []
+"""Outputs that were committed, by their names; streams that something was written to."""
+
+
 def remove_unfinished() -> None:
     """Remove the temporary files of all outputs that were not brought to an end. For the end of the program."""
     for path in list(_unfinished):
         _remove(path)
+    _placed.clear()
+    _begun.clear()
+
+
+def given() -> str:
+    """What there is of outputs if the program ends now, in words for its user."""
+    whole = [f"{name} is complete" for name, place in _placed.items() if place.exists()]
+    return ", ".join(whole + [f"{name} has a part of the output" for name in _begun]) or "no output was written"
 
 
 def _remove(path: Path) -> None:
@@ -208,6 +224,8 @@ class OutputStream:
         """Write all of `data`, which must follow what was written before."""
         assert position == self._position, "a stream is written in order"
         view = data.data
+        if self._position == 0:
+            _begun.append(self.name)
         self._position += len(view)
         while len(view):
             try:

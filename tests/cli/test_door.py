@@ -288,6 +288,57 @@ __main__.main()
     assert error == "gpumerge: interrupted; no output was written\n"
 
 
+AT_A_CALL = """
+import os, signal, sys
+from gpumerge_cli import __main__
+sys.argv[1:] = {arguments!r}
+really, left = os.{name}, {call}
+def interrupted(*arguments):
+    global left
+    result = really(*arguments)
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGINT)
+    return result
+os.{name} = interrupted
+__main__.main()
+"""
+
+
+def interrupted_after(name: str, call: int, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """A run that gets SIGINT right after so many calls of a function of os."""
+    code = AT_A_CALL.format(name=name, call=call, arguments=arguments)
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, errors="replace"
+    )
+
+
+@pytest.mark.parametrize("words", ["merge -q", "sort", "sort -m", "generate --count 10"])
+def test_a_signal_once_the_output_is_in_place_changes_nothing(words: str, tmp_path: Path) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("1\n2\n")
+    b.write_text("earlier\n")
+    files = [str(b)] if words.startswith("generate") else [str(a), "-o", str(b)]
+    done = interrupted_after("replace", 1, [*words.split(), *files])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert b.read_text() != "earlier\n"
+
+
+def test_a_signal_says_what_was_written(tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{letter}.i32") for letter in "abc"]
+    done = interrupted_after("replace", 2, ["generate", "--count=10", *names])
+    assert (done.returncode, done.stderr) == (
+        130,
+        f"gpumerge: interrupted; {names[0]} is complete, {names[1]} is complete\n",
+    )
+    assert [os.path.exists(name) for name in names] == [True, True, False]
+    done = interrupted_after("write", 1, ["merge", "-q", names[0]])
+    assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; standard output has a part of the output\n")
+    done = interrupted_after("pwrite", 1, ["merge", "-q", names[0], "-o", str(tmp_path / "out.i32")])
+    assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; no output was written\n")
+    assert sorted(os.listdir(tmp_path)) == ["a.i32", "b.i32"]
+
+
 def test_handlers_are_put_back() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     door.run(["--help"])
