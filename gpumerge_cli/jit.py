@@ -82,6 +82,42 @@ def put_byte(typing_context: Any, address: Any, byte: Any) -> Any:
 
 
 @intrinsic
+def matches_at(typing_context: Any, address: Any, byte: Any) -> Any:
+    """Which of the 64 bytes at `address` are `byte`: bit k of a uint64 tells of byte k."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        number, kind = ir.IntType(32), ir.VectorType(ir.IntType(8), 64)
+        words = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=1)
+        one = builder.trunc(arguments[1], ir.IntType(8))
+        undefined = ir.Constant(kind, ir.Undefined)
+        first = builder.insert_element(undefined, one, ir.Constant(number, 0))
+        every = builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(number, 64), [0] * 64))
+        return builder.bitcast(builder.icmp_unsigned("==", words, every), ir.IntType(64))
+
+    return types.uint64(types.int64, types.int64), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Have the cache line at `address` fetched, to be read soon. Any address is allowed."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+        from numba.core import cgutils
+
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        to_read, keep, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), to_read, keep, data])
+        return context.get_dummy_value()
+
+    return types.none(types.int64), generate
+
+
+@intrinsic
 def trailing_zeros(typing_context: Any, word: Any) -> Any:
     """How many low bits of a uint64 are zero."""
 

@@ -28,6 +28,20 @@ ZERO = 1 << 63
 """The image of the number 0."""
 
 
+def packed_prefixes(reverse: bool, lines: list[bytes]) -> list[int]:
+    """The prefixes of lines without keys, of which the first bits that are not the same in all lines stay.
+
+    Of the first 24 bytes, zero padded, the first 64 such bits; where they would be more than 48 of the first 8 bytes,
+    those bytes as they are.
+    """
+    bits = [f"{int.from_bytes(line[:24].ljust(24, bytes(1)), 'big'):0192b}" for line in lines]
+    kept = [place for place, each in enumerate(zip(*bits, strict=True)) if len(set(each)) > 1]
+    if sum(place < 64 for place in kept) > 48:
+        return [prefix(LineOrder(reverse=reverse), line) for line in lines]
+    found = [int("".join(each[place] for place in kept)[:64].ljust(64, "0"), 2) for each in bits]
+    return [(1 << 64) - 1 - image if reverse else image for image in found]
+
+
 def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
     """The line's prefix: 64 bits, unsigned; or the first `nbytes` of what that is the beginning of."""
     stream = b""

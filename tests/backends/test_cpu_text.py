@@ -16,7 +16,7 @@ from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.lines import COMPARISONS, Comparison, LineKey, LineOrder
 from gpumerge_cli.order import Order
 from tests import line_cases
-from tests.line_prefix import prefix
+from tests.line_prefix import packed_prefixes, prefix
 from tests.oracles import number_of
 
 _NUMBERS = st.one_of(
@@ -69,28 +69,61 @@ def test_prefixes_and_comparisons_equal_the_plain_ones(comparison: Comparison, d
     lines = data.draw(line_cases.lines(case.order, 8))
     order = case.order
     indexed = Indexed(order, lines)
-    skip = 0 if order.keys else int(indexed.rows._table[7])
+    if not order.keys:
+        assert indexed.prefixes == packed_prefixes(order.reverse, [line[common_start(lines) :] for line in lines])
+        return
     simple = indexed.rows._simple
     exact = [number for number, line in enumerate(lines) if not line_cases.INEXACT.search(line)]
     for number in exact:
-        assert indexed.prefixes[number] == prefix(order, lines[number][skip:])
+        assert indexed.prefixes[number] == prefix(order, lines[number])
         if not simple:
             both = int(indexed.prefixes[number]) << 64 | int(indexed.rows._following[number])
             assert both == prefix(order, lines[number], 16)
-    if order.keys:
-        keys = [order.key(line) for line in lines]
-        for y in range(len(lines)):
-            for x in range(len(lines)):
-                found = indexed.compare(y, x)
-                assert (found > 0) - (found < 0) == (keys[y] > keys[x]) - (keys[y] < keys[x]), (lines[y], lines[x])
+    keys = [order.key(line) for line in lines]
+    for y in range(len(lines)):
+        for x in range(len(lines)):
+            found = indexed.compare(y, x)
+            assert (found > 0) - (found < 0) == (keys[y] > keys[x]) - (keys[y] < keys[x]), (lines[y], lines[x])
 
 
 @given(st.binary(max_size=20), st.lists(st.binary(max_size=9), min_size=1, max_size=9), st.booleans())
 def test_what_all_lines_begin_with_is_left_out(start: bytes, ends: list[bytes], reverse: bool) -> None:
     lines = [(start + end).replace(b"\n", b"") for end in ends]
     indexed = Indexed(LineOrder(reverse=reverse), lines)
-    common = next((at for at, each in enumerate(zip(*lines, strict=False)) if len(set(each)) > 1), min(map(len, lines)))
-    assert indexed.prefixes == [prefix(LineOrder(reverse=reverse), line[common:]) for line in lines]
+    common = common_start(lines)
+    assert int(indexed.rows._table[7]) == common
+    assert indexed.prefixes == packed_prefixes(reverse, [line[common:] for line in lines])
+
+
+# Lines of few different bytes, of up to a word more than prefixes look at, with and without zeros.
+_SIMILAR = st.sampled_from([b"0123456789-", b"ab", bytes(3) + b"01", bytes(range(10)) + bytes(range(11, 256))]).flatmap(
+    lambda bytes_of: st.lists(st.lists(st.sampled_from(bytes_of), max_size=32).map(bytes), min_size=1, max_size=12)
+)
+
+
+@given(_SIMILAR, st.booleans())
+def test_packed_prefixes_order_as_the_lines_do(lines: list[bytes], reverse: bool) -> None:
+    indexed = Indexed(LineOrder(reverse=reverse), lines)
+    assert indexed.prefixes == packed_prefixes(reverse, [line[common_start(lines) :] for line in lines])
+    for y, mine in zip(lines, indexed.prefixes, strict=True):
+        for x, other in zip(lines, indexed.prefixes, strict=True):
+            if mine < other:
+                assert x < y if reverse else y < x
+            if mine == other and indexed.rows._told:
+                assert y == x
+
+
+def test_prefixes_tell_all_of_short_lines_without_zeros() -> None:
+    numbers = [b"%d" % n for n in range(-1000, 1000)]
+    assert Indexed(LineOrder(), numbers).rows._told
+    assert not Indexed(LineOrder(), [*numbers, b"1\0"]).rows._told
+    assert not Indexed(LineOrder(), [*numbers, b"1" * 40]).rows._told
+    assert not Indexed(LineOrder(), [*numbers, b"1" * 20, b"7" * 20]).rows._told
+
+
+def common_start(lines: list[bytes]) -> int:
+    shortest = min(map(len, lines), default=0)
+    return next((at for at, each in enumerate(zip(*lines, strict=False)) if len(set(each)) > 1), shortest)
 
 
 def test_numbers_of_sixteen_digits_or_fewer_are_told_apart_by_prefix() -> None:

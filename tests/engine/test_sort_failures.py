@@ -208,14 +208,18 @@ def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, m
 def test_a_program_that_packs_is_stopped_with_the_sort(place: Place) -> None:
     """Ctrl-C in a terminal goes to all of them; the program's end is no error of its own then."""
     slow = place.folder / "t0" / ".." / "slow"
-    slow.write_text("#!/bin/sh\nsleep 5\ncat\n")
+    begun = place.folder / "begun"
+    slow.write_text(f"#!/bin/sh\ntouch {begun}\nsleep 5\ncat\n")
     slow.chmod(0o755)
     command = [*COMMAND, f"--compress-program={slow}", *place.arguments]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as sort:
-        time.sleep(1.0)
+        while not begun.exists():
+            assert sort.poll() is None
+            time.sleep(0.01)
         os.killpg(sort.pid, signal.SIGINT)
         assert sort.stderr is not None
         said = sort.stderr.read()
     slow.unlink()
+    begun.unlink()
     assert (sort.returncode, said) == (130, "gpumerge: interrupted; no output was written\n")
     place.assert_untouched()

@@ -174,7 +174,7 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
     all_there = threading.Barrier(3)
 
     def work(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
-        all_there.wait(5)
+        all_there.wait(60)
         if job.number == 1:
             return Outcome()
         try:
@@ -195,7 +195,7 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
     runner = Runner(jobs_after(*[set() for _ in range(9)]), work, at_once=3, memory=3, told=told)
     try:
         with pytest.raises(Interrupted):
-            runner.run(patience=5)
+            runner.run(patience=60)
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert runner.results[1].state == "done"

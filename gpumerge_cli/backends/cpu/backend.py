@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -29,7 +30,7 @@ from gpumerge_cli.backends.base import (
 from gpumerge_cli.backends.cpu import baselines, policy
 from gpumerge_cli.backends.cpu.library import LIBRARY, key_context, kind_of
 from gpumerge_cli.backends.cpu.merging import Context, merge_tree
-from gpumerge_cli.backends.cpu.rows import PADDING, RECORDS, Rows, rows_of
+from gpumerge_cli.backends.cpu.rows import GROUP, PADDING, RECORDS, Rows, rows_of
 from gpumerge_cli.backends.cpu.sorting import make_images, sort_items
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
@@ -45,6 +46,7 @@ _ROW_CHUNK = 8 << 20
 _LEAST_CHUNK = 1 << 20
 _FEW_THREADS = 4
 _WHOLE = 2.2  # keys as they come and sorted, and a little to deal them through
+_WHOLE_ROW_BYTES = 80  # a line's start, prefix, two words to deal and two to be dealt to, its place, and some to spare
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
 
@@ -78,7 +80,7 @@ class CpuBackend:
             images = make_images(kind_of(order), items.view(order.unsigned), key_context(order), team)
             # Rows whose prefixes say all.
             context = (images.ctypes.data, 0, 0, RECORDS)
-            sort_items("rows", np.arange(len(items)), ranks, context, policy, team)
+            sort_items("rows", None, ranks, context, policy, team)
         return ranks
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
@@ -88,8 +90,12 @@ class CpuBackend:
         return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        # Rows, and anything by many threads, sort faster in pieces that stay near the cores.
-        return None if order.is_rows or threads > _FEW_THREADS else int(_WHOLE * nbytes)
+        # By many threads sorts are faster in pieces that stay near the cores.
+        if threads > _FEW_THREADS:
+            return None
+        if order.is_rows:
+            return int((1 + _WHOLE_ROW_BYTES / item_bytes) * nbytes) + threads * part
+        return int(_WHOLE * nbytes)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)
@@ -161,7 +167,11 @@ class CpuWorkspace:
         self._nbytes = 0
         self.merged_bytes = 0
         self._lengths: list[int] = []
-        self._runs: list[NDArray[Any]] = []
+        self._edges: list[int] = []  # items at which runs begin and end
+        self._by_parts = False
+        self._parts = threading.local()
+        self._sorted = np.empty(0, np.int64)
+        self._part_edges = np.zeros(1, np.int64)
         self._context: Context = (0, 0, 0, 0)
         self._spare: list[Any] = [None, None]
         self._rows: Rows | None = rows_of(order) if order.is_rows else None
@@ -183,33 +193,48 @@ class CpuWorkspace:
     def adopt(self, lengths: Sequence[int]) -> None:
         self._nbytes = sum(lengths)
         self.upload(lengths)
+        self._by_parts = True
 
     def receive(self, position: int, nbytes: int) -> Bytes:
-        return self.download()[position : position + nbytes]
+        if self._rows is None:
+            return self.download()[position : position + nbytes]
+        edges = self._part_edges
+        first = int(np.searchsorted(edges, position, "right")) - 1
+        last = int(np.searchsorted(edges, position + nbytes))
+        start, size = int(edges[first]), int(edges[last] - edges[first])
+        room = getattr(self._parts, "room", self._out_room[:0])
+        if len(room) < size + PADDING:
+            room = self._parts.room = np.empty(size + size // 4 + PADDING, np.uint8)
+        self._rows.copy(self._sorted[first * GROUP : last * GROUP], size, room)
+        return room[position - start : position - start + nbytes]
 
     def upload(self, lengths: Sequence[int]) -> None:
         self._lengths = list(lengths)
+        self._by_parts = False
         ends = [0]
         for length in lengths:
             ends.append(ends[-1] + length)
         if self._rows is not None:
             start = time.perf_counter()
-            numbers = self._rows.index(self._room, ends, self._team)
-            self._runs = [self._rows.numbers[a:b] for a, b in pairwise(numbers)]
+            self._edges = self._rows.index(self._room, ends, self._team)
             self._context = self._rows.context()
             self._span("index", start)
         else:
-            items = self._room[: self._nbytes].view(self._order.unsigned)
-            width = self._order.width
-            self._runs = [items[a // width : b // width] for a, b in pairwise(ends)]
+            self._edges = [end // self._order.width for end in ends]
             self._context = key_context(self._order)
-        self.counts = [len(run) for run in self._runs]
+        self.counts = [stop - start for start, stop in pairwise(self._edges)]
+
+    def _runs(self) -> list[NDArray[Any]]:
+        if self._rows is not None:
+            return [self._rows.numbers(a, b) for a, b in pairwise(self._edges)]
+        items = self._room[: self._nbytes].view(self._order.unsigned)
+        return [items[a:b] for a, b in pairwise(self._edges)]
 
     def disorder(self, *, strict: bool = False) -> Disorder | None:
         start = time.perf_counter()
         found = None
         first_disorder = LIBRARY.function(f"first_disorder-{self._kind}")
-        for number, run in enumerate(self._runs):
+        for number, run in enumerate(self._runs()):
             pieces = [
                 (run.ctypes.data, max(0, a - 1), b, strict, *self._context) for a, b in self._team.pieces(len(run))
             ]
@@ -223,11 +248,11 @@ class CpuWorkspace:
     def _offset(self, number: int, index: int) -> int:
         if self._rows is None:
             return index * self._order.width
-        return self._rows.start_of(int(self._runs[number][index])) - sum(self._lengths[:number])
+        return self._rows.start_of(self._edges[number] + index) - sum(self._lengths[:number])
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         def work(out: NDArray[Any]) -> None:
-            merge_tree(self._kind, self._runs, out, self._spare, self._context, policy, self._team)
+            merge_tree(self._kind, self._runs(), out, self._spare, self._context, policy, self._team)
 
         self._put_out(work, unique)
 
@@ -236,10 +261,7 @@ class CpuWorkspace:
             sort_items(self._kind, items, out, self._context, policy, self._team)
 
         _judge(policy, sum(self.counts))
-        if self._rows is not None:
-            items: NDArray[Any] = self._rows.numbers[: sum(self.counts)]
-        else:
-            items = self._room[: self._nbytes].view(self._order.unsigned)
+        items = None if self._rows is not None else self._room[: self._nbytes].view(self._order.unsigned)
         self._put_out(work, unique)
 
     def _put_out(self, work: Callable[[NDArray[Any]], None], unique: Unique) -> None:
@@ -250,7 +272,12 @@ class CpuWorkspace:
             items = self._rows.merged()
             work(items)
             kept = self._kept(items, unique)
-            self.merged_bytes = self._rows.gather(items[:kept], self._out_room, self._team)
+            if self._by_parts:  # they are gathered as they are asked for
+                self._sorted = items[:kept]
+                self._part_edges = self._rows.edges(self._sorted, self._team)
+                self.merged_bytes = int(self._part_edges[-1])
+            else:
+                self.merged_bytes = self._rows.gather(items[:kept], self._out_room, self._team)
         else:
             items = self._out_room[: self._nbytes].view(self._order.unsigned)
             work(items)
@@ -281,7 +308,7 @@ class CpuWorkspace:
     def baselines(self) -> Mapping[str, Callable[[], None]]:
         if self._order.is_rows or not self._nbytes:
             return {}
-        found = baselines.baselines([run.view(self._order.dtype) for run in self._runs], self._order)
+        found = baselines.baselines([run.view(self._order.dtype) for run in self._runs()], self._order)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
@@ -304,7 +331,6 @@ class CpuWorkspace:
 
     def close(self) -> None:
         self._team.close()
-        self._runs = []
         self._by_library = None
         self._room = self._out_room = np.empty(0, np.uint8)
 

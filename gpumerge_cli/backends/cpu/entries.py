@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from gpumerge_cli.backends.cpu import kernels, linekeys, records, sort_entries, text
+from gpumerge_cli.backends.cpu import kernels, linekeys, packed, records, sort_entries, text
+from gpumerge_cli.backends.cpu.packing import PACKING_WORDS, WORDS
 from gpumerge_cli.jit import jit, pointer_to
 from gpumerge_cli.native import Compiled
 
@@ -101,8 +102,8 @@ def _drop_equals(item: Any, context: Any) -> Callable[..., int]:
 def _count_lines() -> Callable[..., int]:
     count = text.count_lines
 
-    def count_lines(room: int, stop: int, terminator: int) -> int:
-        return count(carray(pointer_to(room), (stop,), np.uint8), stop, terminator)
+    def count_lines(room: int, first: int, last: int, terminator: int) -> int:
+        return count(carray(pointer_to(room), (last,), np.uint8), first, last, terminator)
 
     return count_lines
 
@@ -110,8 +111,9 @@ def _count_lines() -> Callable[..., int]:
 def _find_lines() -> Callable[..., int]:
     find = text.find_lines
 
-    def find_lines(room: int, stop: int, terminator: int, starts: int) -> int:
-        return find(room, stop, terminator, carray(pointer_to(starts), (stop + 1,), np.int64))
+    def find_lines(room: int, first: int, last: int, terminator: int, starts: int, line: int) -> int:
+        find(room, first, last, terminator, carray(pointer_to(starts), (last + 1,), np.int64), line)
+        return 0
 
     return find_lines
 
@@ -122,6 +124,28 @@ def _make_prefixes(make: Any) -> Callable[..., int]:
         return 0
 
     return make_prefixes
+
+
+def _differing_words() -> Callable[..., int]:
+    find = packed.differing_words
+
+    def differing_words(room: int, starts: int, first: int, last: int, skip: int, masks: int) -> int:
+        return find(room, starts, first, last, skip, carray(pointer_to(masks), (WORDS,), np.uint64))
+
+    return differing_words
+
+
+def _make_packed_prefixes() -> Callable[..., int]:
+    make = packed.make_packed_prefixes
+
+    def make_packed_prefixes(
+        room: int, starts: int, first: int, last: int, table: int, packing: int, prefixes: int
+    ) -> int:
+        words = carray(pointer_to(packing), (PACKING_WORDS,), np.uint64)
+        make(room, starts, first, last, table, words, carray(pointer_to(prefixes), (last,), np.uint64))
+        return 0
+
+    return make_packed_prefixes
 
 
 def _common_start() -> Callable[..., int]:
@@ -142,13 +166,15 @@ def _compare_keyed() -> Callable[..., int]:
     return compare_keyed
 
 
-def _total_length() -> Callable[..., int]:
-    add = text.total_length
+def _total_lengths() -> Callable[..., int]:
+    add = text.total_lengths
 
-    def total_length(starts: int, lines: int, first: int, last: int) -> int:
-        return add(starts, carray(pointer_to(lines), (last,), np.int64), first, last)
+    def total_lengths(starts: int, lines: int, count: int, first: int, last: int, group: int, totals: int) -> int:
+        sums = carray(pointer_to(totals), (last,), np.int64)
+        add(starts, carray(pointer_to(lines), (count,), np.int64), first, last, group, sums)
+        return 0
 
-    return total_length
+    return total_lengths
 
 
 def _gather() -> Callable[..., int]:
@@ -191,7 +217,9 @@ _ROWS: dict[str, Callable[[], Callable[..., int]]] = {
     "make_key_prefixes": partial(_make_prefixes, linekeys.make_key_prefixes),
     "compare_keyed": _compare_keyed,
     "common_start": _common_start,
-    "total_length": _total_length,
+    "differing_words": _differing_words,
+    "make_packed_prefixes": _make_packed_prefixes,
+    "total_lengths": _total_lengths,
     "gather": _gather,
     "make_record_prefixes": _make_record_prefixes,
     "gather_records": _gather_records,

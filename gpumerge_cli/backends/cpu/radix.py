@@ -74,6 +74,19 @@ def deal(items: Any, out: Any, first: int, last: int, shift: int, bits: int, pla
 
 
 @jit
+def deal_images(images: Any, out: Any, first: int, last: int, shift: int, bits: int, places: Any) -> None:
+    """deal of pairs that are made on the way: row i's image, and i."""
+    by, mask = np.uint64(shift), (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for i in range(np.uint64(first), np.uint64(last)):
+        word = images[i]
+        digit = word >> by & mask
+        place = places[digit]
+        places[digit] = place + np.uint64(1)
+        out[place, np.uint64(0)] = word
+        out[place, np.uint64(1)] = i
+
+
+@jit
 def _before(y: Any, x: Any, context: Any) -> bool:
     y_key = image(y, context)
     x_key = image(x, context)
@@ -302,11 +315,11 @@ def sort_pieces(
 
 
 @jit
-def make_pairs(numbers: Any, first: int, last: int, pairs: Any, context: Any) -> None:
-    """pairs[i] becomes the prefix of the row numbers[i], and that number."""
+def make_pairs(first: int, last: int, pairs: Any, context: Any) -> None:
+    """pairs[i] becomes the prefix of row i, and i, for i in first to last."""
     for i in range(np.uint64(first), np.uint64(last)):
-        pairs[i, np.uint64(0)] = key_of(numbers[i], context)
-        pairs[i, np.uint64(1)] = np.uint64(numbers[i])
+        pairs[i, np.uint64(0)] = key_of(np.int64(i), context)
+        pairs[i, np.uint64(1)] = i
 
 
 @jit

@@ -8,7 +8,7 @@ by TAIL, the bytes that there are to compare.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.library import LIBRARY
+from gpumerge_cli.backends.cpu.packing import WORDS, is_worth_it, packing_of, tells_all
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.lines import COMPARE_WORD, FOLLOWING_WORD, NUMERIC, PLAIN
 from gpumerge_cli.order import Order
 
-PADDING = 16
+_SAMPLE, _SAMPLES = 64, 16  # neighbouring lines, and how many times those, that are looked at first
+PADDING = 64
 """Bytes that may be read behind a chunk."""
+GROUP = 1024
+"""Rows whose bytes are counted together, where rows are to be put out by parts."""
 RECORDS, DESCENDING = 1, 2
 """Flags of records."""
 TAIL = 4
@@ -32,14 +36,14 @@ Numbers = NDArray[np.int64]
 class Rows(Protocol):
     """The rows of one chunk at a time. Addresses that are handed out hold until the next chunk."""
 
-    numbers: Numbers
-    """0, 1, 2, ... for at least as many rows as there are."""
-
     def index(self, room: Bytes, ends: list[int], team: Team) -> list[int]:
         """Find the rows of room[: ends[-1]]; returns the number of the first row of every run, and of the end."""
 
     def context(self) -> tuple[int, int, int, int]:
         """What keys.py wants of rows."""
+
+    def numbers(self, first: int, last: int) -> Numbers:
+        """first, first + 1, ... up to the one before `last`; the same memory for the same rows."""
 
     def merged(self) -> Numbers:
         """Room for the numbers of all rows."""
@@ -49,6 +53,12 @@ class Rows(Protocol):
 
     def gather(self, rows: Numbers, out: Bytes, team: Team) -> int:
         """Copy the rows, in this order, to `out`; returns their bytes."""
+
+    def edges(self, rows: Numbers, team: Team) -> NDArray[np.int64]:
+        """Where each GROUP of the rows begins among their bytes, if they lie in this order; behind them, the end."""
+
+    def copy(self, rows: Numbers, nbytes: int, out: Bytes) -> None:
+        """Copy the rows, of `nbytes` in all, to the start of `out`. From any thread."""
 
 
 def rows_of(order: Order) -> Rows:
@@ -61,20 +71,26 @@ class _Table:
 
     def __init__(self) -> None:
         self.prefixes = np.empty(0, np.uint64)
-        self.numbers = np.empty(0, np.int64)
+        self._numbers = np.empty(0, np.int64)
         self._merged = np.empty(0, np.int64)
         self._count = 0
 
     def _grow(self, count: int) -> bool:
         """Room for `count` rows; whether what was there had to be given up."""
         self._count = count
-        if count <= len(self.numbers):
+        if count <= len(self.prefixes):
             return False
         room = count + count // 4
         self.prefixes = np.empty(room, np.uint64)
-        self.numbers = np.arange(room, dtype=np.int64)
+        self._numbers = np.empty(0, np.int64)
         self._merged = np.empty(room, np.int64)
         return True
+
+    def numbers(self, first: int, last: int) -> Numbers:
+        """See Rows."""
+        if len(self._numbers) < self._count:  # what sorts does without them
+            self._numbers = np.arange(len(self.prefixes), dtype=np.int64)
+        return self._numbers[first:last]
 
     def merged(self) -> Numbers:
         """See Rows."""
@@ -92,6 +108,8 @@ class LineRows(_Table):
         self._terminator = order.text.terminator
         self._table = order.text.table()
         self._simple = bool(self._table[0] & (PLAIN | NUMERIC))
+        self._packing = np.empty(0, np.uint64)
+        self._told = False  # whether prefixes tell all of their lines
         self._following = np.empty(0, np.uint64)  # of the lines' images, what follows the prefix
         if not self._table[0] & PLAIN:
             self._table[COMPARE_WORD] = LIBRARY.address("compare_keyed")
@@ -100,25 +118,55 @@ class LineRows(_Table):
         """See Rows."""
         text, stop = room.ctypes.data, ends[-1]
         self._text = room
-        if self._grow(LIBRARY.function("count_lines")(text, stop, self._terminator)):
-            self.starts = np.empty(len(self.numbers) + 1, np.int64)
-            self._following = np.empty(0 if self._simple else len(self.numbers), np.uint64)
+        parts = team.pieces(stop)
+        counts = team.run(LIBRARY.function("count_lines"), [(text, a, b, self._terminator) for a, b in parts])
+        if self._grow(sum(counts)):
+            self.starts = np.empty(len(self.prefixes) + 1, np.int64)
+            self._following = np.empty(0 if self._simple else len(self.prefixes), np.uint64)
         starts, prefixes = self.starts.ctypes.data, self.prefixes.ctypes.data
-        LIBRARY.function("find_lines")(text, stop, self._terminator, starts)
+        self.starts[0] = 0
+        team.run(
+            LIBRARY.function("find_lines"),
+            [
+                (text, a, b, self._terminator, starts, line)
+                for (a, b), line in zip(parts, accumulate(counts, initial=1), strict=False)
+            ],
+        )
         table, pieces = self._table.ctypes.data, team.pieces(self._count)
+        self._told = False
+        packed: tuple[int, ...] = ()
+        make = "make_prefixes" if self._simple else "make_key_prefixes"
         if self._table[0] & PLAIN and self._count:
             common_start = LIBRARY.function("common_start")
             # Pieces have a line in common, so that all lines have what the pieces have.
             found = team.run(common_start, [(text, starts, max(0, a - 1), b) for a, b in pieces])
             self._table[FOLLOWING_WORD] = min(found)
+            if self._pack(text, starts, pieces, team):
+                make, packed = "make_packed_prefixes", (self._packing.ctypes.data,)
         elif not self._simple:
             self._table[FOLLOWING_WORD] = self._following.ctypes.data
-        make_prefixes = LIBRARY.function("make_prefixes" if self._simple else "make_key_prefixes")
-        team.run(make_prefixes, [(text, starts, a, b, table, prefixes) for a, b in pieces])
+        team.run(LIBRARY.function(make), [(text, starts, a, b, table, *packed, prefixes) for a, b in pieces])
         return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
+
+    def _pack(self, text: int, starts: int, pieces: list[tuple[int, int]], team: Team) -> bool:
+        """Whether prefixes are to be packed; `_packing` says how then."""
+        step = max(_SAMPLE, self._count // _SAMPLES)
+        for some in ([(a, min(a + _SAMPLE, self._count)) for a in range(0, self._count, step)], pieces):
+            masks = np.zeros((len(some), WORDS), np.uint64)
+            skip = int(self._table[FOLLOWING_WORD])
+            calls = [(text, starts, a, b, skip, masks[number].ctypes.data) for number, (a, b) in enumerate(some)]
+            found = team.run(LIBRARY.function("differing_words"), calls)
+            differing = np.bitwise_or.reduce(masks)
+            if not is_worth_it(differing):
+                return False
+        self._packing = packing_of(differing)
+        self._told = tells_all(max(found), self._packing)
+        return True
 
     def context(self) -> tuple[int, int, int, int]:
         """See Rows."""
+        if self._told:  # as if they were records of a short key
+            return self.prefixes.ctypes.data, 0, 0, RECORDS
         return self.prefixes.ctypes.data, self._text.ctypes.data, self.starts.ctypes.data, self._table.ctypes.data
 
     def start_of(self, row: int) -> int:
@@ -127,14 +175,32 @@ class LineRows(_Table):
 
     def gather(self, rows: Numbers, out: Bytes, team: Team) -> int:
         """See Rows."""
-        pieces = team.pieces(len(rows))
-        starts, numbers = self.starts.ctypes.data, rows.ctypes.data
-        lengths = team.run(LIBRARY.function("total_length"), [(starts, numbers, a, b) for a, b in pieces])
-        edges = np.cumsum([0, *lengths]).tolist()
-        where = (self._text.ctypes.data, starts, numbers)
-        calls = [(*where, a, b, out.ctypes.data, *into) for (a, b), into in zip(pieces, pairwise(edges), strict=True)]
+        if len(rows) == self._count and team.size == 1:
+            nbytes = int(self.starts[self._count])
+            self.copy(rows, nbytes, out)
+            return nbytes
+        edges = self.edges(rows, team)
+        where = (self._text.ctypes.data, self.starts.ctypes.data, rows.ctypes.data)
+        calls = [
+            (*where, a * GROUP, min(b * GROUP, len(rows)), out.ctypes.data, int(edges[a]), int(edges[b]))
+            for a, b in team.pieces(len(edges) - 1, GROUP)
+        ]
         team.run(LIBRARY.function("gather"), calls)
         return int(edges[-1])
+
+    def edges(self, rows: Numbers, team: Team) -> NDArray[np.int64]:
+        """See Rows."""
+        groups = -(-len(rows) // GROUP)
+        edges = np.zeros(groups + 1, np.int64)
+        where = (self.starts.ctypes.data, rows.ctypes.data, len(rows))
+        calls = [(*where, a, b, GROUP, edges[1:].ctypes.data) for a, b in team.pieces(groups, GROUP)]
+        team.run(LIBRARY.function("total_lengths"), calls)
+        return np.cumsum(edges, out=edges)
+
+    def copy(self, rows: Numbers, nbytes: int, out: Bytes) -> None:
+        """See Rows."""
+        where = (self._text.ctypes.data, self.starts.ctypes.data, rows.ctypes.data)
+        LIBRARY.function("gather")(*where, 0, len(rows), out.ctypes.data, 0, nbytes)
 
 
 class RecordRows(_Table):
@@ -173,3 +239,12 @@ class RecordRows(_Table):
         calls = [(self._data.ctypes.data, record, numbers, a, b, out.ctypes.data) for a, b in team.pieces(len(rows))]
         team.run(LIBRARY.function("gather_records"), calls)
         return len(rows) * record
+
+    def edges(self, rows: Numbers, team: Team) -> NDArray[np.int64]:
+        """See Rows."""
+        return np.minimum(np.arange(0, len(rows) + GROUP, GROUP), len(rows)) * self._order.record
+
+    def copy(self, rows: Numbers, nbytes: int, out: Bytes) -> None:
+        """See Rows."""
+        where = (self._data.ctypes.data, self._order.record, rows.ctypes.data)
+        LIBRARY.function("gather_records")(*where, 0, len(rows), out.ctypes.data)

@@ -58,6 +58,20 @@ def _deal(kind: str, item: Any, context: Any) -> Callable[..., int]:
     return deal
 
 
+def _deal_images(kind: str, item: Any, context: Any) -> Callable[..., int]:
+    array, put = _array_of(kind, item), radix.deal_images
+
+    def deal_images(
+        images: int, out: int, first: int, last: int, shift: int, bits: int, places: int,
+        c0: int, c1: int, c2: int, c3: int,
+    ) -> int:  # fmt: skip
+        words = carray(pointer_to(images), (last,), np.uint64)
+        put(words, array(out, last), first, last, shift, bits, carray(pointer_to(places), (1 << bits,), np.uint64))
+        return 0
+
+    return deal_images
+
+
 def _sort_pieces(kind: str, item: Any, context: Any) -> Callable[..., int]:
     array, sort = _array_of(kind, item), radix.sort_pieces
 
@@ -85,9 +99,8 @@ def _deepen(kind: str, item: Any, context: Any) -> Callable[..., int]:
 def _make_pairs(kind: str, item: Any, context: Any) -> Callable[..., int]:
     make = radix.make_pairs
 
-    def make_pairs(items: int, first: int, last: int, pairs: int, c0: int, c1: int, c2: int, c3: int) -> int:
-        room = carray(pointer_to(pairs), (last, 2), np.uint64)
-        make(carray(pointer_to(items), (last,), item), first, last, room, context(c0, c1, c2, c3))
+    def make_pairs(first: int, last: int, pairs: int, c0: int, c1: int, c2: int, c3: int) -> int:
+        make(first, last, carray(pointer_to(pairs), (last, 2), np.uint64), context(c0, c1, c2, c3))
         return 0
 
     return make_pairs
@@ -119,6 +132,7 @@ BUILDERS: dict[str, Callable[[str, Any, Any], Callable[..., int]]] = {
     "differing_bits": _differing_bits,
     "count_digits": _count_digits,
     "deal": _deal,
+    "deal_images": _deal_images,
     "sort_pieces": _sort_pieces,
     "deepen": _deepen,
     "make_pairs": _make_pairs,

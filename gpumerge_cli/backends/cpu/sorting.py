@@ -5,6 +5,7 @@ Items are 1-D arrays: of key bits (unsigned), or of kind "rows" the int64 number
 
 from __future__ import annotations
 
+import ctypes
 from itertools import pairwise
 from typing import Any
 
@@ -37,13 +38,16 @@ _ALL = (1 << 64) - 1
 
 
 def sort_items(
-    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+    kind: str, items: NDArray[Any] | None, out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
 ) -> None:
-    """Sort `items` into `out`, stably; the two share no memory, and the items stay as they are."""
+    """Sort `items` into `out`, stably; the two share no memory, and the items stay as they are.
+
+    None stands for rows in their order: 0, 1, 2, ... as many as `out` has room for.
+    """
     if policy.algorithm == "radix":
         _radix_sort(kind, items, out, context, team)
     elif policy.algorithm == "recursive":
-        out[:] = items
+        out[:] = np.arange(len(out)) if items is None else items
         with Team(1) as alone:
             _merge_sort(kind, out, np.empty_like(out), context, policy.launch, alone)
     else:
@@ -58,25 +62,25 @@ def make_images(kind: str, items: NDArray[Any], context: Context, team: Team) ->
     return images
 
 
-def _make_pairs(numbers: NDArray[np.int64], context: Context, team: Team) -> NDArray[np.uint64]:
-    pairs = np.empty((len(numbers), 2), np.uint64)
-    calls = [(numbers.ctypes.data, a, b, pairs.ctypes.data, *context) for a, b in team.pieces(len(numbers))]
+def _make_pairs(count: int, context: Context, team: Team) -> NDArray[np.uint64]:
+    pairs = np.empty((count, 2), np.uint64)
+    calls = [(a, b, pairs.ctypes.data, *context) for a, b in team.pieces(count)]
     team.run(LIBRARY.function("make_pairs-rows"), calls)
     return pairs
 
 
-def _radix_sort(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
-    if len(items) >= _COUNTED.get(kind, len(items) + 1):
-        _sort_by_counts(kind, items, out, context, team)
-    elif kind == "rows":
-        pairs = _make_pairs(items, context, team)
-        if pairs.nbytes > _MOST_PIECE_BYTES:
-            dealt = np.empty_like(pairs)
-            _sort_wide(kind, pairs, dealt, context, team)
-            pairs = dealt
+def _radix_sort(kind: str, items: NDArray[Any] | None, out: NDArray[Any], context: Context, team: Team) -> None:
+    if items is None:
+        if 16 * len(out) > _MOST_PIECE_BYTES:
+            pairs = np.empty((len(out), 2), np.uint64)
+            images = np.ctypeslib.as_array(ctypes.cast(context[0], ctypes.POINTER(ctypes.c_uint64)), (len(out),))
+            _sort_wide(kind, images, pairs, context, team)
         else:
+            pairs = _make_pairs(len(out), context, team)
             _sort_pieces(kind, pairs, [0, len(pairs)], context, team)
         team.run(_take_numbers, [(pairs, out, a, b) for a, b in team.pieces(len(out))])
+    elif len(items) >= _COUNTED.get(kind, len(items) + 1):
+        _sort_by_counts(kind, items, out, context, team)
     elif items.nbytes > _MOST_PIECE_BYTES:
         _sort_wide(kind, items, out, context, team)
     else:
@@ -128,8 +132,13 @@ def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Conte
     """Sort more items than a piece should have into `out`: deal them out, then sort pieces.
 
     Rows are pairs here, which hold their words at `depth`; see radix.sort_piece. The items may be overwritten by those.
+    To begin with, rows may be their images alone.
     """
-    height = _height(kind, items, context, team)
+    images = kind == "rows" and items.ndim == 1
+    its = ("u8", (0, 0, 0, 0)) if images else (kind, context)
+    height = _height(its[0], items, its[1], team)
+    if height == 0 and images:
+        items = _make_pairs(len(items), context, team)
     if height == 0 and _has_ties(kind, context):
         left = -1
         if depth >= 0:
@@ -144,9 +153,9 @@ def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Conte
     if height == 0:
         np.copyto(out, items)
         return
-    bits = min(height, _MOST_BUCKET_BITS, (items.nbytes // _PIECE_BYTES).bit_length())
+    bits = min(height, _MOST_BUCKET_BITS, (out.nbytes // _PIECE_BYTES).bit_length())
     shift = height - bits
-    counts = _count_digits(kind, items, shift, bits, context, team)
+    counts = _count_digits(its[0], items, shift, bits, its[1], team)
     # Bucket by bucket, and in a bucket piece by piece: so the order of the items stays.
     ends = np.cumsum(counts.T).reshape(1 << bits, len(counts))
     edges = [0, *ends[:, -1].tolist()]
@@ -155,8 +164,8 @@ def _sort_wide(kind: str, items: NDArray[Any], out: NDArray[Any], context: Conte
         (items.ctypes.data, out.ctypes.data, a, b, shift, bits, places[number].ctypes.data, *context)
         for number, (a, b) in enumerate(team.pieces(len(items)))
     ]
-    team.run(LIBRARY.function(f"deal-{kind}"), deals)
-    wide = [bucket for bucket, (a, b) in enumerate(pairwise(edges)) if (b - a) * _bytes_of(items) > _MOST_PIECE_BYTES]
+    team.run(LIBRARY.function("deal_images-rows" if images else f"deal-{kind}"), deals)
+    wide = [bucket for bucket, (a, b) in enumerate(pairwise(edges)) if (b - a) * _bytes_of(out) > _MOST_PIECE_BYTES]
     start = 0
     if shift == 0 and not _has_ties(kind, context):
         return
@@ -217,14 +226,14 @@ def _sort_ties(pairs: NDArray[np.uint64], context: Context, team: Team) -> None:
 
 
 def _by_levels(
-    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+    kind: str, items: NDArray[Any] | None, out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
 ) -> None:
     """Tiles sorted in cache, then pairs of runs merged level by level between two arrays."""
-    count = len(items)
+    count = len(out)
     levels = max(0, -(-count // policy.tile) - 1).bit_length()
     spare = np.empty_like(out)
     source, target = (spare, out) if levels % 2 else (out, spare)
-    source[:] = items
+    source[:] = np.arange(count) if items is None else items
     if policy.tile > 1:
         _sort_tiles(kind, source, policy.tile, context, team)
     width = policy.tile
@@ -239,7 +248,7 @@ def _sort_tiles(kind: str, items: NDArray[Any], tile: int, context: Context, tea
     if kind != "rows":
         _sort_pieces(kind, items, edges, context, team)
         return
-    pairs = _make_pairs(items, context, team)
+    pairs = _make_pairs(len(items), context, team)  # before any sort, places are numbers
     _sort_pieces(kind, pairs, edges, context, team)
     items[:] = pairs[:, 1]
 

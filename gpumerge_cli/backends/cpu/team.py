@@ -24,9 +24,9 @@ class Team:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def pieces(self, count: int) -> list[tuple[int, int]]:
-        """0..count cut into equal pieces, one a thread, fewer if they would be short."""
-        number = max(1, min(self.size, count // _SHORTEST_PIECE))
+    def pieces(self, count: int, each: int = 1) -> list[tuple[int, int]]:
+        """0..count cut into equal pieces, one a thread, fewer if they would be short. each: items that one is."""
+        number = max(1, min(self.size, count * each // _SHORTEST_PIECE))
         edges = [count * piece // number for piece in range(number + 1)]
         return list(pairwise(edges))
 

@@ -17,46 +17,46 @@ import numpy as np
 
 from gpumerge_cli.backends.cpu.fields import table_word
 from gpumerge_cli.backends.cpu.numbers import is_exact, number_image
-from gpumerge_cli.jit import byte_at, byte_swap, call, jit, put_byte, put_word, trailing_zeros, word_at
+from gpumerge_cli.jit import (
+    byte_at,
+    byte_swap,
+    call,
+    jit,
+    matches_at,
+    prefetch,
+    put_byte,
+    put_word,
+    trailing_zeros,
+    word_at,
+)
 from gpumerge_cli.lines import COMPARE_WORD, FOLLOWING_WORD, KEY_REVERSE, NUMERIC, PLAIN, REVERSE, STABLE, TABLE_HEAD
 
-_EACH = np.uint64(0x0101010101010101)
-_LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
+_AHEAD, _FAR_AHEAD = 12, 24  # lines by which a gather fetches text, and where that starts
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @jit
-def count_lines(text: Any, stop: int, terminator: int) -> int:
-    """How many terminators the first `stop` bytes of an array hold."""
+def count_lines(text: Any, first: int, last: int, terminator: int) -> int:
+    """How many terminators bytes first to last of an array hold."""
     count = 0
-    for byte in text[:stop]:
+    for byte in text[first:last]:
         count += byte == terminator
     return count
 
 
 @jit
-def find_lines(text: int, stop: int, terminator: int, starts: Any) -> int:
-    """Write the start of every line of the first `stop` bytes, then `stop`, to the array `starts`; returns how many.
-
-    Precondition: stop is 0 or the last byte is a terminator, and `starts` has room for one more than the lines.
-    """
-    pattern = np.uint64(terminator) * _EACH
-    starts[0] = 0
-    found = 0
-    position = 0
-    while position < stop:
-        word = word_at(text + position) ^ pattern
-        # Exact in every byte, unlike the shorter (x - 0x01..) & ~x & 0x80.., whose borrow can mark a neighbour.
-        marks = ~(((word & _LOW7) + _LOW7) | word | _LOW7)
+def find_lines(text: int, first: int, last: int, terminator: int, starts: Any, line: int) -> None:
+    """For every terminator in bytes first to last, write where the next line starts: to starts[line], and so on."""
+    position = first
+    while position < last:
+        marks = matches_at(text + position, terminator)
+        if position + 64 > last:
+            marks &= (np.uint64(1) << np.uint64(last - position)) - np.uint64(1)
         while marks != np.uint64(0):
-            at = position + (trailing_zeros(marks) >> 3)
-            if at >= stop:
-                break
-            found += 1
-            starts[found] = at + 1
+            starts[line] = position + trailing_zeros(marks) + 1
+            line += 1
             marks &= marks - np.uint64(1)
-        position += 8
-    return found
+        position += 64
 
 
 @jit
@@ -178,12 +178,20 @@ def following_image(text: int, starts: int, line: int, table: int, depth: int) -
 
 
 @jit
-def total_length(starts: int, lines: Any, first: int, last: int) -> int:
-    """Bytes of lines[first:last], terminators included."""
-    total = 0
-    for line in lines[first:last]:
-        total += line_start(starts, line + 1) - line_start(starts, line)
-    return total
+def total_lengths(starts: int, lines: Any, first: int, last: int, group: int, totals: Any) -> None:
+    """totals[g] becomes the bytes, terminators included, of the g-th `group` of lines, for g in first to last.
+
+    The last group of all may be a smaller one.
+    """
+    count = len(lines)
+    for g in range(first, last):
+        stop = min(group * (g + 1), count)
+        total = 0
+        for i in range(group * g, stop):
+            if i + _AHEAD < count:
+                prefetch(starts + 8 * lines[i + _AHEAD])
+            total += line_start(starts, lines[i] + 1) - line_start(starts, lines[i])
+        totals[g] = total
 
 
 @jit
@@ -195,7 +203,12 @@ def gather(text: int, starts: int, lines: Any, first: int, last: int, out: int, 
     """
     target = out + position
     end = out + stop
-    for line in lines[first:last]:
+    for i in range(first, last):
+        # Sorted lines lie anywhere; without this, each is waited for.
+        if i + _FAR_AHEAD < last:
+            prefetch(starts + 8 * lines[i + _FAR_AHEAD])
+            prefetch(text + line_start(starts, lines[i + _AHEAD]))
+        line = lines[i]
         start = line_start(starts, line)
         length = line_start(starts, line + 1) - start
         start += text
