@@ -29,17 +29,21 @@ ZERO = 1 << 63
 
 
 def packed_prefixes(reverse: bool, lines: list[bytes]) -> list[int]:
-    """The prefixes of lines without keys, of which the first bits that are not the same in all lines stay.
-
-    Of the first 24 bytes, zero padded, the first 64 such bits; where they would be more than 48 of the first 8 bytes,
-    those bytes as they are.
-    """
-    bits = [f"{int.from_bytes(line[:24].ljust(24, bytes(1)), 'big'):0192b}" for line in lines]
-    kept = [place for place, each in enumerate(zip(*bits, strict=True)) if len(set(each)) > 1]
-    if sum(place < 64 for place in kept) > 48:
-        return [prefix(LineOrder(reverse=reverse), line) for line in lines]
-    found = [int("".join(each[place] for place in kept)[:64].ljust(64, "0"), 2) for each in bits]
+    """The prefixes of lines without keys: of their first 24 bytes, zero padded, what `packed` keeps."""
+    found = packed([line[:24].ljust(24, bytes(1)) for line in lines], 48)
     return [(1 << 64) - 1 - image if reverse else image for image in found]
+
+
+def packed(images: list[bytes], most: int) -> list[int]:
+    """Of images of one length, the first 64 bits that are not the same in all.
+
+    Where more than `most` of the first 64 differ, those as they are.
+    """
+    bits = [f"{int.from_bytes(image, 'big'):0{8 * len(image)}b}" for image in images]
+    kept = [place for place, each in enumerate(zip(*bits, strict=True)) if len(set(each)) > 1]
+    if sum(place < 64 for place in kept) > most:
+        kept = list(range(64))
+    return [int("".join(each[place] for place in kept)[:64].ljust(64, "0"), 2) for each in bits]
 
 
 def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from gpumerge_cli.backends.cpu import numbers
 from gpumerge_cli.backends.cpu.library import LIBRARY
 from gpumerge_cli.backends.cpu.rows import PADDING, LineRows
 from gpumerge_cli.backends.cpu.team import Team
-from gpumerge_cli.lines import COMPARISONS, Comparison, LineKey, LineOrder
+from gpumerge_cli.lines import COMPARE_WORD, COMPARISONS, Comparison, LineKey, LineOrder
 from gpumerge_cli.order import Order
 from tests import line_cases
-from tests.line_prefix import packed_prefixes, prefix
+from tests.line_prefix import packed, packed_prefixes, prefix
 from tests.oracles import number_of
 
 _NUMBERS = st.one_of(
@@ -72,13 +73,18 @@ def test_prefixes_and_comparisons_equal_the_plain_ones(comparison: Comparison, d
     if not order.keys:
         assert indexed.prefixes == packed_prefixes(order.reverse, [line[common_start(lines) :] for line in lines])
         return
-    simple = indexed.rows._simple
-    exact = [number for number, line in enumerate(lines) if not line_cases.INEXACT.search(line)]
-    for number in exact:
-        assert indexed.prefixes[number] == prefix(order, lines[number])
-        if not simple:
-            both = int(indexed.prefixes[number]) << 64 | int(indexed.rows._following[number])
-            assert both == prefix(order, lines[number], 16)
+    words = [prefix(order, line, 16).to_bytes(16, "big") for line in lines]
+    if not any(line_cases.INEXACT.search(line) for line in lines):
+        if indexed.rows._simple:
+            assert indexed.prefixes == [prefix(order, line) for line in lines]
+        else:
+            assert indexed.prefixes == packed(words, 56)
+            assert indexed.rows._following[: len(lines)].tolist() == [int.from_bytes(word[8:], "big") for word in words]
+        if told_by_prefixes(indexed):
+            by_keys = replace(order, stable=True)
+            told = [word[:8] if indexed.rows._simple else word for word in words]
+            for y, word in enumerate(told):
+                assert all(by_keys.key(lines[y]) == by_keys.key(lines[x]) for x in range(y) if told[x] == word)
     keys = [order.key(line) for line in lines]
     for y in range(len(lines)):
         for x in range(len(lines)):
@@ -124,6 +130,28 @@ def test_prefixes_tell_all_of_short_lines_without_zeros() -> None:
 def common_start(lines: list[bytes]) -> int:
     shortest = min(map(len, lines), default=0)
     return next((at for at, each in enumerate(zip(*lines, strict=False)) if len(set(each)) > 1), shortest)
+
+
+def told_by_prefixes(indexed: Indexed) -> bool:
+    """Whether ties go straight to the last resort."""
+    return int(indexed.rows._table[COMPARE_WORD]) == LIBRARY.address("compare_last_resort")
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "told"),
+    [
+        (("numeric",), [b"1", b"-2.5", b"x"], True),
+        (("numeric",), [b"1", b"12345678901234567"], False),
+        (("numeric", "numeric"), [b"1", b"-2.5"], True),
+        (("bytes",), [b"a" * 15, b""], True),
+        (("bytes",), [b"a" * 16, b""], False),
+        (("bytes", "numeric"), [b"1234567", b"1"], True),
+        (("bytes", "numeric"), [b"12345678", b"1"], False),
+        (("general",), [b"1"], False),
+    ],
+)
+def test_prefixes_tell_keys_that_they_hold(keys: tuple[Comparison, ...], lines: list[bytes], told: bool) -> None:
+    assert told_by_prefixes(Indexed(LineOrder(tuple(map(LineKey, keys)), separator=44), lines)) == told
 
 
 def test_numbers_of_sixteen_digits_or_fewer_are_told_apart_by_prefix() -> None:

@@ -118,12 +118,22 @@ def _find_lines() -> Callable[..., int]:
     return find_lines
 
 
-def _make_prefixes(make: Any) -> Callable[..., int]:
+def _make_prefixes() -> Callable[..., int]:
+    make = text.make_prefixes
+
     def make_prefixes(room: int, starts: int, first: int, last: int, table: int, prefixes: int) -> int:
-        make(room, starts, first, last, table, carray(pointer_to(prefixes), (last,), np.uint64))
-        return 0
+        return make(room, starts, first, last, table, carray(pointer_to(prefixes), (last,), np.uint64))
 
     return make_prefixes
+
+
+def _make_key_prefixes() -> Callable[..., int]:
+    make = linekeys.make_key_prefixes
+
+    def make_key_prefixes(room: int, starts: int, first: int, last: int, table: int, prefixes: int) -> int:
+        return make(room, starts, first, last, table, carray(pointer_to(prefixes), (last,), np.uint64))
+
+    return make_key_prefixes
 
 
 def _differing_words() -> Callable[..., int]:
@@ -148,6 +158,18 @@ def _make_packed_prefixes() -> Callable[..., int]:
     return make_packed_prefixes
 
 
+def _pack_images() -> Callable[..., int]:
+    pack = packed.pack_images
+
+    def pack_images(prefixes: int, following: int, first: int, last: int, packing: int) -> int:
+        words = carray(pointer_to(packing), (PACKING_WORDS,), np.uint64)
+        images = carray(pointer_to(prefixes), (last,), np.uint64)
+        pack(images, carray(pointer_to(following), (last,), np.uint64), first, last, words)
+        return 0
+
+    return pack_images
+
+
 def _common_start() -> Callable[..., int]:
     common = text.common_start
 
@@ -157,9 +179,7 @@ def _common_start() -> Callable[..., int]:
     return common_start
 
 
-def _compare_keyed() -> Callable[..., int]:
-    compare = linekeys.compare_keyed
-
+def _compare(compare: Any) -> Callable[..., int]:
     def compare_keyed(room: int, starts: int, y: int, x: int, table: int) -> int:
         return compare(room, starts, y, x, table)
 
@@ -213,12 +233,14 @@ def _gather_records() -> Callable[..., int]:
 _ROWS: dict[str, Callable[[], Callable[..., int]]] = {
     "count_lines": _count_lines,
     "find_lines": _find_lines,
-    "make_prefixes": partial(_make_prefixes, text.make_prefixes),
-    "make_key_prefixes": partial(_make_prefixes, linekeys.make_key_prefixes),
-    "compare_keyed": _compare_keyed,
+    "make_prefixes": _make_prefixes,
+    "make_key_prefixes": _make_key_prefixes,
+    "compare_keyed": partial(_compare, linekeys.compare_keyed),
+    "compare_last_resort": partial(_compare, linekeys.compare_last_resort),
     "common_start": _common_start,
     "differing_words": _differing_words,
     "make_packed_prefixes": _make_packed_prefixes,
+    "pack_images": _pack_images,
     "total_lengths": _total_lengths,
     "gather": _gather,
     "make_record_prefixes": _make_record_prefixes,

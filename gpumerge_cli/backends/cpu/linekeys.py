@@ -110,7 +110,10 @@ def _filled_word(prefix: Any, room: int, word: Any) -> Any:
 
 @jit
 def _fill_text(prefix: Any, room: int, start: int, stop: int, flags: int) -> Any:
-    """(prefix, room) after a key that is compared by bytes: 0 and 1 take two bytes, 0 ends it."""
+    """(prefix, room, whether it holds all of the key) after a key that is compared by bytes.
+
+    0 and 1 take two bytes, 0 ends it.
+    """
     turned = 255 if flags & KEY_REVERSE else 0
     while not flags & _TRANSLATED and start < stop and room > 0:
         word = word_at(start)
@@ -136,27 +139,28 @@ def _fill_text(prefix: Any, room: int, start: int, stop: int, flags: int) -> Any
             room -= 8
         at = next_counting(at + 1, stop, flags)
     if room > 0:
-        prefix = _filled(prefix, room, turned)
-        room -= 8
-    return prefix, room
+        return _filled(prefix, room, turned), room - 8, True
+    return prefix, room, False
 
 
 @jit
 def key_prefix(table: int, start: int, stop: int) -> Any:
     """The first two words of a line's image: its keys' images one after the other, then its bytes.
 
-    What follows a key that an image does not tell wholly is zeros.
+    What follows a key that an image does not tell wholly is zeros. The third result says whether they tell all keys.
     """
     prefix = (np.uint64(0), np.uint64(0))
     room = 128
     separator = table_word(table, 2)
-    for number in range(table_word(table, 1)):
+    keys = table_word(table, 1)
+    for number in range(keys):
+        told = True
         key = key_at(table, number)
         compare = table_word(key, 0)
         flags = table_word(key, 5)
         begin, end = key_bounds(key, separator, start, stop)
         if compare == _BYTES:
-            prefix, room = _fill_text(prefix, room, begin, end, flags)
+            prefix, room, told = _fill_text(prefix, room, begin, end, flags)
         elif compare == _MONTH:
             prefix = _filled(prefix, room, _month(begin, end) ^ (255 if flags & KEY_REVERSE else 0))
             room -= 8
@@ -164,10 +168,10 @@ def key_prefix(table: int, start: int, stop: int) -> Any:
             image = _image(compare, begin, end, flags, table)
             prefix = _filled_word(prefix, room, ~image if flags & KEY_REVERSE else image)
             room -= 64
-            if room <= 0 or compare != _NUMERIC or not is_exact(image):
-                return prefix
+            if room < 0 or compare != _NUMERIC or not is_exact(image):
+                return prefix[0], prefix[1], False
         if room <= 0:
-            return prefix
+            return prefix[0], prefix[1], told and number == keys - 1
     order = table_word(table, 0)
     if not order & STABLE:
         while room > 0:
@@ -176,7 +180,7 @@ def key_prefix(table: int, start: int, stop: int) -> Any:
             prefix = _filled_word(prefix, room, ~word if order & REVERSE else word)
             room -= 64
             start += 8
-    return prefix
+    return prefix[0], prefix[1], True
 
 
 @jit
@@ -233,6 +237,19 @@ def _compare_key(key: int, table: int, a: int, a_stop: int, b: int, b_stop: int)
 
 
 @jit
+def compare_last_resort(text: int, starts: int, y: int, x: int, table: int) -> int:
+    """compare_keyed of lines that are equal in all keys."""
+    flags = table_word(table, 0)
+    if flags & STABLE:
+        return 0
+    a = text + line_start(starts, y)
+    b = text + line_start(starts, x)
+    a_stop = text + line_start(starts, y + 1) - 1
+    result = compare_bytes(a, a_stop, b, text + line_start(starts, x + 1) - 1)
+    return -result if flags & REVERSE else result
+
+
+@jit
 def compare_keyed(text: int, starts: int, y: int, x: int, table: int) -> int:
     """Negative, zero or positive, as line y and line x compare by their keys, then, unless stable, by their bytes."""
     a = text + line_start(starts, y)
@@ -243,18 +260,21 @@ def compare_keyed(text: int, starts: int, y: int, x: int, table: int) -> int:
         result = _compare_key(key_at(table, number), table, a, a_stop, b, b_stop)
         if result != 0:
             return result
-    flags = table_word(table, 0)
-    if flags & STABLE:
-        return 0
-    result = compare_bytes(a, a_stop, b, b_stop)
-    return -result if flags & REVERSE else result
+    return compare_last_resort(text, starts, y, x, table)
 
 
 @jit
-def make_key_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> None:
-    """make_prefixes of text.py, for any keys; the words that follow the prefixes go where the table says."""
+def make_key_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> int:
+    """make_prefixes of text.py, for any keys; the words that follow the prefixes go where the table says.
+
+    Returns 1 if lines whose two words are equal are equal in all keys, else 0.
+    """
     following = table_word(table, FOLLOWING_WORD)
+    all_told = True
     for line in range(first, last):
-        high, low = key_prefix(table, text + line_start(starts, line), text + line_start(starts, line + 1) - 1)
+        stop = text + line_start(starts, line + 1) - 1
+        high, low, told = key_prefix(table, text + line_start(starts, line), stop)
         prefixes[line] = high
         put_word(following + 8 * line, low)
+        all_told &= told
+    return np.int64(all_told)

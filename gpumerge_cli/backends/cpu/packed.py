@@ -1,4 +1,4 @@
-"""Prefixes of plain lines that hold only what differs; see packing.py. Addresses are those of text.py."""
+"""Prefixes of lines that hold only what differs; see packing.py. Addresses are those of text.py."""
 
 from __future__ import annotations
 
@@ -87,3 +87,11 @@ def make_packed_prefixes(
         if words > 2:
             image, room = _filled(image, room, word2, packing, 2)
         prefixes[line] = image ^ complement
+
+
+@jit
+def pack_images(prefixes: Any, following: Any, first: int, last: int, packing: Any) -> None:
+    """Of lines first to last, prefixes[line] becomes what the packing keeps of it and of following[line]."""
+    for line in range(first, last):
+        image, room = _filled(np.uint64(0), 64, prefixes[line], packing, 0)
+        prefixes[line] = _filled(image, room, following[line], packing, 1)[0]

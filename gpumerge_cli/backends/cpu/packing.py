@@ -1,7 +1,8 @@
-"""Prefixes of plain lines that hold only what differs: which bits they keep. What is compiled of it is in packed.py.
+"""Prefixes of lines that hold only what differs: which bits they keep. What is compiled of it is in packed.py.
 
-Digits differ in 4 bits of 8, a column of dates in fewer. Of the first WORDS words behind the lines' common start, the
-first 64 bits that differ at all reach further than 8 bytes, and order as the words do.
+Digits differ in 4 bits of 8, a column of dates in fewer. Of a line's first words - of a plain one WORDS behind the
+lines' common start, else the two of its image - the first 64 bits that differ at all reach further than the first word,
+and order as the words do.
 
 A packing is PACKING_WORDS words: how many of a line's words it takes; for each word the bits that stay, and how many
 those are; for each word the bits that move right by 1, 2, 4 ... places.
@@ -11,6 +12,8 @@ Source: Warren, Hacker's Delight (2nd edition), 7-4, "Compress, or Generalized E
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,13 +22,16 @@ LONGER, ZEROS = 1, 2
 """What differing_words finds of lines besides: bytes behind the words; zeros, which look as if the line had ended."""
 KEPT, WIDTHS, MOVES = 1, 1 + WORDS, 1 + 2 * WORDS
 PACKING_WORDS = MOVES + WORDS * STEPS
-_MOST_BITS = 48
+_MOST_BITS = {"lines": 48, "images": 56}
 _EVERY = (1 << 64) - 1
 
 
-def is_worth_it(masks: NDArray[np.uint64]) -> bool:
-    """Whether prefixes that keep only the bits of `masks`, one for each word, reach much further than 8 bytes."""
-    return int(masks[0]).bit_count() <= _MOST_BITS
+def is_worth_it(of: Literal["lines", "images"], masks: NDArray[np.uint64]) -> bool:
+    """Whether prefixes that keep only the bits of `masks`, one for each word, reach far enough beyond the first.
+
+    of: what the words are of. To look at lines again costs more than to look at images.
+    """
+    return int(masks[0]).bit_count() <= _MOST_BITS[of]
 
 
 def packing_of(masks: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -23,8 +23,8 @@ from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS, OUTER
 from gpumerge_cli.jit import jit
 
 # Bits sorted by, beyond those that number the items: 1 in 2 ** (_SPARE_BITS + 1) random items meets an equal one.
-_SPARE_BITS = 6
-_INSERTION = 24
+_SPARE_BITS = 14
+_INSERTION = 12
 # A group's sort takes at least 11 of a word's 64 bits, or all that differ: so many groups within groups it has, and one
 # more that differs in nothing.
 _WITHIN_WORD = 8

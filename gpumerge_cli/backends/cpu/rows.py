@@ -111,8 +111,6 @@ class LineRows(_Table):
         self._packing = np.empty(0, np.uint64)
         self._told = False  # whether prefixes tell all of their lines
         self._following = np.empty(0, np.uint64)  # of the lines' images, what follows the prefix
-        if not self._table[0] & PLAIN:
-            self._table[COMPARE_WORD] = LIBRARY.address("compare_keyed")
 
     def index(self, room: Bytes, ends: list[int], team: Team) -> list[int]:
         """See Rows."""
@@ -145,7 +143,12 @@ class LineRows(_Table):
                 make, packed = "make_packed_prefixes", (self._packing.ctypes.data,)
         elif not self._simple:
             self._table[FOLLOWING_WORD] = self._following.ctypes.data
-        team.run(LIBRARY.function(make), [(text, starts, a, b, table, *packed, prefixes) for a, b in pieces])
+        told = team.run(LIBRARY.function(make), [(text, starts, a, b, table, *packed, prefixes) for a, b in pieces])
+        if not self._table[0] & PLAIN:
+            compare = "compare_last_resort" if all(told) else "compare_keyed"
+            self._table[COMPARE_WORD] = LIBRARY.address(compare)
+        if not self._simple:
+            self._pack_images(pieces, team)
         return [int(np.searchsorted(self.starts[: self._count + 1], end)) for end in ends]
 
     def _pack(self, text: int, starts: int, pieces: list[tuple[int, int]], team: Team) -> bool:
@@ -157,11 +160,24 @@ class LineRows(_Table):
             calls = [(text, starts, a, b, skip, masks[number].ctypes.data) for number, (a, b) in enumerate(some)]
             found = team.run(LIBRARY.function("differing_words"), calls)
             differing = np.bitwise_or.reduce(masks)
-            if not is_worth_it(differing):
+            if not is_worth_it("lines", differing):
                 return False
         self._packing = packing_of(differing)
         self._told = tells_all(max(found), self._packing)
         return True
+
+    def _pack_images(self, pieces: list[tuple[int, int]], team: Team) -> None:
+        """Have prefixes hold what differs, of themselves and of what follows them."""
+        images = self.prefixes.ctypes.data, self._following.ctypes.data
+        differing_bits = LIBRARY.function("differing_bits-u8")
+        masks = np.zeros(WORDS, np.uint64)
+        for word, where in enumerate(images):
+            found = team.run(differing_bits, [(where, a, b, 0, 0, 0, 0) for a, b in pieces])
+            masks[word] = np.bitwise_or.reduce(np.array(found, np.int64)).view(np.uint64)
+        if is_worth_it("images", masks):
+            self._packing = packing_of(masks)
+            packing = self._packing.ctypes.data
+            team.run(LIBRARY.function("pack_images"), [(*images, a, b, packing) for a, b in pieces])
 
     def context(self) -> tuple[int, int, int, int]:
         """See Rows."""

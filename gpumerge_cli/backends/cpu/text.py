@@ -98,13 +98,14 @@ def common_start(text: int, starts: int, first: int, last: int) -> int:
 
 
 @jit
-def make_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> None:
+def make_prefixes(text: int, starts: int, first: int, last: int, table: int, prefixes: Any) -> int:
     """prefixes[line] for lines first to last: unsigned, in the order of the lines as far as they reach.
 
     Precondition: the table says PLAIN or NUMERIC. Of plain lines, the first `table[FOLLOWING_WORD]` bytes are left out,
-    which must be the same in all.
+    which must be the same in all. Returns 1 if lines whose prefixes are equal are equal in all keys, else 0.
     """
     flags = table_word(table, 0)
+    all_told = True
     numeric = flags & NUMERIC != 0
     reverse = table_word(table, TABLE_HEAD + 5) & KEY_REVERSE if numeric else flags & REVERSE
     complement = _ALL if reverse else np.uint64(0)
@@ -112,7 +113,13 @@ def make_prefixes(text: int, starts: int, first: int, last: int, table: int, pre
     for line in range(first, last):
         start = text + line_start(starts, line)
         stop = text + line_start(starts, line + 1) - 1
-        prefixes[line] = (number_image(start, stop) if numeric else first_word(start + skip, stop)) ^ complement
+        if numeric:
+            image = number_image(start, stop)
+            all_told &= is_exact(image)
+        else:
+            image = first_word(start + skip, stop)
+        prefixes[line] = image ^ complement
+    return np.int64(all_told)
 
 
 @jit
