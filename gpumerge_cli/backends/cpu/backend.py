@@ -31,7 +31,7 @@ from gpumerge_cli.backends.cpu import baselines, policy
 from gpumerge_cli.backends.cpu.library import LIBRARY, key_context, kind_of
 from gpumerge_cli.backends.cpu.merging import Context, merge_tree
 from gpumerge_cli.backends.cpu.rows import GROUP, PADDING, RECORDS, Rows, rows_of
-from gpumerge_cli.backends.cpu.sorting import make_images, sort_items
+from gpumerge_cli.backends.cpu.sorting import make_images, sort_items, sort_rows
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native import numba_version
@@ -46,7 +46,10 @@ _ROW_CHUNK = 8 << 20
 _LEAST_CHUNK = 1 << 20
 _FEW_THREADS = 4
 _WHOLE = 2.2  # keys as they come and sorted, and a little to deal them through
-_WHOLE_ROW_BYTES = 80  # a line's start, prefix, two words to deal and two to be dealt to, its place, and some to spare
+_WHOLE_ROW_BYTES = 52  # a line's start, image of two words, pair of two, and what helps to deal them and some to spare
+# What is kept of each row goes through fresh memory once, where pieces use theirs again: on two cores lines of 10 bytes
+# took a third longer in one piece, of 33 to 100 bytes a fifth less (cheaper where the system has memory at hand).
+_LEAST_WHOLE_ROW = 24
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
 
@@ -75,13 +78,11 @@ class CpuBackend:
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         _judge(policy, len(items))
-        ranks = np.empty(len(items), np.int64)
         with Team(threads) as team:
             images = make_images(kind_of(order), items.view(order.unsigned), key_context(order), team)
             # Rows whose prefixes say all.
             context = (images.ctypes.data, 0, 0, RECORDS)
-            sort_items("rows", None, ranks, context, policy, team)
-        return ranks
+            return sort_rows(len(items), context, policy, team)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         spares = min(2, max(0, (runs - 1).bit_length() - 1))
@@ -91,7 +92,7 @@ class CpuBackend:
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         # By many threads sorts are faster in pieces that stay near the cores.
-        if threads > _FEW_THREADS:
+        if threads > _FEW_THREADS or (order.is_rows and item_bytes < _LEAST_WHOLE_ROW):
             return None
         if order.is_rows:
             return int((1 + _WHOLE_ROW_BYTES / item_bytes) * nbytes) + threads * part
@@ -251,26 +252,32 @@ class CpuWorkspace:
         return self._rows.start_of(self._edges[number] + index) - sum(self._lengths[:number])
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        def work(out: NDArray[Any]) -> None:
+        def work(out: NDArray[Any] | None) -> NDArray[Any]:
+            if out is None:
+                assert self._rows is not None
+                out = self._rows.merged()
             merge_tree(self._kind, self._runs(), out, self._spare, self._context, policy, self._team)
+            return out
 
         self._put_out(work, unique)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
-        def work(out: NDArray[Any]) -> None:
+        def work(out: NDArray[Any] | None) -> NDArray[Any]:
+            if out is None:
+                return sort_rows(sum(self.counts), self._context, policy, self._team)
+            items = self._room[: self._nbytes].view(self._order.unsigned)
             sort_items(self._kind, items, out, self._context, policy, self._team)
+            return out
 
         _judge(policy, sum(self.counts))
-        items = None if self._rows is not None else self._room[: self._nbytes].view(self._order.unsigned)
         self._put_out(work, unique)
 
-    def _put_out(self, work: Callable[[NDArray[Any]], None], unique: Unique) -> None:
-        """Have `work` put all items in order; those that stay go out."""
+    def _put_out(self, work: Callable[[NDArray[Any] | None], NDArray[Any]], unique: Unique) -> None:
+        """Have `work` give all items in order: in the room for them or, given none, numbers of rows anywhere."""
         start = time.perf_counter()
         self._by_library = None
         if self._rows is not None:
-            items = self._rows.merged()
-            work(items)
+            items = work(None)
             kept = self._kept(items, unique)
             if self._by_parts:  # they are gathered as they are asked for
                 self._sorted = items[:kept]

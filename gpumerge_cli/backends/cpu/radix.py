@@ -20,7 +20,7 @@ import numpy as np
 from gpumerge_cli.backends.cpu.items import deepen, has_ties, image, load, store, tie_before
 from gpumerge_cli.backends.cpu.keys import key_of
 from gpumerge_cli.backends.cpu.sorting import DIGIT, MOST_DIGITS, OUTER
-from gpumerge_cli.jit import jit
+from gpumerge_cli.jit import jit, put_word, word_at
 
 # Bits sorted by, beyond those that number the items: 1 in 2 ** (_SPARE_BITS + 1) random items meets an equal one.
 _SPARE_BITS = 14
@@ -320,6 +320,13 @@ def make_pairs(first: int, last: int, pairs: Any, context: Any) -> None:
     for i in range(np.uint64(first), np.uint64(last)):
         pairs[i, np.uint64(0)] = key_of(np.int64(i), context)
         pairs[i, np.uint64(1)] = i
+
+
+@jit
+def take_numbers(pairs: int, count: int) -> None:
+    """Move the numbers of pairs, which lie at this address, to the front of their memory."""
+    for i in range(count):
+        put_word(pairs + 8 * i, word_at(pairs + 16 * i + 8))
 
 
 @jit

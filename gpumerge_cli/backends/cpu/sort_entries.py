@@ -106,6 +106,16 @@ def _make_pairs(kind: str, item: Any, context: Any) -> Callable[..., int]:
     return make_pairs
 
 
+def _take_numbers(kind: str, item: Any, context: Any) -> Callable[..., int]:
+    take = radix.take_numbers
+
+    def take_numbers(pairs: int, count: int) -> int:
+        take(pairs, count)
+        return 0
+
+    return take_numbers
+
+
 def _make_images(kind: str, item: Any, context: Any) -> Callable[..., int]:
     make = radix.make_images
 
@@ -136,6 +146,7 @@ BUILDERS: dict[str, Callable[[str, Any, Any], Callable[..., int]]] = {
     "sort_pieces": _sort_pieces,
     "deepen": _deepen,
     "make_pairs": _make_pairs,
+    "take_numbers": _take_numbers,
     "make_images": _make_images,
     "fill": _fill,
 }

@@ -35,19 +35,42 @@ _SAMPLE = 1024
 # Counts of a digit this wide fit the second cache; below so many items, the counts cost more than they save.
 _COUNTED = {"u1": 1 << 8, "u2": 1 << 16}
 _ALL = (1 << 64) - 1
+_WORD = 8
 
 
 def sort_items(
-    kind: str, items: NDArray[Any] | None, out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
 ) -> None:
-    """Sort `items` into `out`, stably; the two share no memory, and the items stay as they are.
-
-    None stands for rows in their order: 0, 1, 2, ... as many as `out` has room for.
-    """
+    """Sort `items`, keys, into `out`, stably; the two share no memory, and the items stay as they are."""
     if policy.algorithm == "radix":
         _radix_sort(kind, items, out, context, team)
-    elif policy.algorithm == "recursive":
-        out[:] = np.arange(len(out)) if items is None else items
+    else:
+        _sort_by_merges(kind, items, out, context, policy, team)
+
+
+def sort_rows(count: int, context: Context, policy: SortPolicy, team: Team) -> NDArray[np.int64]:
+    """The numbers of `count` rows in the order of the rows, stably."""
+    if policy.algorithm != "radix":
+        numbers = np.empty(count, np.int64)
+        _sort_by_merges("rows", np.arange(count), numbers, context, policy, team)
+        return numbers
+    if 2 * _WORD * count > _MOST_PIECE_BYTES:
+        pairs = np.empty((count, 2), np.uint64)
+        images = np.ctypeslib.as_array(ctypes.cast(context[0], ctypes.POINTER(ctypes.c_uint64)), (count,))
+        _sort_wide("rows", images, pairs, context, team)
+    else:
+        pairs = _make_pairs(count, context, team)
+        _sort_pieces("rows", pairs, [0, count], context, team)
+    # In place, since memory that was never used before costs more than to move what lies in some that was.
+    LIBRARY.function("take_numbers-rows")(pairs.ctypes.data, count)
+    return pairs.reshape(-1)[:count].view(np.int64)
+
+
+def _sort_by_merges(
+    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+) -> None:
+    if policy.algorithm == "recursive":
+        out[:] = items
         with Team(1) as alone:
             _merge_sort(kind, out, np.empty_like(out), context, policy.launch, alone)
     else:
@@ -69,27 +92,14 @@ def _make_pairs(count: int, context: Context, team: Team) -> NDArray[np.uint64]:
     return pairs
 
 
-def _radix_sort(kind: str, items: NDArray[Any] | None, out: NDArray[Any], context: Context, team: Team) -> None:
-    if items is None:
-        if 16 * len(out) > _MOST_PIECE_BYTES:
-            pairs = np.empty((len(out), 2), np.uint64)
-            images = np.ctypeslib.as_array(ctypes.cast(context[0], ctypes.POINTER(ctypes.c_uint64)), (len(out),))
-            _sort_wide(kind, images, pairs, context, team)
-        else:
-            pairs = _make_pairs(len(out), context, team)
-            _sort_pieces(kind, pairs, [0, len(pairs)], context, team)
-        team.run(_take_numbers, [(pairs, out, a, b) for a, b in team.pieces(len(out))])
-    elif len(items) >= _COUNTED.get(kind, len(items) + 1):
+def _radix_sort(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
+    if len(items) >= _COUNTED.get(kind, len(items) + 1):
         _sort_by_counts(kind, items, out, context, team)
     elif items.nbytes > _MOST_PIECE_BYTES:
         _sort_wide(kind, items, out, context, team)
     else:
         out[:] = items
         _sort_pieces(kind, out, [0, len(out)], context, team)
-
-
-def _take_numbers(pairs: NDArray[Any], out: NDArray[Any], first: int, last: int) -> None:
-    out[first:last] = pairs[first:last, 1]
 
 
 def _sort_by_counts(kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, team: Team) -> None:
@@ -226,14 +236,14 @@ def _sort_ties(pairs: NDArray[np.uint64], context: Context, team: Team) -> None:
 
 
 def _by_levels(
-    kind: str, items: NDArray[Any] | None, out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
+    kind: str, items: NDArray[Any], out: NDArray[Any], context: Context, policy: SortPolicy, team: Team
 ) -> None:
     """Tiles sorted in cache, then pairs of runs merged level by level between two arrays."""
     count = len(out)
     levels = max(0, -(-count // policy.tile) - 1).bit_length()
     spare = np.empty_like(out)
     source, target = (spare, out) if levels % 2 else (out, spare)
-    source[:] = np.arange(count) if items is None else items
+    source[:] = items
     if policy.tile > 1:
         _sort_tiles(kind, source, policy.tile, context, team)
     width = policy.tile
