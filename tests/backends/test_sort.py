@@ -109,6 +109,20 @@ def test_lines_by_parts(backend: Backend, case: Any, part: int) -> None:
     assert sorted_by_parts(backend, order, as_text(lines), part) == expected
 
 
+@pytest.mark.parametrize("unique", [None, "first"])
+def test_many_rows_by_parts(backend: Backend, rng: np.random.Generator, unique: Unique) -> None:
+    """More than are counted together on their way out, and more than one thread's worth of that."""
+    lines = [b"%d" % number * int(times) for number, times in rng.integers(0, 40, (70_000, 2))]
+    expected = sorted(set(lines)) if unique else sorted(lines)
+    assert sorted_by_parts(backend, Order.lines(), as_text(lines), 77_777, unique) == as_text(expected)
+    records = rng.integers(0, 3000, (70_000, 3), np.int32)
+    order = Order.records(12, 4, np.dtype(np.int32))
+    by_key = records[np.argsort(records[:, 1], kind="stable")]
+    first = np.append(True, by_key[1:, 1] != by_key[:-1, 1])
+    kept = by_key[first] if unique else by_key
+    assert sorted_by_parts(backend, order, records.tobytes(), 60_000, unique) == kept.tobytes()
+
+
 def sort_keys(backend: Backend, items: NDArray[Any], request: SortRequest, *, descending: bool = False) -> NDArray[Any]:
     order = Order.of(items.dtype, descending=descending)
     return np.frombuffer(sorted_by(backend, order, items.tobytes(), request), items.dtype)

@@ -15,6 +15,7 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest, Workspace
+from gpumerge_cli.backends.cpu import backend as cpu_backend
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import sort as engine
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
@@ -52,6 +53,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_GPU_PIECE", 64 << 10)
     monkeypatch.setattr(engine, "_MOST_RUNS", 1 << 20)
     monkeypatch.setattr(engine, "_PART", 12_345)  # no multiple of any item
+    monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
 
 def descriptors() -> int:
