@@ -88,7 +88,7 @@ def merge_files(
             raise
         ended = time.perf_counter()
         return _report(
-            request, inputs.files(outcome.counts), selected, stream, outcome, stopwatch,
+            request, inputs.files(outcome.counts), selected, stream, policy, outcome, stopwatch,
             wall=since_start + ended - called,
             start_up=since_start + started - called,
             busy=ended - started,
@@ -150,6 +150,7 @@ def _report(
     files: tuple[InputFile, ...],
     selected: Selected,
     stream: Stream,
+    policy: LaunchPolicy,
     outcome: Outcome,
     stopwatch: Stopwatch,
     *,
@@ -157,7 +158,6 @@ def _report(
     start_up: float,
     busy: float,
 ) -> MergeReport:
-    policy = stream.policy
     totals = [stopwatch.total(name) for name in _STAGES]
     stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
     workers, plan = outcome.workers, stopwatch.total("plan").seconds

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from gpumerge_cli import __version__
-from gpumerge_cli.backends.base import Backend, SortPolicy, Workspace
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, SortPolicy, Workspace
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
@@ -35,6 +35,8 @@ _CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
 _MOST_RUNS = 64  # in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many do
 _PAIR_BYTES = 16
+_MOST_MERGED = 8
+"""Runs. A chunk of more of them a CPU sorts again by digits sooner than it merges them, pair by pair."""
 _OWN_BYTES = 96 << 20
 """What the interpreter and its libraries take, LLVM's and NumPy's code included."""
 
@@ -118,8 +120,7 @@ class _Job:
         memory = available_memory() // 2 if request.memory is None else request.memory
         pace = backend.pace(order, 1, inputs.item_bytes)
         workers = request.on.threads or (cores() if backend.name == "cpu" else 1)
-        pairs = 2 * _PAIR_BYTES / inputs.item_bytes if order.is_rows else 1  # what the radix sort deals them through
-        each = pace.footprint + 1 + pairs
+        each = pace.footprint + 1 + _sort_room(inputs)
         memory = max(memory // 4, memory - _OWN_BYTES)
         counts = [0] * len(inputs.sources)
         if whole and nbytes and not request.always_spill:
@@ -247,6 +248,11 @@ class _Job:
         return FixedSource(held, native, 0, held.size)  # type: ignore[arg-type]
 
 
+def _sort_room(inputs: Inputs) -> float:
+    """Bytes for each byte of items that the CPU's radix sort deals them through."""
+    return 2 * _PAIR_BYTES / inputs.item_bytes if inputs.order.is_rows else 1
+
+
 def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[list[tuple[int, int, int]]]:
     """The inputs cut into pieces of about `size` bytes: (source, start, stop) of each part, in order."""
     piece: list[tuple[int, int, int]] = []
@@ -266,14 +272,20 @@ def _merged(job: _Job, sources: list[Source], sink: Sink, advance: Callable[[int
     """Merge the runs to the sink."""
     if not sources:
         return Outcome([])
-    pace = job.backend.pace(job.inputs.order, max(1, len(sources)), job.inputs.item_bytes)
-    chosen = shares(pace, job.inputs.nbytes, max(1, len(sources)), job.request.on.threads, job.memory)
+    order = job.inputs.order
+    pace = job.backend.pace(order, len(sources), job.inputs.item_bytes)
+    policy: LaunchPolicy | SortPolicy = job.policy
+    if len(sources) > _MOST_MERGED and job.backend.name == "cpu" and job.policy.algorithm == "radix":
+        pace = replace(pace, footprint=pace.footprint + _sort_room(job.inputs))
+    else:
+        policy = job.backend.resolve(job.request.sort.launch, order, len(sources))
+    chosen = shares(pace, job.inputs.nbytes, len(sources), job.request.on.threads, job.memory)
     stream = Stream(
         sources,
         sink,
-        job.inputs.order,
+        order,
         job.backend,
-        job.backend.resolve(job.request.sort.launch, job.inputs.order, max(1, len(sources))),
+        policy,
         chosen,
         check=False,
         unique=job.request.unique,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, Unique, Workspace
+from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, SortPolicy, Unique, Workspace
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Supply
@@ -31,13 +31,17 @@ _LEAST_CHUNK = 64 << 10
 
 @dataclass(frozen=True)
 class Stream:
-    """A merge that is ready to run. unique: of items that compare equal only the first goes out."""
+    """A merge that is ready to run.
+
+    policy: how a chunk's runs are merged, or sorted again, which gives the same. unique: of items that compare equal
+    only the first goes out.
+    """
 
     sources: Sequence[Source]
     sink: Sink
     order: Order
     backend: Backend
-    policy: LaunchPolicy
+    policy: LaunchPolicy | SortPolicy
     shares: Shares
     check: bool
     unique: bool
@@ -209,7 +213,10 @@ class _Worker:
             if disorder is not None:
                 raise FoundDisorderError(disorder.run)
         unique = what_of_equals(stream.sources, piece, stream.order) if stream.unique else None
-        workspace.merge(stream.policy, unique)
+        if isinstance(stream.policy, SortPolicy):
+            workspace.sort(stream.policy, unique)
+        else:
+            workspace.merge(stream.policy, unique)
         merged = workspace.download()
         self._shared.stopwatch.add(*workspace.spans)
         workspace.spans.clear()
