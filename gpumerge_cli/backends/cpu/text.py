@@ -1,7 +1,7 @@
 """Lines as rows: where they start, their 64-bit order-preserving prefixes, and the comparison that settles ties.
 
 The order is that of lines.py. Twin of the line half of kernels/keys.cuh and of kernels/rows.cu; both follow the same
-prefix rule, and equal prefixes never decide. What takes keys to pieces is in linekeys.py and compiled by itself, so
+prefix rule, of which packing.py then keeps what differs, and equal prefixes never decide. What takes keys to pieces is in linekeys.py and compiled by itself, so
 that merges hold no more of it than a call.
 
 `text` and `starts` are addresses: of a chunk's bytes, with at least rows.PADDING readable ones after the last line, and
