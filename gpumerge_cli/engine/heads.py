@@ -8,18 +8,55 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.stream import Outcome
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.order import Order
 
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.cpu.backend import CpuBackend
+
 _BLOCK = 1 << 20
+_MORE = 8  # bytes a line, beyond what any merge takes
 
 
-def merge_heads(sources: Sequence[Source], sink: Sink, order: Order, *, unique: bool) -> Outcome:
-    """Merge lines to the sink. unique: of equal lines that follow each other the first."""
+def merge_heads(
+    sources: Sequence[Source], sink: Sink, order: Order, *, unique: bool, memory: int, item_bytes: float
+) -> Outcome:
+    """Merge lines to the sink. unique: of equal lines that follow each other the first.
+
+    memory: bytes that it may take. item_bytes: of a line on average. What fits is merged at once by compiled code.
+    """
+    backend = cpu.create()
+    pace = backend.pace(order, len(sources), item_bytes)
+    if sum(source.size for source in sources) * (pace.footprint + _MORE / item_bytes) <= memory:
+        return _at_once(backend, sources, sink, order, unique)
+    return _line_by_line(sources, sink, order, unique)
+
+
+def _at_once(backend: CpuBackend, sources: Sequence[Source], sink: Sink, order: Order, unique: bool) -> Outcome:
+    sizes = [source.size for source in sources]
+    workspace = backend.workspace(order, sum(sizes), threads=cores())
+    try:
+        staging = workspace.staging(sum(sizes))
+        for source, stop in zip(sources, accumulate(sizes), strict=True):
+            source.read_into(0, staging[stop - source.size : stop])
+        workspace.upload(sizes)
+        workspace.merge_heads(unique=unique)
+        data = sink.encode(workspace.download())
+        sink.write_at(0, data)
+        return Outcome(list(workspace.counts), workspace.dropped, len(data), chunks=1, largest=sum(sizes))
+    finally:
+        workspace.close()
+
+
+def _line_by_line(sources: Sequence[Source], sink: Sink, order: Order, unique: bool) -> Outcome:
     assert order.text is not None
     end = bytes([order.text.terminator])
     position = 0

@@ -78,7 +78,11 @@ def merge_files(
                 if sink.seekable:
                     sink.abort()
                     sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
-                outcome = merge_heads(inputs.sources, sink, inputs.order, unique=request.unique)
+                memory = default_memory() if request.memory is None else request.memory
+                outcome = merge_heads(
+                    inputs.sources, sink, inputs.order,
+                    unique=request.unique, memory=memory, item_bytes=inputs.item_bytes,
+                )  # fmt: skip
             for source in inputs.sources:
                 source.check_unchanged()
             settle()

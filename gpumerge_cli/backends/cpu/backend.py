@@ -261,6 +261,27 @@ class CpuWorkspace:
 
         self._put_out(work, unique)
 
+    def merge_heads(self, *, unique: bool) -> None:
+        """Merge the uploaded rows, in order or not, as engine/heads.py says; of equal neighbours all or the first."""
+        assert self._rows is not None
+        rows = self._rows
+
+        def work(_: NDArray[Any] | None) -> NDArray[Any]:
+            greatest = np.empty(self._edges[-1], np.int64)
+            find = LIBRARY.function("running_maxima-rows")
+            for a, b in pairwise(self._edges):
+                find(a, b, greatest.ctypes.data, *self._context)
+            runs = [greatest[a:b] for a, b in pairwise(self._edges)]
+            launch = policy.resolve(LaunchRequest(), self._order)
+            merged = rows.merged()
+            merge_tree(self._kind, runs, merged, self._spare, self._context, launch, self._team)
+            edges, taken = np.array(self._edges, np.int64), np.empty(len(runs), np.int64)
+            where = (merged.ctypes.data, len(merged), edges.ctypes.data, taken.ctypes.data, len(runs))
+            kept = LIBRARY.function("take_in_turn-rows")(*where, unique, *self._context)
+            return merged[:kept]
+
+        self._put_out(work, None)
+
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         def work(out: NDArray[Any] | None) -> NDArray[Any]:
             if out is None:
@@ -290,7 +311,7 @@ class CpuWorkspace:
             work(items)
             kept = self._kept(items, unique)
             self.merged_bytes = kept * self._order.width
-        self.dropped = len(items) - kept
+        self.dropped = sum(self.counts) - kept
         self._span("kernel", start)
 
     def _kept(self, merged: NDArray[Any], unique: Unique) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from gpumerge_cli.backends.cpu import kernels, linekeys, packed, records, sort_entries, text
+from gpumerge_cli.backends.cpu import heads, kernels, linekeys, packed, records, sort_entries, text
 from gpumerge_cli.backends.cpu.packing import PACKING_WORDS, WORDS
 from gpumerge_cli.jit import jit, pointer_to
 from gpumerge_cli.native import Compiled
@@ -51,6 +51,10 @@ def _build(name: str) -> Callable[..., int]:
         return _first_disorder(item, context)
     if kernel == "drop_equals":
         return _drop_equals(item, context)
+    if kernel == "running_maxima":
+        return _running_maxima(context)
+    if kernel == "take_in_turn":
+        return _take_in_turn(context)
     if kernel in sort_entries.BUILDERS:
         return sort_entries.BUILDERS[kernel](kind, item, context)
     if kernel in _LEVELS:
@@ -97,6 +101,29 @@ def _drop_equals(item: Any, context: Any) -> Callable[..., int]:
         return drop(carray(pointer_to(items), (count,), item), ahead != 0, context(c0, c1, c2, c3))
 
     return drop_equals
+
+
+def _running_maxima(context: Any) -> Callable[..., int]:
+    find = heads.running_maxima
+
+    def running_maxima(first: int, last: int, out: int, c0: int, c1: int, c2: int, c3: int) -> int:
+        find(first, last, carray(pointer_to(out), (last,), np.int64), context(c0, c1, c2, c3))
+        return 0
+
+    return running_maxima
+
+
+def _take_in_turn(context: Any) -> Callable[..., int]:
+    take = heads.take_in_turn
+
+    def take_in_turn(
+        merged: int, count: int, edges: int, taken: int, runs: int, unique: int, c0: int, c1: int, c2: int, c3: int
+    ) -> int:
+        rows = carray(pointer_to(merged), (count,), np.int64)
+        ends, counts = carray(pointer_to(edges), (runs + 1,), np.int64), carray(pointer_to(taken), (runs,), np.int64)
+        return take(rows, ends, counts, unique != 0, context(c0, c1, c2, c3))
+
+    return take_in_turn
 
 
 def _count_lines() -> Callable[..., int]:

@@ -1,8 +1,8 @@
 """Lines as rows: where they start, their 64-bit order-preserving prefixes, and the comparison that settles ties.
 
 The order is that of lines.py. Twin of the line half of kernels/keys.cuh and of kernels/rows.cu; both follow the same
-prefix rule, of which packing.py then keeps what differs, and equal prefixes never decide. What takes keys to pieces is in linekeys.py and compiled by itself, so
-that merges hold no more of it than a call.
+prefix rule, of which packing.py then keeps what differs, and equal prefixes never decide. What takes keys to pieces is
+in linekeys.py and compiled by itself, so that merges hold no more of it than a call.
 
 `text` and `starts` are addresses: of a chunk's bytes, with at least rows.PADDING readable ones after the last line, and
 of int64 line starts, one more than there are lines. Line numbers are int64. `table` is the address of the order's
