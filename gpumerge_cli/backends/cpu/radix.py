@@ -221,10 +221,8 @@ def _sort_by_top(items: Any, other: Any, first: int, last: int, counts: Any, con
             continue
         places = counts[number << DIGIT : (number + 1) << DIGIT]
         _places_of(places, bits, first)
-        if moved:
-            deal(other, items, first, last, shift, bits, places, context)
-        else:
-            deal(items, other, first, last, shift, bits, places, context)
+        source, target = (other, items) if moved else (items, other)
+        deal(source, target, first, last, shift, bits, places, context)
         moved = not moved
     if moved:
         _copy(other, items, first, last)
@@ -236,15 +234,15 @@ def _sort_group(
     items: Any, other: Any, first: int, last: int, depth: int, may_deepen: bool, counts: Any, context: Any
 ) -> Any:
     """_sort_by_top; where images are all the same, by those that follow. Returns what it does, and the new depth."""
-    low = _sort_by_top(items, other, first, last, counts, context)
-    while low == -2:
+    while True:
+        low = _sort_by_top(items, other, first, last, counts, context)
+        if low != -2:
+            return low, depth
         left = deepen(items, first, last, depth + 1, context) if may_deepen and depth >= 0 else -1
         if left < 0:
             sort_ties(items, other, first, last, context)
             return -1, depth
         depth = depth + 1 if left > 0 else -1
-        low = _sort_by_top(items, other, first, last, counts, context)
-    return low, depth
 
 
 @jit
@@ -253,25 +251,37 @@ def sort_piece(items: Any, other: Any, first: int, last: int, depth: int, counts
 
     depth: of the words that pairs hold (see items.deepen); -1 if there are no further ones.
     """
-    if last - first <= _INSERTION:
-        insertion_sort(items, first, last, context)
-        return
-    low, depth = _sort_group(items, other, first, last, depth, True, counts, context)
-    if low < 0:
-        return
-    # Groups within groups, outermost first: where each ends, the bit from which on it is in order, its depth.
+    # Groups within groups, outermost first: where each ends, the bit from which on it is in order, its depth. Whatever
+    # is done to a group is done at one place, the piece's first group included: what is called at several is compiled
+    # as often.
     outer = MOST_DIGITS << DIGIT
     held = outer
-    i, stop = first, last
+    low = 0
+    i, j, stop = first, last, last
     while True:
-        if i == stop:
+        if j - i > _INSERTION:
+            # Where there is no room for deeper groups, comparisons sort this one.
+            room = held + 3 * _WITHIN_WORD <= outer + OUTER
+            below, deeper = _sort_group(items, other, i, j, depth, room, counts, context)
+            if below >= 0:
+                counts[held] = np.uint64(stop)
+                counts[held + 1] = np.uint64(low)
+                counts[held + 2] = np.uint64(depth)
+                held += 3
+                stop = j
+                j = i
+                low = below
+                depth = deeper
+        elif j - i > 1:
+            insertion_sort(items, i, j, context)
+        i = j
+        while i == stop:
             if held == outer:
                 return
             held -= 3
             stop = np.int64(counts[held])
             low = np.int64(counts[held + 1])
             depth = np.int64(counts[held + 2])
-            continue
         by = np.uint64(low)
         key = image(load(items, np.uint64(i)), context) >> by
         j = i + 1
@@ -285,22 +295,6 @@ def sort_piece(items: Any, other: Any, first: int, last: int, depth: int, counts
                 j += 1
             else:
                 break
-        if j - i > _INSERTION:
-            # Where there is no room for deeper groups, comparisons sort this one.
-            room = held + 3 * _WITHIN_WORD <= outer + OUTER
-            below, deeper = _sort_group(items, other, i, j, depth, room, counts, context)
-            if below >= 0:
-                counts[held] = np.uint64(stop)
-                counts[held + 1] = by
-                counts[held + 2] = np.uint64(depth)
-                held += 3
-                stop = j
-                low = below
-                depth = deeper
-                continue
-        elif j - i > 1:
-            insertion_sort(items, i, j, context)
-        i = j
 
 
 @jit
