@@ -117,7 +117,7 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
 @pytest.mark.parametrize(
     "seed", [int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")]
 )
-@pytest.mark.parametrize("moments", [25, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.thorough)])
 def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, seed: int, moments: int) -> None:
     """The output is the old one or the whole new one; what is left beside it goes with the next run."""
     output = tmp_path / "out.i32"

@@ -196,7 +196,14 @@ def test_cub_baseline() -> None:
         compile_for(90, "baseline_cub.cu", options)
 
 
-@pytest.mark.parametrize("order", [Order("uint", 4), Order("uint", 8), Order("float", 2, True)], ids=Order.describe)
+@pytest.mark.parametrize(
+    "order",
+    [
+        Order("uint", 4),
+        *(pytest.param(order, marks=pytest.mark.thorough) for order in (Order("uint", 8), Order("float", 2, True))),
+    ],
+    ids=Order.describe,
+)
 def test_cub_sort_baseline(order: Order) -> None:
     baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
     for count in (1 << 20, 1 << 40):
