@@ -18,7 +18,8 @@ constexpr int MAX_BLOCK_SIZE = 1024;
 __device__ __forceinline__ long long smaller(long long x, long long y) { return x < y ? x : y; }
 __device__ __forceinline__ int smaller(int x, int y) { return x < y ? x : y; }
 
-// k must lie in [0, m + n]. Never reads outside a[0 .. m) and b[0 .. n).
+// k must lie in [0, m + n]. Never reads outside a[0 .. m) and b[0 .. n), and gives a number i of 0 to m that leaves k - i of
+// 0 to n, whatever the items. Of sequences that are not in order it is no co-rank: a later k may give a smaller i.
 template <typename Index, typename SequenceA, typename SequenceB>
 __device__ __forceinline__ Index co_rank(Index k, SequenceA a, Index m, SequenceB b, Index n, Lines lines)
 {
@@ -63,8 +64,10 @@ struct Range {
     __device__ __forceinline__ long long out() const { return a + b; }
 };
 
-// From output position `first` with co-rank a to output position `last` with co-rank a_end.
+// From output position `first` with co-rank a to output position `last` with co-rank a_end. Of sequences that are not in
+// order a_end may lie anywhere; the range never goes back, but ends where one of its pieces is empty, which is inside them.
 __device__ __forceinline__ Range range_between(long long first, long long a, long long last, long long a_end)
 {
+    a_end = a_end < a ? a : smaller(a_end, a + last - first);
     return {a, a_end, first - a, last - a_end};
 }

@@ -169,7 +169,8 @@ __device__ __forceinline__ long long part_of(long long whole, long long part, lo
 #if RUNS == 2
 
 // Finds the cut at output position `rank`, which lies between two known cuts: at[run] becomes its position in each run.
-// Every thread of the warp must call this; `active` says whether its team.cut is one.
+// Every thread of the warp must call this; `active` says whether its team.cut is one. Whatever the items, positions lie in
+// their runs and add up to `rank`; of runs that are not in order `above` may lie behind `below`, and cuts in any order.
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
     const Cut* below, const Cut* above, long long* at, Lines lines)
 {
@@ -206,7 +207,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
     const int run = team.window;
     const Item* const items = runs.items_of(run);
     long long low = active ? below->at[run] : 0;
-    long long high = active ? above->at[run] : 0;
+    long long high = active && above->at[run] > low ? above->at[run] : low;
     for (int turn = 0; team.any(low < high); ++turn) {
         const long long size = team.sum(high - low);
         const long long passed = team.sum(low);

@@ -1,5 +1,4 @@
 // MD5 (RFC 1321) of a salt and the bytes of a key that count: the random order.
-// Twin of gpumerge_cli/backends/cpu/digest.py.
 #pragma once
 
 #include "fields.cuh"

@@ -1,5 +1,5 @@
 // The order of lines as plain data, where its keys lie in lines, and which of their bytes count.
-// Twin of gpumerge_cli/backends/cpu/fields.py; the layout of the data is that of gpumerge_cli/lines.py.
+// The layout of the data is that of gpumerge_cli/lines.py.
 #pragma once
 
 #include "bytes.cuh"
@@ -34,12 +34,6 @@ __device__ __forceinline__ Place forward(Place at, Place stop, long long charact
     return stop - at < characters ? stop : at + characters;
 }
 
-__device__ inline Place find_byte(Place at, Place stop, long long byte)
-{
-    while (at < stop && *at != byte) ++at;
-    return at;
-}
-
 __device__ inline Place skip_blanks(Place at, Place stop)
 {
     while (at < stop && is_blank(*at)) ++at;
@@ -49,9 +43,7 @@ __device__ inline Place skip_blanks(Place at, Place stop)
 // Behind the blanks at `at` and the non-blanks that follow them.
 __device__ inline Place skip_field(Place at, Place stop)
 {
-    at = skip_blanks(at, stop);
-    while (at < stop && !is_blank(*at)) ++at;
-    return at;
+    return find_blank(skip_blanks(at, stop), stop);
 }
 
 // The key's part of a line; it never ends ahead of its beginning.
@@ -87,6 +79,21 @@ __device__ __noinline__ Text key_text(const Key& key, long long separator, Text 
     }
     return {begin, end < begin ? begin : end};
 }
+
+#if TEXT_PADDING
+#include "cpu/field_marks.hpp"
+#else
+
+// The keys' parts of one line.
+struct FieldMarks {
+    const LineOrder& order;
+    Text line;
+
+    __device__ __forceinline__ FieldMarks(const LineOrder& order, Text line) : order(order), line(line) {}
+    __device__ __forceinline__ Text part(const Key& key) const { return key_text(key, order.separator, line); }
+};
+
+#endif
 
 // Whether a byte counts in a key of these flags.
 __device__ inline bool counts(int byte, long long flags)

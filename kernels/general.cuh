@@ -1,5 +1,4 @@
 // Numbers as C's strtold has them: exponents, infinities, NaNs, hexadecimal.
-// Twin of gpumerge_cli/backends/cpu/general.py.
 //
 // Decimals compare exactly, which is more than a long double tells apart; its limits are kept, so that what it takes for
 // infinite or for zero is so. Hexadecimal ones of more bits than 64 are cut to them. All in integers.

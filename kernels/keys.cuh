@@ -43,25 +43,31 @@ typedef long long SignedBits;
 #error "KEY_BITS must be 8, 16, 32 or 64"
 #endif
 
-// The image of a key of BITS bits, which may lie in a wider integer.
+// The image of a key of `bits` bits, which may lie in a wider integer. kind: as KEY_KIND.
+template <typename Bits>
+__device__ __forceinline__ Bits image_of(Bits key, int bits, int kind, bool descending)
+{
+    const Bits sign_bit = static_cast<Bits>(1ull << (bits - 1));
+    const Bits all_bits = static_cast<Bits>(~0ull >> (64 - bits));
+    Bits ascending = key;
+    if (kind == 2) {
+        const Bits infinity = static_cast<Bits>(bits == 16   ? 0x7c00ull
+                                                : bits == 32 ? 0x7f800000ull
+                                                             : 0x7ff0000000000000ull);
+        const Bits magnitude = key & static_cast<Bits>(~sign_bit);
+        ascending = key & sign_bit ? sign_bit - magnitude : sign_bit + magnitude;
+        if (magnitude > infinity) ascending = all_bits;
+    } else if (kind == 1) {
+        ascending = key ^ sign_bit;
+    }
+    return descending ? static_cast<Bits>(ascending ^ all_bits) : ascending;
+}
+
+// The same where the compiler knows all but the key.
 template <int BITS, typename Bits>
 __device__ __forceinline__ Bits image_of(Bits key)
 {
-    constexpr Bits sign_bit = static_cast<Bits>(1ull << (BITS - 1));
-    constexpr Bits all_bits = static_cast<Bits>(~0ull >> (64 - BITS));
-#if KEY_KIND == 2
-    constexpr Bits infinity = static_cast<Bits>(BITS == 16   ? 0x7c00ull
-                                                : BITS == 32 ? 0x7f800000ull
-                                                             : 0x7ff0000000000000ull);
-    const Bits magnitude = key & static_cast<Bits>(~sign_bit);
-    Bits ascending = key & sign_bit ? sign_bit - magnitude : sign_bit + magnitude;
-    if (magnitude > infinity) ascending = all_bits;
-#elif KEY_KIND == 1
-    const Bits ascending = key ^ sign_bit;
-#else
-    const Bits ascending = key;
-#endif
-    return DESCENDING ? static_cast<Bits>(ascending ^ all_bits) : ascending;
+    return image_of(key, BITS, KEY_KIND, DESCENDING);
 }
 
 #define SIGNED_IMAGES (!ROWS && !RECORD_SIZE && KEY_KIND == 1 && KEY_BITS >= 32)
@@ -82,19 +88,23 @@ __device__ __forceinline__ Image image(Item row) { return row.prefix; }
 
 #if RECORD_SIZE
 
-constexpr int PREFIX_BYTES = KEY_SIZE < 8 ? KEY_SIZE : 8;
-
 // The image of a record's key, as far as 8 bytes hold it.
 __device__ inline Image row_prefix(Lines records, long long record)
 {
     const Place key = text_of(records, record).start;
+    const int bytes = records.width < 8 ? records.width : 8;
+#if TEXT_PADDING
+    const Image bits = records.big_endian ? first_word({key, key + bytes}) >> (64 - 8 * bytes)
+                                          : word_at(key) << (64 - 8 * bytes) >> (64 - 8 * bytes);
+#else
     Image bits = 0;
 #pragma unroll
-    for (int at = 0; at < PREFIX_BYTES; ++at) bits = bits << 8 | key[KEY_BIG_ENDIAN ? at : PREFIX_BYTES - 1 - at];
-    return image_of<8 * PREFIX_BYTES>(bits);
+    for (int at = 0; at < bytes; ++at) bits = bits << 8 | key[records.big_endian ? at : bytes - 1 - at];
+#endif
+    return image_of(bits, 8 * bytes, records.kind, records.descending);
 }
 
-#else
+#elif !TEXT_PADDING
 
 __device__ inline Image row_prefix(Lines lines, long long line) { return line_prefix(lines, line); }
 
@@ -130,10 +140,11 @@ __device__ __forceinline__ Image image(Item key) { return image_of<KEY_BITS>(key
 #endif
 
 // Whether y goes strictly before x, given their images. Ties go to the caller, who keeps input order.
-__device__ __forceinline__ bool before(Item y, Image y_image, Item x, Image x_image, Lines lines)
+__device__ __forceinline__ bool before([[maybe_unused]] Item y, Image y_image, [[maybe_unused]] Item x, Image x_image,
+    [[maybe_unused]] Lines lines)
 {
-#if ROWS && (RECORD_SIZE == 0 || KEY_SIZE > 8)
-    if (y_image == x_image) return line_before(lines, y.line, x.line);
+#if ROWS
+    if (y_image == x_image && lines.have_ties) return line_before(lines, y.line, x.line);
 #endif
     return y_image < x_image;
 }

@@ -4,11 +4,13 @@
 // A prefix orders rows as the comparison does, except that different ones may share one: only then is text read.
 //
 // How lines compare is data that kernels read: GNU sort's keys, as gpumerge_cli/lines.py lays them out; one module does
-// for all. Twin of gpumerge_cli/backends/cpu/linekeys.py; prefixes are the first words of its images, to the bit.
+// for all. tests/linekeys.py says the same in Python, slowly: prefixes are the first words of its images, to the bit.
 //
 // With RECORD_SIZE, rows are records of so many bytes. What is compared is the key of KEY_SIZE bytes at KEY_OFFSET: a
 // number, by the image of keys.cuh, or bytes as memcmp has it. KEY_BIG_ENDIAN: its most significant byte comes first, as
 // that of bytes does. A key of at most 8 bytes is all in its prefix.
+//
+// The CPU's rows (cpu/lines.hpp) are told where their items lie in another way, and know some of this at run time only.
 #pragma once
 
 #ifndef RECORD_SIZE
@@ -24,41 +26,65 @@
 #define KEY_BIG_ENDIAN 0
 #endif
 
+#if ROWS
+#include "bytes.cuh"
+#endif
+
+#if ROWS && TEXT_PADDING
+#include "cpu/lines.hpp"
+#else
+
 // Line L is text[starts[L] .. starts[L + 1] - 1), its terminator left out; `starts` holds one entry more than lines.
 // Ahead of starts[0] lies the number of words of the lines' order, and ahead of that the order.
 // Record R is text[R * RECORD_SIZE .. (R + 1) * RECORD_SIZE); it has no starts.
 struct Lines {
     const unsigned char* text;
     const long long* starts;
+
+    // Whether rows of equal prefixes may differ in order, and whether those of equal prefixes have equal keys.
+    static constexpr bool have_ties = RECORD_SIZE == 0 || KEY_SIZE > 8, keys_told = false;
+    // Of records.
+    static constexpr long long record = RECORD_SIZE, offset = KEY_OFFSET, width = KEY_SIZE;
+    static constexpr int kind = KEY_KIND;
+    static constexpr bool big_endian = KEY_BIG_ENDIAN, descending = DESCENDING;
+
+    // How many bytes two plain lines of equal prefixes have in common at least, of which the shorter has `length`.
+    __device__ __forceinline__ long long alike(long long length) const { return length < 8 ? length : 8; }
 };
 
-#if ROWS
+#endif
 
-#include "bytes.cuh"
+#if ROWS
 
 #if RECORD_SIZE
 
 // The key of a record.
 __device__ __forceinline__ Text text_of(Lines lines, long long record)
 {
-    const Place key = lines.text + record * RECORD_SIZE + KEY_OFFSET;
-    return {key, key + KEY_SIZE};
+    const Place key = lines.text + record * lines.record + lines.offset;
+    return {key, key + lines.width};
 }
 
-// Whether record y goes strictly before record x. Their prefixes must be equal: bytes that a prefix holds are not read.
-__device__ __noinline__ bool line_before(Lines lines, long long y, long long x)
+// Negative, zero or positive, as record y goes before, with or behind record x. Their prefixes must be equal: bytes that a
+// prefix holds are not read.
+__device__ __forceinline__ int compare_rows(Lines lines, long long y, long long x)
 {
-    constexpr int known = KEY_SIZE < 8 ? KEY_SIZE : 8;
+    const long long known = lines.width < 8 ? lines.width : 8;
     const Text key_y = text_of(lines, y), key_x = text_of(lines, x);
     const int order = compare_bytes({key_y.start + known, key_y.stop}, {key_x.start + known, key_x.stop});
-    return DESCENDING ? order > 0 : order < 0;
+    return lines.descending ? -order : order;
 }
+
+// Whether record y goes strictly before record x, given what compare_rows asks for.
+__device__ __noinline__ bool line_before(Lines lines, long long y, long long x) { return compare_rows(lines, y, x) < 0; }
 
 #else
 
 #include "digest.cuh"
 #include "general.cuh"
 #include "version.cuh"
+
+#if !TEXT_PADDING
 
 __device__ __forceinline__ const LineOrder& order_of(Lines lines)
 {
@@ -70,6 +96,8 @@ __device__ __forceinline__ Text text_of(Lines lines, long long line)
 {
     return {lines.text + lines.starts[line], lines.text + lines.starts[line + 1] - 1};
 }
+
+#endif
 
 // The number of the month whose name begins the text: 1 to 12, 0 for none.
 __device__ inline int month_of(Text text)
@@ -105,10 +133,20 @@ __device__ inline Word key_image(const LineOrder& order, const Key& key, Text te
     return digest(order.salt, text, key.flags).first;
 }
 
+#if TEXT_PADDING
+typedef WideWord PrefixBits;
+constexpr int PREFIX_BITS = 128;
+#else
+typedef Word PrefixBits;
+constexpr int PREFIX_BITS = 64;
+#endif
+
 // A prefix under way: its bytes come in the order in which they count, and there may be too many.
 struct Prefix {
-    Word bits = 0;
-    int room = 64;
+    PrefixBits bits = 0;
+    int room = PREFIX_BITS;
+    int rest = 0;      // the room behind the keys
+    bool told = true;  // whether lines with equal bits are equal in all keys
 
     __device__ __forceinline__ bool full() const { return room <= 0; }
 
@@ -116,12 +154,43 @@ struct Prefix {
     __device__ __forceinline__ void put(int byte, int turned)
     {
         room -= 8;
-        if (room >= 0) bits |= static_cast<Word>(byte ^ turned) << room;
+        if (room >= 0) bits |= static_cast<PrefixBits>(byte ^ turned) << room;
     }
+
+    // The first `width` bits of an image, which is 0 behind them, at the left of `image`. There must be room for some.
+    __device__ __forceinline__ void put_image(PrefixBits image, int width)
+    {
+        bits |= image >> (PREFIX_BITS - room);
+        room -= width;
+    }
+
+    __device__ __forceinline__ void put_word(Word word)
+    {
+        put_image(static_cast<PrefixBits>(word) << (PREFIX_BITS - 64), 64);
+    }
+
+#if TEXT_PADDING
+    // An image that fills the room, if there is any: without a branch, since lengths of keys say whether.
+    __device__ __forceinline__ void put_last(PrefixBits image)
+    {
+        const PrefixBits all = 0 - static_cast<PrefixBits>(room > 0);
+        bits |= (image >> (static_cast<unsigned>(PREFIX_BITS - room) % PREFIX_BITS)) & all;
+        room = 0;
+    }
+#endif
 
     // A key compared by bytes: 0 and 1 take two bytes, 0 ends it.
     __device__ inline void put_text(Text text, long long flags, int turned)
     {
+#if TEXT_PADDING
+        if (!(flags & (DICTIONARY | PRINTABLE))) {
+            const WideText wide(text, flags & FOLD);
+            if (!wide.has_0_or_1 && room > 0) {
+                put_image(wide.image(turned), 8 * wide.length + 8);
+                return;
+            }
+        }
+#endif
         for (Place at = next_counting(text.start, text.stop, flags); at < text.stop && !full();
              at = next_counting(at + 1, text.stop, flags)) {
             int byte = folded(*at, flags);
@@ -135,13 +204,19 @@ struct Prefix {
     }
 };
 
-// The images of a line's keys one after the other, then its bytes, as far as 64 bits reach.
-__device__ __noinline__ Word key_prefix(const LineOrder& order, Text line)
+// The images of a line's keys one after the other, then its bytes, as far as its bits reach. Nothing follows the image
+// of a key that does not tell all of it.
+__device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
 {
     Prefix prefix;
-    for (long long number = 0; number < order.keys && !prefix.full(); ++number) {
+    const FieldMarks marks(order, line);
+    for (long long number = 0; number < order.keys; ++number) {
+        if (prefix.full()) {
+            prefix.told = false;
+            return prefix;
+        }
         const Key& key = order.key(number);
-        const Text text = key_text(key, order.separator, line);
+        const Text text = marks.part(key);
         const int turned = key.flags & KEY_REVERSE ? 255 : 0;
         if (key.compare == BYTES) {
             prefix.put_text(text, key.flags, turned);
@@ -149,15 +224,27 @@ __device__ __noinline__ Word key_prefix(const LineOrder& order, Text line)
             prefix.put(month_of(text), turned);
         } else {
             const Word image = key_image(order, key, text);
-            return prefix.bits | (turned ? ~image : image) >> (64 - prefix.room);
+            prefix.put_word(turned ? ~image : image);
+            if (PREFIX_BITS == 64 || key.compare != NUMBERS || !is_exact(image)) {
+                prefix.told = false;
+                return prefix;
+            }
         }
+        prefix.told = prefix.told && prefix.room >= 0;
     }
+    prefix.rest = prefix.room;
     if (!(order.flags & STABLE)) {
         const int turned = order.flags & REVERSE ? 255 : 0;
+#if TEXT_PADDING
+        prefix.put_last(WideText(line, false).bytes ^ (0 - static_cast<WideWord>(turned != 0)));
+#else
         for (Place at = line.start; !prefix.full(); ++at) prefix.put(at < line.stop ? *at : 0, turned);
+#endif
     }
-    return prefix.bits;
+    return prefix;
 }
+
+#if !TEXT_PADDING
 
 __device__ inline Word line_prefix(Lines lines, long long number)
 {
@@ -172,11 +259,16 @@ __device__ inline Word line_prefix(Lines lines, long long number)
         const Word image = number_image(line);
         return order.key(0).flags & KEY_REVERSE ? ~image : image;
     }
-    return key_prefix(order, line);
+    return key_prefix(order, line).bits;
 }
+
+#endif
 
 __device__ inline int compare_translated(Text x, Text y, long long flags)
 {
+#if TEXT_PADDING
+    if (!(flags & (FOLD | DICTIONARY | PRINTABLE))) return compare_bytes(x, y);
+#endif
     x.start = next_counting(x.start, x.stop, flags);
     y.start = next_counting(y.start, y.stop, flags);
     while (x.start < x.stop && y.start < y.stop) {
@@ -212,6 +304,14 @@ __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a
     return compare_random(order.salt, x, y, key.flags);
 }
 
+// Lines whose keys are all equal.
+__device__ inline int compare_last_resort(const LineOrder& order, Text a, Text b)
+{
+    if (order.flags & STABLE) return 0;
+    const int result = compare_bytes(a, b);
+    return order.flags & REVERSE ? -result : result;
+}
+
 // Lines by their keys, then, unless stable, by their bytes. Negative, zero or positive, as a and b compare.
 __device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text b)
 {
@@ -220,29 +320,32 @@ __device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text
         const int result = compare_key(order, key, a, b);
         if (result != 0) return key.flags & KEY_REVERSE ? -result : result;
     }
-    if (order.flags & STABLE) return 0;
-    const int result = compare_bytes(a, b);
-    return order.flags & REVERSE ? -result : result;
+    return compare_last_resort(order, a, b);
 }
 
 // Called by its address: merges then hold no more of it than a call, and keep their registers.
 __device__ int (*compare_keyed)(const LineOrder& order, Text a, Text b) = compare_by_keys;
 
-// Whether line y goes strictly before line x. Their prefixes must be equal: of lines without keys, bytes that a prefix
-// holds are not read. Not inlined: ties are the rare case, and the path kernel would repeat this once an item.
-__device__ __noinline__ bool line_before(Lines lines, long long y, long long x)
+// Negative, zero or positive, as line y goes before, with or behind line x. Their prefixes must be equal: of lines without
+// keys, bytes that a prefix holds are not read.
+__device__ __forceinline__ int compare_rows(Lines lines, long long y, long long x)
 {
     const LineOrder& order = order_of(lines);
     Text line_y = text_of(lines, y), line_x = text_of(lines, x);
-    if (!(order.flags & PLAIN)) return compare_keyed(order, line_y, line_x) < 0;
+    if (lines.keys_told) return compare_last_resort(order, line_y, line_x);
+    if (!(order.flags & PLAIN)) return compare_keyed(order, line_y, line_x);
     const long long y_length = line_y.stop - line_y.start, x_length = line_x.stop - line_x.start;
     const long long shorter = y_length < x_length ? y_length : x_length;
-    const long long known = shorter < 8 ? shorter : 8;
+    const long long known = lines.alike(shorter);
     line_y.start += known;
     line_x.start += known;
     const int result = compare_bytes(line_y, line_x);
-    return order.flags & REVERSE ? result > 0 : result < 0;
+    return order.flags & REVERSE ? -result : result;
 }
+
+// Whether line y goes strictly before line x, given what compare_rows asks for. Not inlined: ties are the rare case, and
+// the path kernel would repeat this once an item.
+__device__ __noinline__ bool line_before(Lines lines, long long y, long long x) { return compare_rows(lines, y, x) < 0; }
 
 #endif
 

@@ -35,18 +35,40 @@ struct Staged {
     const uint4* sources[RUNS];  // of the windows
 };
 
+// The cuts of runs that are not in order may go back in some of them, so that a tile would have more than its share of the
+// others. Moves its end: it gets nothing of those, and less of the last ones. settled: its new end; may be `high`.
+__device__ __forceinline__ void settle(const long long* low, const long long* high, long long* settled)
+{
+    long long left = 0;
+#pragma unroll 1
+    for (int run = 0; run < RUNS; ++run) left += high[run] - low[run];
+#pragma unroll 1
+    for (int run = 0; run < RUNS; ++run) {
+        const long long count = high[run] < low[run] ? 0 : smaller(high[run] - low[run], left);
+        settled[run] = low[run] + count;
+        left -= count;
+    }
+}
+
 // Lays the windows out back to back, and where BULK starts the copies. By one thread, which has all of it in registers
 // before the first copy starts. Reads past a slice stay inside a vector that holds some of its items, hence inside the
-// page; what they bring is indexed over. low, high: the tile's cuts.
+// page; what they bring is indexed over. low, high: the tile's cuts. settled: room for a cut.
 __device__ __forceinline__ void lay_out(
-    const Runs& runs, const long long* low, const long long* high, Staged* staged, Arrival* arrival)
+    const Runs& runs, const long long* low, const long long* high, long long* settled, Staged* staged, Arrival* arrival)
 {
     long long from[RUNS];
     int counts[RUNS];
+    for (bool back = true; back; high = settled) {
+        long long signs = 0;
 #pragma unroll
-    for (int run = 0; run < RUNS; ++run) {
-        from[run] = low[run];
-        counts[run] = static_cast<int>(high[run] - from[run]);
+        for (int run = 0; run < RUNS; ++run) {
+            from[run] = low[run];
+            const long long count = high[run] - from[run];
+            counts[run] = static_cast<int>(count);
+            signs |= count;
+        }
+        back = signs < 0;
+        if (back) settle(low, high, settled);
     }
     const uint4* sources[RUNS];
     int windows[RUNS + 1];
@@ -166,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     if (fill_tile(runs, low, high, out + first)) return;
     if (threadIdx.x == 0) {
         prepare(&arrival);
-        lay_out(runs, low, high, &staged, &arrival);
+        lay_out(runs, low, high, ends.cuts[1].at, &staged, &arrival);
     }
     __syncthreads();  // the layout is there
 #if BULK

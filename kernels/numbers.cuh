@@ -1,5 +1,4 @@
 // Numbers in text: their bounds, their 64-bit images, and their exact comparison.
-// Twin of gpumerge_cli/backends/cpu/numbers.py.
 //
 // What is compared is decimal digits, of any number. An image is a sign, 7 bits of decimal exponent and 16 digits; what
 // does not fit is clipped, so that equal images decide nothing.
@@ -58,7 +57,8 @@ __device__ inline Word magnitude_image(long long exponent, Word digits, bool mor
 // Zero is in the middle.
 __device__ __forceinline__ Word signed_image(bool negative, Word magnitude)
 {
-    return negative ? (1ull << 63) - magnitude : (1ull << 63) + magnitude;
+    const Word sign = 0 - static_cast<Word>(negative);  // without a branch, which signs would have guessed wrong
+    return (1ull << 63) + ((magnitude ^ sign) - sign);
 }
 
 // The image, but for its sign; 0 for zero.
@@ -80,9 +80,24 @@ __device__ inline Word magnitude_of(const Number& number)
     return magnitude_image(exponent, digits, more || at < number.fraction.stop);
 }
 
+// Whether no other number has this image.
+__device__ inline bool is_exact(Word image)
+{
+    constexpr Word zero = 1ull << 63;
+    const Word magnitude = image >= zero ? image - zero : zero - image;
+    const Word biased = magnitude >> IMAGE_DIGIT_BITS;
+    if (biased == 0 || biased == 2 * IMAGE_BIAS - 1) return magnitude == 0;
+    return (magnitude & ((1ull << IMAGE_DIGIT_BITS) - 1)) % IMAGE_SCALE == 0;
+}
+
 // The image of the leading number of a text, that of 0 if there is none.
 __device__ inline Word number_image(Text text)
 {
+#if TEXT_PADDING
+    const ShortNumber found = short_number(skip_blanks(text.start, text.stop), text.stop);
+    if (found.digits > 0)
+        return signed_image(found.negative, magnitude_image(found.exponent, found.digits, false));
+#endif
     const Number number = leading_number(text);
     return signed_image(number.negative, magnitude_of(number));
 }
@@ -115,8 +130,6 @@ __device__ __noinline__ int unit_order(Text text, long long flags)
     case 'E': order = 6; break;
     case 'Z': order = 7; break;
     case 'Y': order = 8; break;
-    case 'R': order = 9; break;
-    case 'Q': order = 10; break;
     }
     return number.negative ? -order : order;
 }

@@ -86,13 +86,15 @@ __device__ inline long long row_at(const long long* ends, long long low, long lo
 }
 
 // Writes the lines of all rows, in the rows' order, to out. Work is shared out by bytes of output, so that one long
-// line keeps as many threads busy as many short ones. ends[r]: output bytes of rows 0 to r.
+// line keeps as many threads busy as many short ones. ends[r]: output bytes of rows 0 to r. Rows that were merged of runs
+// out of order may be of more or fewer bytes: then the output is cut off, or its end is not written.
 // Grid: ceil(nbytes / (threads a block * BYTES_PER_THREAD)) blocks.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_lines(
     const unsigned char* text, const long long* starts, const Item* rows, const long long* ends, long long count,
     unsigned char* out, long long nbytes)
 {
     __shared__ long long edges[2];  // the rows in which the block's output begins and ends
+    nbytes = smaller(nbytes, ends[count - 1]);
     const long long block_bytes = static_cast<long long>(blockDim.x) * BYTES_PER_THREAD;
     const long long block_begin = block_bytes * blockIdx.x;
     for (int edge = threadIdx.x; edge < 2; edge += blockDim.x)

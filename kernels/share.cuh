@@ -98,7 +98,7 @@ __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low
     }
     __syncthreads();  // the bounds are set before they are widened
     for (int run = thread; run < RUNS; run += BLOCK_SIZE) {
-        if (low[run] == high[run]) continue;
+        if (low[run] >= high[run]) continue;
         const Item* const items = runs.items_of(run);
         atomicMin(&least, static_cast<unsigned>(image(items[low[run]])));
         atomicMax(&most, static_cast<unsigned>(image(items[high[run] - 1])));
@@ -107,11 +107,12 @@ __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low
     if (least != most) return false;
 
     Item item{};
-    int count = 0;
+    long long all = 0;
     for (int run = 0; run < RUNS; ++run) {
         if (low[run] < high[run]) item = runs.items_of(run)[low[run]];
-        count += static_cast<int>(high[run] - low[run]);
+        all += high[run] - low[run];
     }
+    const int count = static_cast<int>(all);
     unsigned word = 0;
     for (int at = 0; at < 4; at += SIZE) word |= static_cast<unsigned>(item) << (8 * at);
     const int head = smaller((VECTOR - vector_offset(to)) % VECTOR / SIZE, count);

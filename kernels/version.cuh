@@ -1,5 +1,5 @@
 // Names in the order of the versions in them, as gnulib's filevercmp has it.
-// Twin of gpumerge_cli/backends/cpu/version.py. Only the bytes that count are looked at: a key may leave some out.
+// Only the bytes that count are looked at: a key may leave some out.
 #pragma once
 
 #include "fields.cuh"

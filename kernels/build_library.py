@@ -1,0 +1,348 @@
+"""Compiles kernels/cpu into one shared library for each level of the processor, by the ziglang wheel.
+
+By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out DIR] [--objects DIR]
+
+CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. What is unchanged is
+not compiled again: an object's name holds the digest of all that goes into it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+
+KERNELS = Path(__file__).resolve().parent
+ROOT = KERNELS.parent
+LIBRARIES = ROOT / "gpumerge_cli" / "lib"
+OBJECTS = ROOT / "build" / "cpu" / "objects"
+GLIBC = "2.17"
+
+_LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
+_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
+_INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
+_KEY_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64)}  # unsigned, signed and float keys
+# What the units call of the C++ library, from the ziglang wheel's sources: compiling all of it takes longer than all
+# else together. Of these the linker keeps what is called.
+_RUNTIME = {
+    "libcxx": ("new_helpers", "stdexcept", "verbose_abort"),
+    "libcxxabi": ("abort_message", "cxa_aux_runtime", "cxa_default_handlers", "cxa_exception", "cxa_exception_storage",
+                  "cxa_handlers", "cxa_personality", "cxa_virtual", "fallback_malloc", "private_typeinfo",
+                  "stdlib_exception", "stdlib_new_delete", "stdlib_stdexcept", "stdlib_typeinfo"),
+}  # fmt: skip
+_RUNTIME_MACROS = (
+    "_LIBCPP_BUILDING_LIBRARY",
+    "_LIBCXXABI_BUILDING_LIBRARY",
+    "LIBCXX_BUILDING_LIBCXXABI",
+    "LIBCXXABI_NON_DEMANGLING_TERMINATE",
+)
+
+
+class BuildError(Exception):
+    """The library cannot be built: why, and the way out, in a line; then what the compiler said."""
+
+
+def levels() -> tuple[str, ...]:
+    """The levels that are built on this machine, the least first."""
+    return _LEVELS.get(platform.machine(), (platform.machine(),))
+
+
+def version() -> str:
+    """What `gm_version` says: the package's version, and a checksum of the entries that Python calls."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return f"{project['version']}-{zlib.crc32((KERNELS / 'cpu' / 'entries.h').read_bytes()):08x}"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """command: what is called. zig: it is the ziglang wheel's; then the folder of its sources, else None."""
+
+    command: tuple[str, ...]
+    zig: Path | None
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this compiler from others, wherever it lies."""
+        said = self.run(["--version"], f"{self.command[0]} does not run").partition("\n")[0]
+        return f"zig {said}" if self.zig else f"{self.command} {said}"
+
+    def anywhere(self, flag: str | Path) -> str:
+        """A flag without the place of the compiler, which pip puts anew for each build."""
+        return str(flag).replace(str(self.zig), "ZIG") if self.zig else str(flag)
+
+    def flags(self, level: str) -> list[str]:
+        """What every call for `level` is given ahead of the files."""
+        machine = platform.machine()
+        march = [f"-march={level}"] if level in _LEVELS.get(machine, ()) else []
+        if self.zig:
+            march = [flag.replace("x86-64-", "x86_64_") for flag in march]
+            march += ["-target", f"{machine}-linux-gnu.{GLIBC}", "-fno-sanitize=undefined"]
+            # Zig's own choices take a tenth of the build for what is stripped, and a register from every loop.
+            march += ["-g0", "-fomit-frame-pointer"]
+        return [*march, *_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))]
+
+    def runtime(self) -> list[Path]:
+        """Sources of the C++ library to be compiled with the units; none where the compiler brings its own.
+
+        Raises BuildError where this ziglang lacks one.
+        """
+        if self.zig is None:
+            return []
+        named = [Path(library, "src", f"{name}.cpp") for library, names in _RUNTIME.items() for name in names]
+        lacking = [str(file) for file in named if not (self.zig / file).exists()]
+        if lacking:
+            raise BuildError(
+                f"{self.identity} has no {', '.join(lacking)}; "
+                "install the ziglang that pyproject.toml names, or set CXX to a C++20 compiler"
+            )
+        return [self.zig / file for file in named]
+
+    def run(self, arguments: Iterable[str | Path], failure: str) -> str:
+        """What the compiler prints. Raises BuildError that begins with `failure`."""
+        try:
+            done = subprocess.run(
+                [*self.command, *map(str, arguments)], capture_output=True, text=True, env=_environment()
+            )
+        except OSError as error:
+            raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++20 compiler") from None
+        if done.returncode:
+            told = (done.stderr + done.stdout).strip()
+            raise BuildError(
+                f"{failure} (exit {done.returncode}); set CXX to another C++20 compiler, or report this\n{told}"
+            )
+        return done.stdout
+
+
+def find_compiler() -> Compiler:
+    """The compiler that CXX names, or the ziglang wheel's. Raises BuildError if there is none."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    if named:
+        return Compiler(tuple(named), None)
+    found = find_spec("ziglang")
+    if found is None or found.origin is None:
+        raise BuildError("no compiler for the CPU's library; install ziglang with pip, or set CXX to a C++20 compiler")
+    folder = Path(found.origin).parent
+    return Compiler((str(folder / "zig"), "c++"), folder / "lib")
+
+
+def _environment() -> dict[str, str]:
+    keep = str(ROOT / "build" / "cpu" / "zig")
+    return {"ZIG_GLOBAL_CACHE_DIR": keep, "ZIG_LOCAL_CACHE_DIR": keep, **os.environ}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A file to compile, and the macros that make it one of several."""
+
+    source: Path
+    macros: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "-".join([self.source.stem, *(macro.partition("=")[2] for macro in self.macros)])
+
+
+def units() -> list[Unit]:
+    """All that a level's library is made of; the keys, of which each takes least, last."""
+    sources = set((KERNELS / "cpu").glob("*.cpp")) - {KERNELS / "cpu" / "keys.cpp"}
+    found = [Unit(source) for source in sorted(sources, key=lambda source: -source.stat().st_size)]
+    for kind, widths in _KEY_WIDTHS.items():
+        for bits in widths:
+            for descending in (0, 1):
+                macros = (f"-DKEY_BITS={bits}", f"-DKEY_KIND={kind}", f"-DDESCENDING={descending}")
+                found.append(Unit(KERNELS / "cpu" / "keys.cpp", macros))
+    return found
+
+
+@cache
+def _text(file: Path) -> bytes:
+    """A file and all of the project's that it includes, each once."""
+    seen: dict[Path, str] = {}
+
+    def add(path: Path) -> None:
+        if path not in seen:
+            seen[path] = path.read_text("utf-8")
+            for name in _INCLUDE.findall(seen[path]):
+                add((path.parent / name).resolve())
+
+    add(file.resolve())
+    return "\0".join(seen.values()).encode()
+
+
+def _digest(*parts: object) -> str:
+    told = hashlib.sha256()
+    for part in parts:
+        told.update(part if isinstance(part, bytes) else repr(part).encode())
+        told.update(b"\0")
+    return told.hexdigest()[:20]
+
+
+class Build:
+    """One run of the compiler over all levels asked for."""
+
+    def __init__(self, compiler: Compiler, tell: Callable[[str], None], objects: Path) -> None:
+        self._compiler = compiler
+        self._objects = objects
+        self._tell = tell
+        self._used: set[Path] = set()
+        self._headers: dict[str, Path] = {}
+        self._locks = {level: Lock() for level in levels()}
+
+    def libraries(self, wanted: Iterable[str], out: Path) -> list[Path]:
+        """Libraries of these levels in `out`, where those of others, maybe of older sources, go. Raises BuildError."""
+        wanted = list(wanted)
+        jobs = [(level, unit) for unit in units() for level in wanted]
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            self._objects.mkdir(parents=True, exist_ok=True)
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                try:
+                    runtime = pool.map(self._runtime_object, self._compiler.runtime())
+                    made = dict(zip(jobs, pool.map(lambda job: self._object(*job), jobs), strict=True))
+                    shared = list(runtime)
+                    parts = [[made[job] for job in jobs if job[0] == level] + shared for level in wanted]
+                    done = list(pool.map(lambda level, objects: self._link(level, objects, out), wanted, parts))
+                except BaseException:
+                    pool.shutdown(cancel_futures=True)
+                    raise
+            for other in set(out.glob("gpumerge-*.so")) - set(done):
+                other.unlink()
+        except OSError as error:
+            raise BuildError(f"{error.filename}: {error.strerror}") from None
+        finally:
+            for header in self._headers.values():
+                header.unlink(missing_ok=True)
+        self._forget()
+        return done
+
+    def _header(self, level: str) -> list[str | Path]:
+        """What has a unit take the standard headers as the compiler parsed them before."""
+        if not self._compiler.zig:
+            return []
+        with self._locks[level]:
+            if level not in self._headers:
+                made = self._objects / f"standard-{level}.{os.getpid()}.pch"
+                source = KERNELS / "cpu" / "standard.hpp"
+                flags = [*self._compiler.flags(level), "-x", "c++-header", str(source), "-o", str(made)]
+                self._compiler.run(flags, "the standard headers of the CPU's library cannot be read")
+                self._headers[level] = made
+        return ["-include-pch", self._headers[level]]
+
+    def _object(self, level: str, unit: Unit) -> Path:
+        macros = [*unit.macros, "-Wno-unused-function", "-Wno-unused-const-variable"]
+        if unit.source.stem == "about":
+            macros += [f'-DLEVEL="{level}"', f'-DVERSION="{version()}"']
+        flags: list[str | Path] = [*self._compiler.flags(level), *macros, "-c", unit.source]
+        return self._make(f"{unit.name}-{level}", ".o", flags, _text(unit.source), lambda: self._header(level))
+
+    def _runtime_object(self, source: Path) -> Path:
+        lib = self._compiler.zig
+        assert lib is not None
+        places = [f"-I{lib / place}" for place in ("libcxxabi/include", "libcxxabi/src", "libcxx/src")]
+        flags = [*self._compiler.flags(levels()[0]), "-std=c++23", "-w", *places]
+        return self._make(source.stem, ".o", [*flags, *(f"-D{name}" for name in _RUNTIME_MACROS), "-c", source], b"")
+
+    def _link(self, level: str, objects: list[Path], out: Path) -> Path:
+        # Nothing but the entries is seen outside, so another C++ library in the process is never mistaken for this one.
+        flags: list[str | Path] = ["-shared", "-s", "-Wl,-z,defs", "-Wl,--gc-sections"]
+        flags.append(f"-Wl,--version-script={KERNELS / 'cpu' / 'exports.map'}")
+        if self._compiler.zig:
+            # Not for the level: what the compiler adds is then the same for all.
+            # No compiler-rt, which takes longer to build than to link all: nothing calls it, and -z defs would tell.
+            flags += [*self._compiler.flags(""), "-nostdlib++", "-rtlib=none", "-lunwind"]
+        else:
+            flags += self._compiler.flags(level)
+        made = self._make(f"gpumerge-{level}", ".so", [*flags, *objects], b"")
+        target = out / f"gpumerge-{level}.so"
+        if not target.exists() or target.read_bytes() != made.read_bytes():
+            # Another process may have the old one mapped.
+            part = target.with_suffix(".part")
+            part.write_bytes(made.read_bytes())
+            part.chmod(0o755)
+            os.replace(part, target)
+        os.utime(target)  # newer than its sources
+        return target
+
+    def _make(
+        self,
+        name: str,
+        suffix: str,
+        flags: list[str | Path],
+        text: bytes,
+        more: Callable[[], list[str | Path]] = list,
+    ) -> Path:
+        """What the compiler makes of `flags` and `more`, unless it did before. text: what is in the files named."""
+        digest = _digest(self._compiler.identity, [self._compiler.anywhere(flag) for flag in flags], text)
+        target = self._objects / f"{name}-{digest}{suffix}"
+        self._used.add(target)
+        if not target.exists():
+            self._tell(f"{name}{suffix}")
+            part = target.with_name(f"{name}-{digest}.{os.getpid()}.part{suffix}")
+            self._compiler.run([*more(), *flags, "-o", part], f"{name}{suffix} of the CPU's library cannot be built")
+            os.replace(part, target)
+        return target
+
+    def _forget(self) -> None:
+        """Remove what only older sources made."""
+        stems = {path.name[: path.name.rindex("-")] for path in self._used}
+        for path in self._objects.iterdir():
+            if path not in self._used and path.name.rpartition("-")[0] in stems:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def build(
+    wanted: Iterable[str] | None = None,
+    out: Path = LIBRARIES,
+    tell: Callable[[str], None] = lambda what: None,
+    objects: Path = OBJECTS,
+) -> list[Path]:
+    """The libraries of the levels `wanted` (all) in `out`. Raises BuildError.
+
+    objects: where units are kept, of one compiler and its CXXFLAGS: those of others take their place.
+    """
+    return Build(find_compiler(), tell, objects).libraries(wanted or levels(), out)
+
+
+def _levels_of(text: str) -> Iterator[str]:
+    for name in text.split(","):
+        found = [level for level in levels() if name in (level, level.rpartition("-")[2])]
+        if not found:
+            raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(levels())}")
+        yield found[0]
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Build the CPU's library.")
+    parser.add_argument("--levels", type=lambda text: list(_levels_of(text)), help=f"some of {', '.join(levels())}")
+    parser.add_argument("--out", type=Path, default=LIBRARIES, metavar="DIR")
+    parser.add_argument("--objects", type=Path, default=OBJECTS, metavar="DIR", help="where compiled units are kept")
+    parser.add_argument("--verbose", action="store_true", help="say what is compiled")
+    given = parser.parse_args()
+    try:
+        for library in build(given.levels, given.out, print if given.verbose else lambda what: None, given.objects):
+            print(library)
+    except BuildError as error:
+        print(f"gpumerge: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

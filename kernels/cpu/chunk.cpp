@@ -1,0 +1,171 @@
+// A chunk from its first read to its last write.
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <numeric>
+#include <vector>
+
+#include "compare.hpp"
+#include "fault.hpp"
+#include "sink.hpp"
+#include "source.hpp"
+#include "workspace.hpp"
+
+namespace {
+
+// Nanoseconds since the last call, or since it was made.
+class Clock {
+public:
+    int64_t passed()
+    {
+        const int64_t before = at_;
+        at_ = now();
+        return at_ - before;
+    }
+
+private:
+    static int64_t now()
+    {
+        timespec at;
+        clock_gettime(CLOCK_MONOTONIC, &at);
+        return int64_t{at.tv_sec} * 1'000'000'000 + at.tv_nsec;
+    }
+
+    int64_t at_ = now();
+};
+
+class Chunk {
+public:
+    Chunk(Workspace& workspace, const ChunkSpec& spec) : workspace_(workspace), spec_(spec)
+    {
+        for (int64_t input = 0; input < spec.inputs; ++input) lengths_.push_back(stop(input) - start(input));
+        nbytes_ = std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0));
+    }
+
+    void read()
+    {
+        unsigned char* out = workspace_.staging.reserve(static_cast<size_t>(nbytes_));
+        for (int64_t input = 0; input < spec_.inputs; ++input) {
+            read_source(spec_.sources[input], workspace_.order, input, start(input), out, length(input));
+            out += length(input);
+        }
+    }
+
+    // What of equal items goes out. Throws Fault if items are checked and one goes before the one ahead of its range.
+    // All that goes out before the chunk lies ahead of its ranges, so the greatest of it is the last item of one of them.
+    Equals look_ahead()
+    {
+        if (!spec_.check && spec_.equals != KEEP_FIRST) return static_cast<Equals>(spec_.equals);
+        Window window;
+        std::vector<unsigned char> greatest;
+        bool any_ahead = false;
+        Bytes least{nullptr, 0};
+        const unsigned char* at = workspace_.staging.data();
+        for (int64_t input = 0; input < spec_.inputs; at += length(input), ++input) {
+            Items items(spec_.sources[input], workspace_.order, input, window);
+            const Bytes first = length(input) > 0 ? items.key_in(at, length(input)) : Bytes{nullptr, 0};
+            const bool ahead = start(input) > 0 && (spec_.equals == KEEP_FIRST || length(input) > 0);
+            const int64_t before = ahead ? items.start_before(start(input)) : 0;
+            if (ahead && length(input) > 0 && spec_.check && items.compare(before, first) > 0)
+                throw Fault{DISORDER, {0, input, start(input)}};
+            if (spec_.equals != KEEP_FIRST) continue;
+            if (length(input) > 0 && (least.at == nullptr || items.compare_keys(first, least) < 0)) least = first;
+            if (ahead && (!any_ahead || items.compare(before, bytes_of(greatest)) > 0)) {
+                const Bytes key = items.key(before);
+                greatest.assign(key.at, key.at + key.size);
+                any_ahead = true;
+            }
+        }
+        if (!any_ahead || least.at == nullptr) return static_cast<Equals>(spec_.equals);
+        const Items items(spec_.sources[0], workspace_.order, 0, window);
+        return items.compare_keys(bytes_of(greatest), least) < 0 ? KEEP_FIRST : KEEP_NONE_LIKE_FIRST;
+    }
+
+    void upload() { workspace_.upload(lengths_.data(), spec_.inputs); }
+
+    void check()
+    {
+        Failure failure{0, 0, 0};
+        if (spec_.check && !workspace_.in_order(false, failure))
+            throw Fault{DISORDER, {0, failure.input, start(failure.input) + failure.position}};
+    }
+
+    void put_together(const LaunchSpec& launch, Equals equals, bool stays)
+    {
+        // For the sake of a long line, so much more than room was asked for that one copy is to do.
+        const bool by_parts = !stays && nbytes_ > 2 * workspace_.capacity;
+        if (spec_.sorts) by_parts ? workspace_.sort_rows(launch, equals) : workspace_.sort(launch, equals);
+        else by_parts ? workspace_.merge_rows(launch, equals) : workspace_.merge(launch, equals);
+    }
+
+    void write(const SinkSpec& sink)
+    {
+        if (workspace_.result == nullptr) return write_parts(sink);
+        const unsigned char* data = workspace_.result;
+        if (sink.swap > 0) data = swapped(data, sink.swap);
+        write_sink(sink, data, workspace_.result_bytes);
+    }
+
+private:
+    int64_t start(int64_t input) const { return spec_.ranges[2 * input]; }
+    int64_t stop(int64_t input) const { return spec_.ranges[2 * input + 1]; }
+    int64_t length(int64_t input) const { return lengths_[static_cast<size_t>(input)]; }
+    static Bytes bytes_of(const std::vector<unsigned char>& key) { return {key.data(), static_cast<int64_t>(key.size())}; }
+
+    // What is not in one place. Keys, whose byte order may be foreign, always are.
+    void write_parts(SinkSpec sink)
+    {
+        constexpr int64_t PART = 8 << 20;
+        const int64_t nbytes = workspace_.result_bytes;
+        Buffer& room = workspace_.output;
+        room.reserve(static_cast<size_t>(std::min(PART, nbytes)));
+        for (int64_t done = 0; done < nbytes; done += PART) {
+            const int64_t here = std::min(PART, nbytes - done);
+            workspace_.receive(done, here, room.data());
+            write_sink(sink, room.data(), here);
+            sink.start += here;
+        }
+    }
+
+    // The result in foreign byte order, where the input was.
+    const unsigned char* swapped(const unsigned char* data, int64_t width)
+    {
+        unsigned char* out = workspace_.staging.data();
+        if (workspace_.result_bytes > 0 && data != out)
+            std::memmove(out, data, static_cast<size_t>(workspace_.result_bytes));
+        swap_keys(out, workspace_.result_bytes, width);
+        return out;
+    }
+
+    Workspace& workspace_;
+    const ChunkSpec& spec_;
+    std::vector<int64_t> lengths_;
+    int64_t nbytes_ = 0;
+};
+
+}  // namespace
+
+int64_t gm_chunk(struct Workspace* workspace, const struct ChunkSpec* chunk, const struct LaunchSpec* launch,
+    const struct SinkSpec* sink, struct ChunkResult* result, struct Failure* failure)
+{
+    *result = ChunkResult{};
+    return stopped_by(failure, [&] {
+        Clock clock;
+        Chunk work(*workspace, *chunk);
+        work.read();
+        result->read_ns = clock.passed();
+        const Equals equals = work.look_ahead();
+        result->check_ns = clock.passed();
+        work.upload();
+        result->index_ns = clock.passed();
+        work.check();
+        result->check_ns += clock.passed();
+        work.put_together(*launch, equals, sink->descriptor < 0);
+        result->kernel_ns = clock.passed();
+        result->items = workspace->result_items;
+        result->dropped = workspace->dropped;
+        result->nbytes = workspace->result_bytes;
+        if (sink->descriptor >= 0) work.write(*sink);
+        result->write_ns = clock.passed();
+    });
+}

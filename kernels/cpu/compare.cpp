@@ -1,0 +1,63 @@
+#include "compare.hpp"
+
+#include <cstring>
+
+#include "../host.cuh"
+
+#define ROWS 1
+#define KEY_KIND 0
+#define DESCENDING 0
+namespace {
+#include "../lines.cuh"
+
+uint64_t word_of(const unsigned char* at, int64_t width, bool big_endian)
+{
+    uint64_t bits = 0;
+    for (int64_t byte = 0; byte < width; ++byte) bits = bits << 8 | at[big_endian ? byte : width - 1 - byte];
+    return bits;
+}
+
+// The ascending image of a number: see keys.cuh.
+uint64_t image_of(uint64_t bits, int64_t kind, int64_t width)
+{
+    const uint64_t sign = 1ull << (8 * width - 1);
+    if (kind == SIGNED_KEYS) return bits ^ sign;
+    if (kind != FLOAT_KEYS) return bits;
+    const uint64_t infinity = width == 2 ? 0x7c00ull : width == 4 ? 0x7f800000ull : 0x7ff0000000000000ull;
+    const uint64_t magnitude = bits & (sign - 1);
+    if (magnitude > infinity) return ~0ull;
+    return bits & sign ? sign - magnitude : sign + magnitude;
+}
+
+int compare_fixed(const OrderSpec& order, const unsigned char* a, const unsigned char* b)
+{
+    if (order.kind == RECORDS) {
+        a += order.offset;
+        b += order.offset;
+        if (order.key_kind == UNSIGNED_KEYS && order.big_endian)
+            return std::memcmp(a, b, static_cast<size_t>(order.width));
+    }
+    const int64_t kind = order.kind == RECORDS ? order.key_kind : order.kind;
+    const bool big_endian = order.kind == RECORDS && order.big_endian;
+    const uint64_t x = image_of(word_of(a, order.width, big_endian), kind, order.width);
+    const uint64_t y = image_of(word_of(b, order.width, big_endian), kind, order.width);
+    return (x > y) - (x < y);
+}
+
+}  // namespace
+
+bool is_plain(const OrderSpec& order) { return order.kind == LINES && (order.table[0] & PLAIN) != 0; }
+
+int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size)
+{
+    if (order.kind != LINES) {
+        const int result = compare_fixed(order, a, b);
+        return order.descending ? -result : result;
+    }
+    const LineOrder& lines = *reinterpret_cast<const LineOrder*>(order.table);
+    if (!(lines.flags & PLAIN)) return compare_by_keys(lines, {a, a + a_size}, {b, b + b_size});
+    const int64_t shorter = a_size < b_size ? a_size : b_size;
+    int result = shorter > 0 ? std::memcmp(a, b, static_cast<size_t>(shorter)) : 0;
+    if (result == 0) result = (a_size > b_size) - (a_size < b_size);
+    return lines.flags & REVERSE ? -result : result;
+}

@@ -1,0 +1,193 @@
+// Cuts of the merge of any number of sources, made on the sources themselves: where an item, the pivot, would go in every
+// source, ties by source and then by position, is a cut; its rank is what lies ahead of it in all of them. A pivot near
+// the target is chosen, and the stretches in which the cut can lie shrink to one side of it until its rank is near enough.
+// Targets are cut by halves, so that each cut narrows the search for those on both its sides.
+// Source: Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors, 1991.
+//
+// Reads are what this costs. Sources that are alike have the pivot at the same fraction of their stretches, so a search
+// starts there and goes outwards in growing steps; what is read at once is a window, in which searching costs nothing.
+#include <cstring>
+#include <vector>
+
+#include "compare.hpp"
+#include "fault.hpp"
+#include "source.hpp"
+
+namespace {
+
+constexpr int64_t NEAR = 16;      // a cut is near enough within this fraction of a chunk
+constexpr int GUESSED = 3;        // pivots that are chosen as if sources were alike; then they are drawn
+constexpr int MOST_PIVOTS = 100;  // sources in order never need as many
+
+struct Pivot {
+    int64_t input, start, end;
+    double fraction;  // of its stretch that is ahead of it
+    std::vector<unsigned char> key;
+
+    Bytes bytes() const { return {key.data(), static_cast<int64_t>(key.size())}; }
+};
+
+// The first position in [low, high] whose item does not go before the pivot; both are cuts, `guess` is where to start.
+int64_t bound(Items& run, const Pivot& pivot, int64_t low, int64_t high, int64_t guess)
+{
+    const bool after_equals = run.input() < pivot.input;
+    const auto goes_before = [&](int64_t start) { return run.compare(start, pivot.bytes()) < (after_equals ? 1 : 0); };
+    int64_t answer = high, limit = high;  // no item that starts in [limit, answer) is known to be
+    bool from_low = false, from_high = false;  // whether the edges were found by looking
+    for (int64_t at = guess, step = 2 * LOOK; low < limit;) {
+        if (limit - low <= LOOK) {
+            run.look(low, limit);
+            const int64_t middle = low + (limit - low) / 2, start = run.start_from(middle, limit);
+            if (start >= limit) limit = middle;
+            else if (goes_before(start)) low = run.end_of(start);
+            else answer = limit = start;
+            continue;
+        }
+        if (from_low && from_high) at = low + (limit - low) / 2;
+        int64_t from = at - LOOK / 2;
+        from = from < low ? low : from > limit - LOOK ? limit - LOOK : from;
+        run.look(from, from + LOOK);
+        const int64_t first = from == low ? low : run.start_from(from + run.lines(), limit);
+        if (first >= limit || !goes_before(first)) {
+            if (first < limit) answer = limit = first;
+            else limit = from + run.lines();
+            from_high = true;
+            at = from - step;
+            step *= 4;
+            continue;
+        }
+        low = run.end_of(first);
+        from_low = true;
+        const int64_t last = run.last_in_window(limit);
+        if (last < low || goes_before(last)) {
+            if (last >= low) low = run.end_of(last);
+            at = low + step;
+            step *= 4;
+        } else {
+            answer = limit = last;
+            from_high = true;
+        }
+    }
+    return answer;
+}
+
+class Cutter {
+public:
+    Cutter(const OrderSpec& order, const CutSpec& spec, int64_t* cuts) : spec_(spec), cuts_(cuts), at_(spec.inputs)
+    {
+        runs_.reserve(static_cast<size_t>(spec.inputs));
+        for (int64_t input = 0; input < spec.inputs; ++input)
+            runs_.emplace_back(spec.sources[input], order, input, window_);
+        low_.resize(at_.size());
+        high_.resize(at_.size());
+    }
+
+    // Cuts the targets [first, last), which lie between the cuts `low` and `high`.
+    void cut(int64_t first, int64_t last, const int64_t* low, const int64_t* high)
+    {
+        if (first >= last) return;
+        const int64_t middle = first + (last - first) / 2;
+        int64_t* row = cuts_ + middle * spec_.inputs;
+        search(spec_.targets[middle], near(middle), low, high, row);
+        cut(first, middle, low, row);
+        cut(middle + 1, last, row, high);
+    }
+
+private:
+    // How far from its target a cut may lie.
+    int64_t near(int64_t number) const
+    {
+        const int64_t target = spec_.targets[number];
+        int64_t gap = target - (number > 0 ? spec_.targets[number - 1] : total(spec_.low));
+        const int64_t next = number + 1 < spec_.count ? spec_.targets[number + 1] : total(spec_.high);
+        if (next - target < gap) gap = next - target;
+        return gap > 0 ? gap / NEAR : 0;
+    }
+
+    int64_t total(const int64_t* row) const
+    {
+        int64_t sum = 0;
+        for (int64_t input = 0; input < spec_.inputs; ++input) sum += row[input];
+        return sum;
+    }
+
+    void search(int64_t target, int64_t near, const int64_t* low, const int64_t* high, int64_t* row)
+    {
+        const size_t bytes = at_.size() * sizeof(int64_t);
+        std::memcpy(low_.data(), low, bytes);
+        std::memcpy(high_.data(), high, bytes);
+        int64_t ahead = total(low), behind = total(high);
+        for (int turn = 0; turn < MOST_PIVOTS && ahead + near < target && target + near < behind; ++turn) {
+            const Pivot pivot = choose(turn, target, ahead, behind);
+            int64_t rank = 0;
+            for (size_t input = 0; input < at_.size(); ++input) {
+                const int64_t from = low_[input], length = high_[input] - from;
+                const int64_t guess = from + static_cast<int64_t>(pivot.fraction * static_cast<double>(length));
+                at_[input] = static_cast<int64_t>(input) == pivot.input ? pivot.start
+                                                                        : bound(runs_[input], pivot, from, from + length, guess);
+                rank += at_[input];
+            }
+            if (rank > target) {
+                high_ = at_;
+                behind = rank;
+                continue;
+            }
+            low_ = at_;
+            ahead = rank;
+            const int64_t with_pivot = rank + pivot.end - pivot.start;
+            if (target - rank <= near) break;
+            at_[static_cast<size_t>(pivot.input)] = pivot.end;
+            if (with_pivot > target) {  // the target lies within the pivot
+                high_ = at_;
+                behind = with_pivot;
+                break;
+            }
+            low_ = at_;
+            ahead = with_pivot;
+        }
+        std::memcpy(row, target - ahead <= behind - target ? low_.data() : high_.data(), bytes);
+    }
+
+    // An item between the cuts low_ and high_, which are not the same.
+    Pivot choose(int turn, int64_t target, int64_t ahead, int64_t behind)
+    {
+        size_t input = 0;
+        double fraction = 0;
+        if (turn < GUESSED) {
+            for (size_t other = 1; other < at_.size(); ++other)
+                if (high_[other] - low_[other] > high_[input] - low_[input]) input = other;
+            fraction = static_cast<double>(target - ahead) / static_cast<double>(behind - ahead);
+        } else {
+            const int64_t all = behind - ahead;
+            drawn_ = drawn_ * 6364136223846793005ull + 1442695040888963407ull;
+            int64_t place = static_cast<int64_t>((drawn_ >> 11) % static_cast<uint64_t>(all));
+            for (; place >= high_[input] - low_[input]; ++input) place -= high_[input] - low_[input];
+            fraction = static_cast<double>(place) / static_cast<double>(high_[input] - low_[input]);
+        }
+        Items& run = runs_[input];
+        const int64_t low = low_[input], high = high_[input];
+        const int64_t place = low + static_cast<int64_t>(fraction * static_cast<double>(high - low));
+        int64_t start = run.start_from(place, high);
+        if (start >= high) start = run.start_before(high);
+        if (start < low) start = low;
+        const Bytes key = run.key(start);
+        Pivot pivot{static_cast<int64_t>(input), start, 0,
+            static_cast<double>(start - low) / static_cast<double>(high - low), {key.at, key.at + key.size}};
+        pivot.end = run.end_of(start);
+        return pivot;
+    }
+
+    const CutSpec& spec_;
+    int64_t* cuts_;
+    Window window_;
+    std::vector<Items> runs_;
+    std::vector<int64_t> low_, high_, at_;  // of the search under way
+    uint64_t drawn_ = 1;
+};
+
+}  // namespace
+
+int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure)
+{
+    return stopped_by(failure, [&] { Cutter(*order, *cut, cuts).cut(0, cut->count, cut->low, cut->high); });
+}

@@ -1,0 +1,202 @@
+// The entries of workspaces and of arrays, as entries.h declares them: C++ behind, codes in front.
+#include "entries.h"
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "keys_sort.hpp"
+#include "workspace.hpp"
+
+namespace {
+
+// What work() gives; NO_MEMORY if there is none for it.
+template <typename Work>
+int64_t guarded(Work work)
+{
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return NO_MEMORY;
+    }
+}
+
+// An array of items at an address that their width divides: itself or, of an address that it does not, a copy.
+class Aligned {
+public:
+    Aligned(const Byte* items, int64_t nbytes, int64_t width) : at_(items)
+    {
+        if (reinterpret_cast<uintptr_t>(items) % width == 0) return;
+        at_ = copy_.reserve(nbytes);
+        if (nbytes > 0) std::memcpy(copy_.data(), items, nbytes);
+    }
+
+    const Byte* data() const { return at_; }
+
+private:
+    const Byte* at_;
+    Buffer copy_;
+};
+
+// Calls work(out), and moves what it wrote to an `out` that the width of items does not divide.
+template <typename Work>
+void with_aligned(Byte* out, int64_t nbytes, int64_t width, Work work)
+{
+    if (reinterpret_cast<uintptr_t>(out) % width == 0) return work(out);
+    Buffer room;
+    work(room.reserve(nbytes));
+    if (nbytes > 0) std::memcpy(out, room.data(), nbytes);
+}
+
+// Calls work(merging) with what merges keys of this order.
+template <typename Work>
+int64_t with_keys(const OrderSpec& order, const LaunchSpec& launch, int64_t threads, Work work)
+{
+    return guarded([&] {
+        const Team team(static_cast<int>(threads));
+        Buffer spare;
+        work(KeyMerge{order, *key_functions(order), order.width, launch, team, spare});
+        return DONE;
+    });
+}
+
+}  // namespace
+
+Workspace* gm_open(const OrderSpec* order, int64_t capacity, int64_t threads)
+{
+    Workspace* opened = nullptr;
+    guarded([&] {
+        std::unique_ptr<Workspace> workspace = make_workspace(*order, static_cast<int>(threads));
+        if (workspace != nullptr) {
+            workspace->staging.reserve(capacity);
+            workspace->capacity = capacity;
+        }
+        opened = workspace.release();
+        return DONE;
+    });
+    return opened;
+}
+
+void gm_close(Workspace* workspace) { delete workspace; }
+
+unsigned char* gm_staging(Workspace* workspace, int64_t nbytes)
+{
+    unsigned char* staging = nullptr;
+    guarded([&] {
+        staging = workspace->staging.reserve(nbytes);
+        return DONE;
+    });
+    return staging;
+}
+
+int64_t gm_upload(Workspace* workspace, const int64_t* lengths, int64_t runs)
+{
+    return guarded([&] {
+        workspace->upload(lengths, runs);
+        return DONE;
+    });
+}
+
+void gm_counts(Workspace* workspace, int64_t* counts) { workspace->counts(counts); }
+
+int64_t gm_disorder(Workspace* workspace, int64_t strict, Failure* failure)
+{
+    return guarded([&] { return workspace->in_order(strict != 0, *failure) ? DONE : DISORDER; });
+}
+
+int64_t gm_merge(Workspace* workspace, const LaunchSpec* launch, int64_t equals)
+{
+    return guarded([&] {
+        workspace->merge(*launch, static_cast<Equals>(equals));
+        return DONE;
+    });
+}
+
+int64_t gm_sort(Workspace* workspace, const LaunchSpec* launch, int64_t equals)
+{
+    return guarded([&] {
+        workspace->sort(*launch, static_cast<Equals>(equals));
+        return DONE;
+    });
+}
+
+int64_t gm_merge_heads(Workspace* workspace, const int64_t* goes_on, int64_t equals, int64_t* taken)
+{
+    return guarded([&] {
+        workspace->merge_heads(goes_on, static_cast<Equals>(equals), taken);
+        return DONE;
+    });
+}
+
+int64_t gm_sort_rows(Workspace* workspace, const LaunchSpec* launch, int64_t equals)
+{
+    return guarded([&] {
+        workspace->sort_rows(*launch, static_cast<Equals>(equals));
+        return DONE;
+    });
+}
+
+unsigned char* gm_result(Workspace* workspace, int64_t* nbytes, int64_t* items)
+{
+    if (nbytes != nullptr) *nbytes = workspace->result_bytes;
+    if (items != nullptr) *items = workspace->result_items;
+    return const_cast<unsigned char*>(workspace->result);
+}
+
+void gm_receive(Workspace* workspace, int64_t position, int64_t nbytes, unsigned char* out)
+{
+    workspace->receive(position, nbytes, out);
+}
+
+int64_t gm_merge_arrays(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* const* runs,
+    const int64_t* counts, int64_t inputs, unsigned char* out, int64_t threads)
+{
+    return with_keys(*order, *launch, threads, [&](const KeyMerge& merging) {
+        std::vector<std::unique_ptr<Aligned>> arrays;
+        std::vector<Run> aligned;
+        int64_t total = 0;
+        for (int64_t run = 0; run < inputs; ++run) {
+            arrays.push_back(std::make_unique<Aligned>(runs[run], counts[run] * order->width, order->width));
+            aligned.push_back({arrays.back()->data(), counts[run]});
+            total += counts[run];
+        }
+        with_aligned(out, total * order->width, order->width, [&](Byte* to) { merging.merge(aligned, to); });
+    });
+}
+
+int64_t gm_sort_array(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* items, int64_t count,
+    unsigned char* out, int64_t threads)
+{
+    return with_keys(*order, *launch, threads, [&](const KeyMerge& merging) {
+        const int64_t nbytes = count * order->width;
+        const Aligned aligned(items, nbytes, order->width);
+        with_aligned(out, nbytes, order->width,
+            [&](Byte* to) { sort_keys(merging, aligned.data(), count, to); });
+    });
+}
+
+int64_t gm_sort_ranks(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* items, int64_t count,
+    int64_t* ranks, int64_t threads)
+{
+    return with_keys(*order, *launch, threads, [&](const KeyMerge& merging) {
+        const Aligned aligned(items, count * order->width, order->width);
+        with_aligned(reinterpret_cast<Byte*>(ranks), count * 8, 8,
+            [&](Byte* to) { sort_key_ranks(merging, aligned.data(), count, reinterpret_cast<int64_t*>(to)); });
+    });
+}
+
+int64_t gm_first_disorder(const OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict)
+{
+    if (reinterpret_cast<uintptr_t>(items) % order->width == 0)
+        return key_functions(*order)->first_disorder(items, 0, count, strict != 0);
+    // A stretch at a time, for no status tells of memory that there is none of.
+    alignas(8) Byte stretch[1 << 13];
+    const int64_t held = sizeof stretch / order->width;
+    for (int64_t first = 0; first < count - 1; first += held - 1) {
+        const int64_t here = count - first < held ? count - first : held;
+        std::memcpy(stretch, items + first * order->width, here * order->width);
+        const int64_t found = key_functions(*order)->first_disorder(stretch, 0, here, strict != 0);
+        if (found >= 0) return first + found;
+    }
+    return -1;
+}

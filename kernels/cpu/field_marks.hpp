@@ -1,0 +1,63 @@
+// Where the fields of a line end, found at once in its first 64 bytes. Included by fields.cuh, behind cpu/find.hpp.
+#pragma once
+
+// Bit k says whether at[k] is a blank, for 64 bytes.
+inline Word blanks_at(Place at)
+{
+#if defined(__AVX2__)
+    const auto half = [&](int which) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at) + which);
+        const __m256i found = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' ')),
+            _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\t')), _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\n'))));
+        return static_cast<Word>(static_cast<unsigned>(_mm256_movemask_epi8(found)));
+    };
+    return half(0) | half(1) << 32;
+#else
+    return matches_at(at, ' ') | matches_at(at, '\t') | matches_at(at, '\n');
+#endif
+}
+
+class FieldMarks {
+public:
+    // Behind the line's end 64 bytes can be read.
+    FieldMarks(const LineOrder& order, Text line) : line_(line), separator_(order.separator)
+    {
+        const long long length = line.stop - line.start;
+        if (separator_ >= 0) {
+            ends_ = matches_at(line.start, static_cast<unsigned char>(separator_));
+        } else {
+            const Word found = blanks_at(line.start);
+            ends_ = found & ~(found << 1 | 1);  // blanks ahead of a field belong to it
+        }
+        if (length < 64) ends_ &= (1ull << length) - 1;
+        whole_ = length <= 64;
+    }
+
+    // As key_text of fields.cuh.
+    __attribute__((always_inline)) Text part(const Key& key) const
+    {
+        if (key.end_char > 0) [[unlikely]] return key_text(key, separator_, line_);
+        Word ends = ends_;
+        for (long long field = 1; ends != 0 && field < key.start_field; ++field) ends &= ends - 1;
+        Place begin = line_.start;
+        if (key.start_field > 0) {
+            if (ends == 0 && !whole_) [[unlikely]] return key_text(key, separator_, line_);
+            begin = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends) + (separator_ >= 0);
+            ends &= ends - 1;
+        }
+        if (key.flags & SKIP_START) begin = skip_blanks(begin, line_.stop);
+        begin = forward(begin, line_.stop, key.start_char);
+        if (key.end_field < 0) return {begin, line_.stop};
+        if (key.end_field < key.start_field) return {begin, begin};
+        for (long long field = key.start_field; ends != 0 && field < key.end_field; ++field) ends &= ends - 1;
+        if (ends == 0 && !whole_) [[unlikely]] return key_text(key, separator_, line_);
+        const Place end = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends);
+        return {begin, end < begin ? begin : end};
+    }
+
+private:
+    Text line_;
+    long long separator_;
+    Word ends_;   // where fields end
+    bool whole_;  // no field ends further behind
+};

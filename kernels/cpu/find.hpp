@@ -1,0 +1,78 @@
+// Line ends by vectors: 64 bytes at a time.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "memory.hpp"
+
+// Bit k says whether at[k] is the byte, for 64 bytes.
+inline uint64_t matches_at(const unsigned char* at, unsigned char byte)
+{
+#if defined(__AVX2__)
+    const __m256i pattern = _mm256_set1_epi8(static_cast<char>(byte));
+    const auto half = [&](int which) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at) + which);
+        return static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, pattern))));
+    };
+    return half(0) | half(1) << 32;
+#elif defined(__SSE2__)
+    const __m128i pattern = _mm_set1_epi8(static_cast<char>(byte));
+    uint64_t found = 0;
+    for (int part = 0; part < 4; ++part) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at) + part);
+        found |= static_cast<uint64_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, pattern))) << 16 * part;
+    }
+    return found;
+#else
+    uint64_t found = 0;
+    for (int part = 0; part < 8; ++part) {
+        uint64_t word;
+        std::memcpy(&word, at + 8 * part, 8);
+        word ^= 0x0101010101010101u * byte;
+        // The high bit of each byte that is 0, exactly; the multiplication brings the eight bits together.
+        const uint64_t marks = ~(((word & 0x7f7f7f7f7f7f7f7f) + 0x7f7f7f7f7f7f7f7f) | word | 0x7f7f7f7f7f7f7f7f);
+        found |= ((marks >> 7) * 0x0102040810204080 >> 56) << 8 * part;
+    }
+    return found;
+#endif
+}
+
+// How many terminators bytes first to last hold, and the place behind the last of them, -1 if there is none.
+struct Terminators {
+    int64_t count, behind_last;
+};
+
+// PADDING bytes behind `last` can be read.
+inline Terminators count_terminators(const unsigned char* text, int64_t first, int64_t last, unsigned char terminator)
+{
+    static_assert(PADDING >= 64);
+    Terminators found{0, -1};
+    for (int64_t at = first; at < last; at += 64) {
+        uint64_t marks = matches_at(text + at, terminator);
+        if (last - at < 64) marks &= (uint64_t{1} << (last - at)) - 1;
+        found.count += __builtin_popcountll(marks);
+        if (marks != 0) found.behind_last = at + 64 - __builtin_clzll(marks);
+    }
+    return found;
+}
+
+// Calls visit(start, stop) for each line that ends in bytes first to last; the first of them starts at `start`, and
+// each stops behind its terminator.
+template <typename Visit>
+inline void each_line(
+    const unsigned char* text, int64_t first, int64_t last, unsigned char terminator, int64_t start, Visit visit)
+{
+    for (int64_t at = first; at < last; at += 64) {
+        uint64_t marks = matches_at(text + at, terminator);
+        if (last - at < 64) marks &= (uint64_t{1} << (last - at)) - 1;
+        for (; marks != 0; marks &= marks - 1) {
+            const int64_t stop = at + __builtin_ctzll(marks) + 1;
+            visit(start, stop);
+            start = stop;
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// The functions of one kind of key: compiled once for each, with the macros of keys.cuh.
+#include "keys.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "../host.cuh"
+
+namespace {
+#include "../corank.cuh"
+#include "ladder.hpp"
+#include "keys_path.hpp"
+
+const Item* items_at(const Byte* bytes) { return reinterpret_cast<const Item*>(bytes); }
+Item* items_at(Byte* bytes) { return reinterpret_cast<Item*>(bytes); }
+
+int64_t co_rank_of(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n)
+{
+    return co_rank<long long>(rank, items_at(a), m, items_at(b), n, NO_LINES);
+}
+
+void merge(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, const LaunchSpec& launch, Byte* scratch)
+{
+    merge_by(launch, {items_at(a), m, items_at(b), n, items_at(out), &NO_LINES}, items_at(scratch), merge_path);
+}
+
+template <bool STRICT>
+bool falls(Item ahead, Item item)
+{
+    return STRICT ? !before(ahead, item, NO_LINES) : before(item, ahead, NO_LINES);
+}
+
+template <bool STRICT>
+long long find_disorder(const Item* items, long long first, long long last)
+{
+    constexpr long long BLOCK = 4096;
+    for (long long low = first + 1; low < last; low += BLOCK) {
+        const long long high = smaller(low + BLOCK, last);
+        // Without an exit, so that it compiles to vector compares.
+        Bits bad = 0;
+        for (long long i = low; i < high; ++i) bad |= falls<STRICT>(items[i - 1], items[i]);
+        if (bad == 0) continue;
+        for (long long i = low; i < high; ++i)
+            if (falls<STRICT>(items[i - 1], items[i])) return i;
+    }
+    return -1;
+}
+
+int64_t first_disorder(const Byte* items, int64_t first, int64_t last, bool strict)
+{
+    return strict ? find_disorder<true>(items_at(items), first, last)
+                  : find_disorder<false>(items_at(items), first, last);
+}
+
+int64_t drop_equals(Byte* bytes, int64_t count, bool like_first)
+{
+    Item* const items = items_at(bytes);
+    if (count == 0) return 0;
+    Item ahead = items[0];
+    int64_t kept = like_first ? 0 : 1;
+    for (int64_t i = 1; i < count; ++i) {
+        const Item item = items[i];
+        // A place is written to before its turn, and never ahead of what is still to be read.
+        items[kept] = item;
+        kept += before(ahead, item, NO_LINES);
+        ahead = item;
+    }
+    return kept;
+}
+
+uint64_t ordered(Item item)
+{
+#if SIGNED_IMAGES
+    return static_cast<Bits>(image(item)) ^ static_cast<Bits>(1ull << (KEY_BITS - 1));
+#else
+    return image(item);
+#endif
+}
+
+void images(const Byte* items, int64_t count, uint64_t* images)
+{
+    for (int64_t i = 0; i < count; ++i) images[i] = ordered(items_at(items)[i]);
+}
+
+int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
+{
+    const Item* const items = items_at(bytes);
+    const auto goes_ahead = [=](int64_t i) { return through ? ordered(items[i]) <= image : ordered(items[i]) < image; };
+    int64_t low = 0, step = 32;
+    while (low + step < count && goes_ahead(low + step)) {
+        low += step + 1;
+        step *= 2;
+    }
+    int64_t high = low + step < count ? low + step : count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (goes_ahead(middle)) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+}  // namespace
+
+#define NAME_OF(bits, kind, descending) key_functions_##bits##_##kind##_##descending
+#define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
+extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
+const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {co_rank_of, merge, first_disorder, drop_equals, images, bound};

@@ -1,0 +1,275 @@
+// Lines' prefixes: the first 64 bits that differ among what the lines order by. Needs lines.cuh.
+#pragma once
+
+// Makes the prefixes of rows whose places are known.
+struct Images {
+    const Lines& lines;
+    Item* rows;
+    int64_t count;
+    const Team& team;
+
+    static constexpr int64_t LEAST = 1 << 12;
+    static constexpr int PLAIN_WORDS = 3;
+    static constexpr int64_t SAMPLES = 64;  // lines that are looked at first
+
+    // Calls work(first, last, found) for each thread's share of the rows, each with a `Found` of its own; gives those.
+    template <typename Found, typename Work>
+    std::vector<Found> each_share(Work work) const
+    {
+        std::vector<Found> found(static_cast<size_t>(team.size()));
+        team.share(count, LEAST, [&](int64_t first, int64_t last, int part) {
+            work(first, last, found[static_cast<size_t>(part)]);
+        });
+        return found;
+    }
+
+    // What lines without keys have in common, and where they differ behind that.
+    struct Survey {
+        long long common = INT64_MAX;
+        Differences words[PLAIN_WORDS];
+        Word zeros = 0;
+        long long longest = 0;
+    };
+
+    void make_plain(Lines& known)
+    {
+        const Text first = text_of(lines, rows[0].line);
+        long long common = first.stop - first.start;
+        const int64_t step = count / SAMPLES + 1;
+        for (int64_t at = 0; at < count; at += step) common = alike(first, text_of(lines, rows[at].line), common);
+        Survey found = survey(first, common);
+        if (found.common < common) found = survey(first, common = found.common);
+        known.common = common;
+        Word differing[PLAIN_WORDS];
+        for (int word = 0; word < PLAIN_WORDS; ++word) differing[word] = found.words[word].bits();
+        known.have_ties = found.zeros != 0 || found.longest > 8 * PLAIN_WORDS || bits_of(differing) > 64;
+        const Word turned = lines.order->flags & REVERSE ? ~0ull : 0;
+        const Packing<PLAIN_WORDS> packing(differing);
+        team.share(count, LEAST, [&](int64_t low, int64_t high, int) {
+            for (int64_t at = low; at < high; ++at) {
+                const Text line = behind(text_of(lines, rows[at].line), common);
+                rows[at].prefix = turned ^ packing.pack([&](int word) { return word_of(line, word); });
+            }
+        });
+    }
+
+    Survey survey(Text reference, long long common) const
+    {
+        Survey start;
+        start.common = common;
+        for (int64_t at = 0; at < count; at += count / SAMPLES + 1)
+            for (int word = 0; word < PLAIN_WORDS; ++word)
+                if (text_of(lines, rows[at].line).stop - text_of(lines, rows[at].line).start >= common)
+                    start.words[word].expect(word_of(behind(text_of(lines, rows[at].line), common), word));
+        const std::vector<Survey> found = each_share<Survey>([&](int64_t first, int64_t last, Survey& mine) {
+            Survey here = start;
+            for (int64_t at = first; at < last; ++at) {
+                const Text whole = text_of(lines, rows[at].line);
+                here.common = alike(reference, whole, here.common);
+                if (here.common < common) [[unlikely]] continue;
+                const Text line = behind(whole, common);
+                const long long length = line.stop - line.start;
+                for (int word = 0; word < PLAIN_WORDS; ++word) {
+                    const Word bytes = word_of(line, word);
+                    here.words[word].add(bytes);
+                    const long long held = length - 8 * word;
+                    here.zeros |= zeros_in(held >= 8 ? bytes : held <= 0 ? ~0ull : bytes | ~0ull >> 8 * held);
+                }
+                here.longest = length > here.longest ? length : here.longest;
+            }
+            mine = here;
+        });
+        Survey all;
+        for (const Survey& some : found) {
+            all.common = smaller(all.common, some.common);
+            for (int word = 0; word < PLAIN_WORDS; ++word) all.words[word].add(some.words[word]);
+            all.zeros |= some.zeros;
+            all.longest = all.longest > some.longest ? all.longest : some.longest;
+        }
+        return all;
+    }
+
+    // What keys' images come to. key_bits: of two words, so many at most are the keys'.
+    struct KeyedSurvey {
+        bool told = true;
+        int key_bits = 0;
+        Differences words[2];
+    };
+
+    void make_keyed(Lines& known, Room<Word>& following_room)
+    {
+        Word* const following = following_room.reserve(static_cast<size_t>(count));
+        const LineOrder& order = *lines.order;
+        const KeyedSurvey all = survey_by_kind(order, following);
+        const int key_bits = all.key_bits;
+        const Word differing[2] = {all.words[0].bits(), all.words[1].bits()};
+        const Word of_keys[2] = {key_bits >= 64 ? differing[0] : differing[0] & ~(~0ull >> key_bits),
+            key_bits <= 64 ? 0 : key_bits >= 128 ? differing[1] : differing[1] & ~(~0ull >> (key_bits - 64))};
+        known.keys_told = all.told && bits_of(of_keys) <= 64;
+        known.have_ties = !(known.keys_told && order.flags & STABLE);
+        const Packing<2> packing(differing);
+        team.share(count, LEAST, [&](int64_t first, int64_t last, int) {
+            for (int64_t at = first; at < last; ++at)
+                rows[at].prefix = packing.pack([&](int word) { return word == 0 ? rows[at].prefix : following[at]; });
+        });
+    }
+
+    KeyedSurvey survey_by_kind(const LineOrder& order, Word* following) const
+    {
+        if (order.flags & NUMERIC) return survey_keys<NumberWords<false>>(following);
+        if (order.keys == 1 && order.key(0).compare == NUMBERS) return survey_keys<NumberWords<true>>(following);
+#if defined(__SSE4_1__)
+        bool texts = true;
+        for (long long number = 0; number < order.keys; ++number)
+            texts &= order.key(number).compare == BYTES && !(order.key(number).flags & (DICTIONARY | PRINTABLE));
+        if (texts) return survey_keys<TextWords>(following);
+#endif
+        return survey_keys<KeyWords>(following);
+    }
+
+    // The first two words of a line's images. What the keys tell takes key_bits of them.
+    struct KeyWords {
+        Word words[2];
+        int key_bits;
+        bool told;
+
+        KeyWords() = default;
+        __attribute__((always_inline)) KeyWords(const LineOrder& order, Text line)
+        {
+            const Prefix prefix = key_prefix(order, line);
+            words[0] = in_register(static_cast<Word>(prefix.bits >> 64));
+            words[1] = in_register(static_cast<Word>(prefix.bits));
+            key_bits = 128 - prefix.rest;
+            told = prefix.told;
+        }
+
+        static void add(Differences& differences, Word word) { differences.add(word); }
+    };
+
+#if defined(__SSE4_1__)
+    // As KeyWords, of lines whose keys are compared by bytes, all of which count.
+    struct TextWords : KeyWords {
+        __attribute__((always_inline)) TextWords(const LineOrder& order, Text line)
+        {
+            // What is beyond a key's end is overwritten by what follows it.
+            unsigned char bytes[48];
+            int position = 0;
+            bool plain = true;
+            told = true;
+            const FieldMarks marks(order, line);
+            for (long long number = 0; number < order.keys; ++number) {
+                if (position >= 16) {
+                    told = false;
+                    break;
+                }
+                const Key& key = order.key(number);
+                const KeyBytes found(marks.part(key), key.flags & FOLD);
+                put(bytes + position, found.bytes, key.flags & KEY_REVERSE);
+                plain &= !found.has_0_or_1;
+                position += found.length + 1;
+                told &= position <= 16;
+            }
+            if (!plain) [[unlikely]] {
+                KeyWords::operator=(KeyWords(order, line));
+                return;
+            }
+            key_bits = 8 * position;
+            const bool stable = order.flags & STABLE;
+            put(bytes + position, stable ? _mm_setzero_si128() : KeyBytes(line, false).bytes,
+                !stable && order.flags & REVERSE);
+            for (int word = 0; word < 2; ++word) words[word] = in_register(__builtin_bswap64(word_at(bytes + 8 * word)));
+        }
+
+        static void put(unsigned char* at, __m128i bytes, bool turned)
+        {
+            const __m128i all = _mm_set1_epi8(static_cast<char>(-static_cast<int>(turned)));
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(at), _mm_xor_si128(bytes, all));
+        }
+    };
+#endif
+
+    // As KeyWords, of lines whose only key is a number. IN_FIELDS: else it is the one at their start.
+    template <bool IN_FIELDS>
+    struct NumberWords {
+        Word words[2];
+        static constexpr int key_bits = 64;
+        bool told;
+
+        __attribute__((always_inline)) NumberWords(const LineOrder& order, Text line)
+        {
+            const Text text = IN_FIELDS ? FieldMarks(order, line).part(order.key(0)) : line;
+            const ShortNumber number = short_number(skip_blanks(text.start, text.stop), text.stop);
+            Word image;
+            if (number.digits > 0) [[likely]] {
+                image = signed_image(number.negative, magnitude_image(number.exponent, number.digits, false));
+                told = true;
+            } else {
+                image = number_image(text);
+                told = is_exact(image);
+            }
+            words[0] = order.key(0).flags & KEY_REVERSE ? ~image : image;
+            words[1] = 0;
+            if (told && !(order.flags & STABLE)) words[1] = order.flags & REVERSE ? ~first_word(line) : first_word(line);
+        }
+
+        static void add(Differences& differences, Word word) { IN_FIELDS ? differences.add(word) : differences.add_number(word); }
+    };
+
+    // Puts the words into the rows' prefixes and into `following`.
+    template <typename Words>
+    KeyedSurvey survey_keys(Word* following) const
+    {
+        const LineOrder& order = *lines.order;
+        KeyedSurvey start;
+        for (int64_t at = 0; at < count; at += count / SAMPLES + 1) {
+            const Words found(order, text_of(lines, rows[at].line));
+            for (int word = 0; word < 2; ++word) start.words[word].expect(found.words[word]);
+        }
+        const std::vector<KeyedSurvey> found = each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
+            KeyedSurvey here = start;
+            for (int64_t at = first; at < last; ++at) {
+                const Words words(order, text_of(lines, rows[at].line));
+                rows[at].prefix = words.words[0];
+                following[at] = words.words[1];
+                here.told &= words.told;
+                here.key_bits = here.key_bits > words.key_bits ? here.key_bits : words.key_bits;
+                Words::add(here.words[0], words.words[0]);
+                Words::add(here.words[1], words.words[1]);
+            }
+            mine = here;
+        });
+        KeyedSurvey all;
+        for (const KeyedSurvey& some : found) {
+            all.told &= some.told;
+            all.key_bits = all.key_bits > some.key_bits ? all.key_bits : some.key_bits;
+            for (int word = 0; word < 2; ++word) all.words[word].add(some.words[word]);
+        }
+        return all;
+    }
+
+    // Keeps compilers from loading two words as one vector right behind their stores, for which processors wait.
+    static Word in_register(Word word)
+    {
+        __asm__("" : "+r"(word));
+        return word;
+    }
+
+    static Text behind(Text line, long long bytes) { return {line.start + bytes, line.stop}; }
+
+    // Word number `word` of a text, zeros behind its end.
+    static Word word_of(Text text, int word)
+    {
+        return text.stop - text.start > 8 * word ? first_word({text.start + 8 * word, text.stop}) : 0;
+    }
+
+    // How many bytes, at most `most`, two texts have in common at their starts; the first has as many.
+    static long long alike(Text x, Text y, long long most)
+    {
+        most = smaller(most, y.stop - y.start);
+        for (long long done = 0; done < most; done += 8) {
+            const Word differs = word_at(x.start + done) ^ word_at(y.start + done);
+            if (differs != 0) return smaller(most, done + first_mark(differs));
+        }
+        return most;
+    }
+};

@@ -1,0 +1,228 @@
+// Lines or records as rows: found by the units that include this, then merged, sorted and gathered here.
+// Needs corank.cuh with ROWS; all of it lies in each unit's anonymous namespace, as the shared headers do.
+#pragma once
+
+#include "ladder.hpp"
+#include "rows_merge.hpp"
+#include "rows_sort.hpp"
+#include "rows_merging.hpp"
+#include "rows_gather.hpp"
+
+constexpr int64_t GROUP = 512;           // rows whose bytes are counted together, where results are asked for by parts
+constexpr int64_t CHECKED_ROWS = 1 << 16;
+
+class Rows : public Workspace {
+public:
+    using Workspace::Workspace;
+
+    void upload(const int64_t* lengths, int64_t runs) final
+    {
+        std::vector<int64_t> ends(1, 0);
+        for (int64_t run = 0; run < runs; ++run) ends.push_back(ends.back() + lengths[run]);
+        staging.reserve(0);
+        lines_.text = staging.data();
+        find(ends.back());
+        starts_ = ends;
+        edges_.clear();
+        for (const int64_t end : ends) edges_.push_back(first_row_at(end));
+        edges_.back() = count_;
+        counts_.clear();
+        for (size_t run = 0; run + 1 < edges_.size(); ++run) counts_.push_back(edges_[run + 1] - edges_[run]);
+    }
+
+    void counts(int64_t* counts) const final
+    {
+        for (size_t run = 0; run < counts_.size(); ++run) counts[run] = counts_[run];
+    }
+
+    bool in_order(bool strict, Failure& failure) final
+    {
+        for (size_t run = 0; run + 1 < edges_.size(); ++run) {
+            const int64_t first = edges_[run] + 1, rows = edges_[run + 1] - first;
+            std::vector<int64_t> found(static_cast<size_t>(team.size()), -1);
+            if (rows > 0)
+                team.share(rows, CHECKED_ROWS, [&](int64_t low, int64_t high, int part) {
+                    found[static_cast<size_t>(part)] =
+                        first_disorder(rows_.data(), first + low, first + high, strict, lines_);
+                });
+            for (const int64_t at : found)
+                if (at >= 0) {
+                    failure.input = static_cast<int64_t>(run);
+                    failure.position = start_of_row(lines_, rows_.data()[at].line) - starts_[run];
+                    return false;
+                }
+        }
+        return true;
+    }
+
+    void merge(const LaunchSpec& launch, Equals equals) final
+    {
+        merge_rows_in(launch);
+        put_out(equals, true);
+    }
+
+    void merge_rows(const LaunchSpec& launch, Equals equals) final
+    {
+        merge_rows_in(launch);
+        put_out(equals, false);
+    }
+
+    void sort(const LaunchSpec& launch, Equals equals) final
+    {
+        sort_rows_in(launch);
+        put_out(equals, true);
+    }
+
+    void sort_rows(const LaunchSpec& launch, Equals equals) final
+    {
+        sort_rows_in(launch);
+        put_out(equals, false);
+    }
+
+    // The runs' next rows lie in a heap, least on top. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
+    void merge_heads(const int64_t* goes_on, Equals equals, int64_t* taken) final
+    {
+        const size_t runs = edges_.size() - 1;
+        std::vector<int64_t> next(edges_.begin(), edges_.end() - 1), heap;
+        const Item* const rows = rows_.data();
+        const auto compare = [&](const Item& a, const Item& b) {
+            if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
+            return lines_.have_ties ? compare_rows(lines_, a.line, b.line) : 0;
+        };
+        const auto behind = [&](int64_t x, int64_t y) {  // whether run x's next row goes after run y's
+            const int found = compare(rows[next[x]], rows[next[y]]);
+            return found > 0 || (found == 0 && y < x);
+        };
+        for (size_t run = 0; run < runs; ++run)
+            if (edges_[run] < edges_[run + 1]) heap.push_back(static_cast<int64_t>(run));
+        std::make_heap(heap.begin(), heap.end(), behind);
+        Item* const out = sorted_ = merged_.reserve(static_cast<size_t>(count_));
+        kept_ = 0;
+        Item last{};
+        bool has_last = equals == KEEP_NONE_LIKE_FIRST && !heap.empty();
+        if (has_last) last = rows[next[heap.front()]];
+        int64_t merged = 0;
+        while (!heap.empty()) {
+            std::pop_heap(heap.begin(), heap.end(), behind);
+            const int64_t run = heap.back();
+            const Item row = rows[next[run]++];
+            ++merged;
+            const bool drops = equals != KEEP_ALL && has_last && compare(last, row) == 0;
+            if (!drops) out[kept_++] = last = row;
+            has_last = true;
+            if (next[run] < edges_[run + 1]) std::push_heap(heap.begin(), heap.end(), behind);
+            else if (goes_on[run]) break;
+            else heap.pop_back();
+        }
+        for (size_t run = 0; run < runs; ++run) {
+            counts_[run] = next[run] - edges_[run];
+            const int64_t stop = next[run] < count_ ? start_of_row(lines_, rows[next[run]].line) : starts_.back();
+            taken[run] = counts_[run] > 0 ? stop - starts_[run] : 0;
+        }
+        finish(merged, true);
+    }
+
+    void receive(int64_t position, int64_t nbytes, unsigned char* out) final
+    {
+        if (result != nullptr) {
+            std::memcpy(out, result + position, static_cast<size_t>(nbytes));
+            return;
+        }
+        const auto group = std::upper_bound(group_ends_.begin(), group_ends_.end(), position) - group_ends_.begin();
+        copy_stretch(lines_, sorted_ + group * GROUP, position - (group > 0 ? group_ends_[group - 1] : 0), nbytes, out);
+    }
+
+protected:
+    // Sets lines_, and makes count_ rows of the first `nbytes` of staging.
+    virtual void find(int64_t nbytes) = 0;
+
+    Item* make_room(int64_t count)
+    {
+        count_ = count;
+        return rows_.reserve(static_cast<size_t>(count));
+    }
+
+    Lines lines_;
+    Room<Item> rows_;
+    int64_t count_ = 0;
+
+private:
+    int64_t first_row_at(int64_t position) const
+    {
+        const Item* const found = std::lower_bound(rows_.data(), rows_.data() + count_, position,
+            [&](const Item& row, int64_t at) { return start_of_row(lines_, row.line) < at; });
+        return found - rows_.data();
+    }
+
+    static Byte* bytes_at(Item* rows) { return reinterpret_cast<Byte*>(rows); }
+    static const Byte* bytes_at(const Item* rows) { return reinterpret_cast<const Byte*>(rows); }
+
+    // Calls work(merging, out) with what merges rows, and where they go.
+    template <typename Work>
+    void with_merging(const LaunchSpec& launch, Work work)
+    {
+        const RowKind kind{lines_};
+        sorted_ = merged_.reserve(static_cast<size_t>(count_));
+        work(Merging<RowKind>{kind, sizeof(Item), launch, team, spare_}, bytes_at(sorted_));
+    }
+
+    void merge_rows_in(const LaunchSpec& launch)
+    {
+        std::vector<Run> runs;
+        for (size_t run = 0; run + 1 < edges_.size(); ++run)
+            runs.push_back({bytes_at(rows_.data() + edges_[run]), edges_[run + 1] - edges_[run]});
+        with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) { merging.merge(runs, out); });
+    }
+
+    void sort_rows_in(const LaunchSpec& launch)
+    {
+        const Item* const rows = rows_.data();
+        with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) {
+            if (launch.algorithm == SORT_RADIX)
+                return sort_wide(rows, sorted_, RowKind::items_at(spare_.reserve(sizeof(Item) * static_cast<size_t>(count_))),
+                    count_, lines_, team);
+            merging.sort(bytes_at(rows), count_, out, [&](int64_t tile, Byte* to) {
+                sort_tiles(rows, count_, tile, RowKind::items_at(to), lines_, team);
+            });
+        });
+    }
+
+    void put_out(Equals equals, bool gather)
+    {
+        kept_ = count_;
+        if (equals != KEEP_ALL) kept_ = drop_equals(sorted_, count_, equals == KEEP_NONE_LIKE_FIRST, lines_);
+        finish(count_, gather);
+    }
+
+    void finish(int64_t merged, bool gather)
+    {
+        dropped = merged - kept_;
+        result_items = kept_;
+        const int64_t groups = (kept_ + GROUP - 1) / GROUP;
+        group_ends_.assign(static_cast<size_t>(groups), 0);
+        team.share(groups, LEAST_ROWS / GROUP, [&](int64_t first, int64_t last, int) {
+            for (int64_t group = first; group < last; ++group)
+                group_ends_[static_cast<size_t>(group)] =
+                    bytes_of_rows(lines_, sorted_ + group * GROUP, std::min(GROUP, kept_ - group * GROUP));
+        });
+        result_bytes = 0;
+        for (int64_t& end : group_ends_) end = result_bytes += end;
+        result = nullptr;
+        if (!gather) return;
+        unsigned char* const out = output.reserve(static_cast<size_t>(result_bytes));
+        team.share(groups, LEAST_ROWS / GROUP, [&](int64_t first, int64_t last, int) {
+            if (first == last) return;
+            const int64_t begin = first > 0 ? group_ends_[static_cast<size_t>(first) - 1] : 0;
+            const int64_t stop = group_ends_[static_cast<size_t>(last) - 1];
+            copy_rows(lines_, sorted_ + first * GROUP, std::min(last * GROUP, kept_) - first * GROUP, out + begin, out + stop);
+        });
+        result = out;
+    }
+
+    std::vector<int64_t> starts_, edges_, counts_;  // bytes and rows at which runs begin; how many rows they gave
+    std::vector<int64_t> group_ends_;               // bytes of groups of rows
+    Room<Item> merged_;
+    Buffer spare_;
+    Item* sorted_ = nullptr;  // in merged_
+    int64_t kept_ = 0;
+};

@@ -1,0 +1,88 @@
+// Lines as rows: where they end, and the prefixes that decide most comparisons.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "find.hpp"
+#include "merging.hpp"
+#include "packing.hpp"
+#include "rows_kinds.hpp"
+#include "workspace.hpp"
+
+#define ROWS 1
+#define KEY_BITS 64
+#define TEXT_PADDING 64
+#include "../host.cuh"
+
+namespace {
+
+#include "../corank.cuh"
+#include "line_images.hpp"
+#include "rows.hpp"
+
+class LineRows final : public Rows {
+public:
+    LineRows(const OrderSpec& order, int threads) : Rows(order, threads)
+    {
+        const size_t words = static_cast<size_t>(8 + 8 * order.table[1]);
+        table_.resize(words);
+        std::memcpy(table_.data(), order.table, words * sizeof(long long));
+        lines_.order = reinterpret_cast<const LineOrder*>(table_.data());
+    }
+
+private:
+    void find(int64_t nbytes) override
+    {
+        find_lines(nbytes);
+        lines_.have_ties = true;
+        lines_.keys_told = false;
+        lines_.common = 0;
+        if (count_ == 0) return;
+        Images images{lines_, rows_.data(), count_, team};
+        if (lines_.order->flags & PLAIN) images.make_plain(lines_);
+        else images.make_keyed(lines_, following_);
+    }
+
+    void find_lines(int64_t nbytes)
+    {
+        const unsigned char* const text = lines_.text;
+        const unsigned char terminator = static_cast<unsigned char>(order.terminator);
+        std::vector<Terminators> found(static_cast<size_t>(team.size()));
+        const int parts = team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
+            found[static_cast<size_t>(part)] = count_terminators(text, first, last, terminator);
+        });
+        std::vector<int64_t> rows(1, 0), starts(1, 0);  // the first row and the first line's start of each part
+        for (int part = 0; part < parts; ++part) {
+            const Terminators& here = found[static_cast<size_t>(part)];
+            rows.push_back(rows.back() + here.count);
+            starts.push_back(here.count > 0 ? here.behind_last : starts.back());
+        }
+        Item* const out = make_room(rows.back());
+        std::vector<std::vector<LongLine>> long_lines(static_cast<size_t>(parts));
+        team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
+            Item* row = out + rows[static_cast<size_t>(part)];
+            std::vector<LongLine>& found_long = long_lines[static_cast<size_t>(part)];
+            each_line(text, first, last, terminator, starts[static_cast<size_t>(part)], [&](int64_t start, int64_t stop) {
+                if (stop - start >= LONG_LINE) [[unlikely]] found_long.push_back({start, stop - start});
+                row++->line = Lines::place_of(start, stop - start);
+            });
+        });
+        long_lines_.clear();
+        for (const std::vector<LongLine>& some : long_lines) long_lines_.insert(long_lines_.end(), some.begin(), some.end());
+        lines_.long_lines = long_lines_.data();
+        lines_.long_count = static_cast<long long>(long_lines_.size());
+    }
+
+    static constexpr int64_t LEAST_BYTES = 1 << 18;  // that another thread is worth
+    std::vector<long long> table_;
+    std::vector<LongLine> long_lines_;
+    Room<Word> following_;  // what follows the prefixes, while those are made
+};
+
+}  // namespace
+
+std::unique_ptr<Workspace> make_line_rows(const OrderSpec& order, int threads)
+{
+    return std::make_unique<LineRows>(order, threads);
+}

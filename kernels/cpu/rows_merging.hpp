@@ -1,0 +1,72 @@
+// Rows as Merging has them. Needs ladder.hpp and rows_sort.hpp.
+#pragma once
+
+struct RowKind {
+    const Lines& lines;
+
+    typedef Item Mark;
+    typedef Counts Sorter;
+    // Merges of rows cost more than what they bring from a cache further out, but short ones cost more than they are worth.
+    static constexpr int64_t PIECE_BYTES = 1 << 22, MOST_CASCADED = 1 << 30;
+
+    int64_t co_rank(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n) const
+    {
+        return ::co_rank<long long>(rank, items_at(a), m, items_at(b), n, lines);
+    }
+
+    void merge(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, const LaunchSpec& launch, Byte* scratch) const
+    {
+        const Pair whole{items_at(a), m, items_at(b), n, items_at(out), &lines};
+        merge_by(launch, whole, items_at(scratch), [](const Pair& pair, long long tile) {
+            merge_tiles(pair.a, pair.m, pair.b, pair.n, pair.out, tile < 1 ? 1 : tile, *pair.lines);
+        });
+    }
+
+    Mark mark(const Byte* item) const { return *items_at(item); }
+    bool before(const Mark& x, const Mark& y) const { return ::before(x, y, lines); }
+
+    // Looks from the front on: the next piece of a run begins where the last one ends.
+    int64_t bound(const Byte* items, int64_t count, const Mark& mark, bool through) const
+    {
+        const Item* const rows = items_at(items);
+        const auto goes_ahead = [&](int64_t at) { return through ? !before(mark, rows[at]) : before(rows[at], mark); };
+        int64_t low = 0, step = 32;
+        while (low + step < count && goes_ahead(low + step)) {
+            low += step + 1;
+            step *= 2;
+        }
+        int64_t high = low + step < count ? low + step : count;
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            if (goes_ahead(middle)) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
+
+    void reserve(Sorter&, int64_t) const {}
+    void sort_piece(Sorter& counts, Byte* items, int64_t count, Byte* out) const
+    {
+        ::sort_piece(items_at(items), items_at(out), count, true, lines, counts);
+    }
+
+    static const Item* items_at(const Byte* bytes) { return reinterpret_cast<const Item*>(bytes); }
+    static Item* items_at(Byte* bytes) { return reinterpret_cast<Item*>(bytes); }
+};
+
+// Sorts every `tile` rows of rows[0 .. count) by themselves to out. Throws std::bad_alloc.
+inline void sort_tiles(const Item* rows, long long count, long long tile, Item* out, const Lines& lines, const Team& team)
+{
+    tile = smaller(tile, count);
+    Room<Item> room;
+    Item* const copies = room.reserve(static_cast<size_t>(team.size() * tile));
+    team.share((count + tile - 1) / tile, 1, [&](int64_t first, int64_t last, int part) {
+        Item* const copy = copies + part * tile;
+        Counts counts;
+        for (long long at = first * tile; at < smaller(static_cast<long long>(last) * tile, count); at += tile) {
+            const long long here = smaller(tile, count - at);
+            __builtin_memcpy(copy, rows + at, sizeof(Item) * static_cast<size_t>(here));
+            sort_piece(copy, out + at, here, true, lines, counts);
+        }
+    });
+}

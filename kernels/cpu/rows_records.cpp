@@ -1,0 +1,51 @@
+// Records of one size as rows, by the key in them.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "find.hpp"
+#include "merging.hpp"
+#include "rows_kinds.hpp"
+#include "workspace.hpp"
+
+#define ROWS 1
+#define KEY_BITS 64
+#define RECORD_SIZE 1  // known at run time only
+#define TEXT_PADDING 64
+#include "../host.cuh"
+
+namespace {
+
+#include "../corank.cuh"
+#include "rows.hpp"
+
+class RecordRows final : public Rows {
+public:
+    RecordRows(const OrderSpec& order, int threads) : Rows(order, threads)
+    {
+        lines_.record = order.record;
+        lines_.offset = order.offset;
+        lines_.width = order.width;
+        lines_.kind = static_cast<int>(order.key_kind);
+        lines_.big_endian = order.big_endian != 0;
+        lines_.descending = order.descending != 0;
+        lines_.have_ties = order.width > 8;
+    }
+
+private:
+    void find(int64_t nbytes) override
+    {
+        Item* const rows = make_room(nbytes / order.record);
+        team.share(count_, 1 << 14, [&](int64_t first, int64_t last, int) {
+            for (int64_t at = first; at < last; ++at) rows[at] = {row_prefix(lines_, at), at};
+        });
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Workspace> make_record_rows(const OrderSpec& order, int threads)
+{
+    return std::make_unique<RecordRows>(order, threads);
+}

@@ -1,0 +1,188 @@
+// Sorts of rows: by the highest digit in which prefixes differ, until what is left fits a core's cache; then by the
+// digits from the lowest on; rows of equal prefixes by what their text says. Stable. Needs rows_merge.hpp.
+#pragma once
+
+constexpr int64_t LEAST_ROWS = 1 << 13;  // that another thread is worth
+constexpr long long FEW_ROWS = 20, SOME_ROWS = 200;
+constexpr long long CACHED_ROWS = 24 << 10;  // 384 KiB, and as much to sort into: what a core's second cache holds
+constexpr int MOST_DIGIT_BITS = 11, MOST_PASSES = 4;
+
+struct Counts {
+    unsigned of[MOST_PASSES][1 << MOST_DIGIT_BITS];
+};
+
+inline void insertion_sort(Item* rows, long long count, const Lines& lines)
+{
+    for (long long at = 1; at < count; ++at) {
+        const Item row = rows[at];
+        long long to = at;
+        for (; to > 0 && before(row, rows[to - 1], lines); --to) rows[to] = rows[to - 1];
+        rows[to] = row;
+    }
+}
+
+// By comparisons: to the rows' own place, through `other`, which has as much room.
+inline void merge_sort(Item* rows, Item* other, long long count, const Lines& lines)
+{
+    constexpr long long BLOCK = 8;
+    for (long long at = 0; at < count; at += BLOCK) insertion_sort(rows + at, smaller(BLOCK, count - at), lines);
+    Item *from = rows, *to = other;
+    for (long long width = BLOCK; width < count; width *= 2) {
+        for (long long at = 0; at < count; at += 2 * width) {
+            const long long middle = smaller(at + width, count), stop = smaller(at + 2 * width, count);
+            Chain chain{from + at, from + middle, from + middle, from + stop, to + at};
+            chain.finish(lines);
+        }
+        Item* const swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != rows) __builtin_memcpy(rows, from, sizeof(Item) * static_cast<size_t>(count));
+}
+
+inline Word differing_bits(const Item* rows, long long count)
+{
+    Word differing = 0;
+    for (long long at = 1; at < count; ++at) differing |= rows[at].prefix ^ rows[0].prefix;
+    return differing;
+}
+
+// Rows of equal prefixes, stretch by stretch.
+inline void sort_ties(Item* rows, Item* other, long long count, const Lines& lines)
+{
+    if (!lines.have_ties) return;
+    for (long long first = 0; first < count;) {
+        long long last = first + 1;
+        while (last < count && rows[last].prefix == rows[first].prefix) ++last;
+        if (last - first > FEW_ROWS) merge_sort(rows + first, other + first, last - first, lines);
+        else if (last - first > 1) insertion_sort(rows + first, last - first, lines);
+        first = last;
+    }
+}
+
+// By `bits` bits of prefixes from bit `low` on; gives where the result lies, of the two.
+inline Item* sort_by_digits(Item* rows, Item* other, long long count, int low, int bits, Counts& counts)
+{
+    const int passes = (bits + MOST_DIGIT_BITS - 2) / (MOST_DIGIT_BITS - 1);
+    const int digit = (bits + passes - 1) / passes;
+    const Word mask = (1ull << digit) - 1;
+    for (int pass = 0; pass < passes; ++pass) __builtin_memset(counts.of[pass], 0, sizeof(unsigned) << digit);
+    for (long long at = 0; at < count; ++at) {
+        Word rest = rows[at].prefix >> low;
+        for (int pass = 0; pass < passes; ++pass, rest >>= digit) ++counts.of[pass][rest & mask];
+    }
+    Item *from = rows, *to = other;
+    for (int pass = 0; pass < passes; ++pass) {
+        unsigned* const places = counts.of[pass];
+        unsigned place = 0;
+        for (Word value = 0; value <= mask; ++value) {
+            const unsigned here = places[value];
+            places[value] = place;
+            place += here;
+        }
+        const int shift = low + pass * digit;
+        for (long long at = 0; at < count; ++at) to[places[from[at].prefix >> shift & mask]++] = from[at];
+        Item* const swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from;
+}
+
+// Sorts rows through `other`; the result lies in the rows' own place, or in `other` if `over`.
+inline void sort_piece(Item* rows, Item* other, long long count, bool over, const Lines& lines, Counts& counts)
+{
+    Item* const out = over ? other : rows;
+    Item* const spare = over ? rows : other;
+    const auto bring = [&](const Item* from) {
+        if (from != out) __builtin_memcpy(out, from, sizeof(Item) * static_cast<size_t>(count));
+    };
+    if (count <= SOME_ROWS) {
+        bring(rows);
+        if (count <= FEW_ROWS) insertion_sort(out, count, lines);
+        else merge_sort(out, spare, count, lines);
+        return;
+    }
+    const Word differing = differing_bits(rows, count);
+    const int low = differing == 0 ? 0 : __builtin_ctzll(differing);
+    const int bits = differing == 0 ? 0 : 64 - __builtin_clzll(differing) - low;
+    if (count <= CACHED_ROWS && bits <= MOST_PASSES * (MOST_DIGIT_BITS - 1)) {
+        bring(bits == 0 ? rows : sort_by_digits(rows, other, count, low, bits, counts));
+        sort_ties(out, spare, count, lines);
+        return;
+    }
+    if (bits == 0) {
+        bring(rows);
+        sort_ties(out, spare, count, lines);
+        return;
+    }
+    const int wanted = 64 - __builtin_clzll(static_cast<Word>(count)) - 3;
+    const int digit = smaller(smaller(bits, wanted), 8);
+    const int shift = low + bits - digit;
+    const Word mask = (1ull << digit) - 1;
+    long long places[257] = {};
+    for (long long at = 0; at < count; ++at) ++places[1 + (rows[at].prefix >> shift & mask)];
+    for (int value = 0; value < 256; ++value) places[value + 1] += places[value];
+    long long ends[257];
+    __builtin_memcpy(ends, places, sizeof(ends));
+    for (long long at = 0; at < count; ++at) other[ends[rows[at].prefix >> shift & mask]++] = rows[at];
+    for (Word value = 0; value <= mask; ++value) {
+        const long long first = places[value], size = places[value + 1] - first;
+        if (size > 0) sort_piece(other + first, rows + first, size, !over, lines, counts);
+    }
+}
+
+// Sorts rows[0 .. count) into out by all threads; `spare` has as much room.
+inline void sort_wide(
+    const Item* rows, Item* out, Item* spare, int64_t count, const Lines& lines, const Team& team)
+{
+    std::vector<Word> found(static_cast<size_t>(team.size()), 0);
+    team.share(count, LEAST_ROWS, [&](int64_t first, int64_t last, int part) {
+        Word differing = 0;
+        for (int64_t at = first; at < last; ++at) differing |= rows[at].prefix ^ rows[0].prefix;
+        found[static_cast<size_t>(part)] = differing;
+    });
+    Word differing = 0;
+    for (const Word word : found) differing |= word;
+    const int height = differing == 0 ? 0 : 64 - __builtin_clzll(differing);
+    const int low = differing == 0 ? 0 : __builtin_ctzll(differing);
+    int digit = 0;
+    while (digit < MOST_DIGIT_BITS && digit < height - low && count >> digit > (1 << 12)) ++digit;
+    const int shift = height - digit;
+    const Word mask = (1ull << digit) - 1;
+
+    const size_t values = size_t{1} << digit;
+    std::vector<int64_t> places(values * static_cast<size_t>(team.size()), 0);
+    const int parts = team.share(count, LEAST_ROWS, [&](int64_t first, int64_t last, int part) {
+        int64_t* const here = places.data() + values * static_cast<size_t>(part);
+        if (digit == 0) here[0] = last - first;
+        else
+            for (int64_t at = first; at < last; ++at) ++here[rows[at].prefix >> shift & mask];
+    });
+    std::vector<int64_t> edges(values + 1, 0);
+    int64_t place = 0;
+    for (size_t value = 0; value < values; ++value) {
+        edges[value] = place;
+        for (int part = 0; part < parts; ++part) {
+            int64_t& here = places[values * static_cast<size_t>(part) + value];
+            const int64_t rows_here = here;
+            here = place;
+            place += rows_here;
+        }
+    }
+    edges[values] = place;
+    team.share(count, LEAST_ROWS, [&](int64_t first, int64_t last, int part) {
+        int64_t* const here = places.data() + values * static_cast<size_t>(part);
+        if (digit == 0) std::memcpy(spare + here[0], rows + first, sizeof(Item) * static_cast<size_t>(last - first));
+        else
+            for (int64_t at = first; at < last; ++at) spare[here[rows[at].prefix >> shift & mask]++] = rows[at];
+    });
+
+    std::atomic<size_t> next{0};
+    team.share(team.size(), 1, [&](int64_t, int64_t, int) {
+        Counts counts;
+        for (size_t value = next++; value < values; value = next++)
+            if (edges[value + 1] > edges[value])
+                sort_piece(spare + edges[value], out + edges[value], edges[value + 1] - edges[value], true, lines, counts);
+    });
+}

@@ -1,0 +1,212 @@
+#include "source.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+#include "compare.hpp"
+#include "fault.hpp"
+
+namespace {
+
+constexpr int64_t LARGEST_CALL = 1 << 30;  // one call moves less than 2^31 bytes on Linux
+constexpr int64_t LARGEST_LOOK = 1 << 24;
+constexpr int64_t SHORT = 1 << 16;  // lines up to this are looked at whole
+
+int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
+int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+void read_file(const SourceSpec& source, int64_t input, int64_t position, unsigned char* out, int64_t nbytes)
+{
+    while (nbytes > 0) {
+        const ssize_t count = pread(static_cast<int>(source.descriptor), out,
+            static_cast<size_t>(smaller(nbytes, LARGEST_CALL)), source.start + position);
+        if (count < 0) {
+            if (errno == EINTR) continue;
+            throw Fault{READ_FAILED, {errno, input, position}};
+        }
+        if (count == 0) throw Fault{INPUT_SHRANK, {0, input, position}};
+        out += count;
+        position += count;
+        nbytes -= count;
+    }
+}
+
+template <typename Word>
+void swap_words(unsigned char* at, int64_t nbytes)
+{
+    for (int64_t done = 0; done + static_cast<int64_t>(sizeof(Word)) <= nbytes; done += sizeof(Word)) {
+        Word word;
+        std::memcpy(&word, at + done, sizeof word);
+        if constexpr (sizeof(Word) == 2) word = __builtin_bswap16(word);
+        if constexpr (sizeof(Word) == 4) word = __builtin_bswap32(word);
+        if constexpr (sizeof(Word) == 8) word = __builtin_bswap64(word);
+        std::memcpy(at + done, &word, sizeof word);
+    }
+}
+
+}  // namespace
+
+void swap_keys(unsigned char* at, int64_t nbytes, int64_t width)
+{
+    if (width == 2) swap_words<uint16_t>(at, nbytes);
+    if (width == 4) swap_words<uint32_t>(at, nbytes);
+    if (width == 8) swap_words<uint64_t>(at, nbytes);
+}
+
+void read_source(const SourceSpec& source, const OrderSpec& order, int64_t input, int64_t position, unsigned char* out,
+    int64_t nbytes)
+{
+    const int64_t there = larger(0, smaller(nbytes, source.held - position));
+    if (there > 0) {
+        if (source.memory != nullptr) {
+            std::memcpy(out, source.memory + source.start + position, static_cast<size_t>(there));
+        } else if (source.read != nullptr) {
+            const int64_t said = source.read(source.context, source.start + position, out, there);
+            if (said != 0) throw Fault{CALLBACK_FAILED, {-said, input, position}};
+        } else {
+            read_file(source, input, position, out, there);
+        }
+    }
+    if (there < nbytes) std::memset(out + there, static_cast<int>(order.terminator), static_cast<size_t>(nbytes - there));
+    if (source.swap > 0) swap_keys(out, nbytes, source.swap);
+}
+
+Items::Items(const SourceSpec& source, const OrderSpec& order, int64_t input, Window& window)
+    : source_(&source), order_(&order), window_(&window), keys_(order), input_(input),
+      item_(order.kind == RECORDS ? order.record : order.width)
+{
+    if (order.kind == RECORDS) {
+        keys_.record = order.width;
+        keys_.offset = 0;
+    }
+}
+
+void Items::look(int64_t low, int64_t high)
+{
+    low = larger(0, low);
+    high = smaller(size(), high);
+    if (order_->kind < RECORDS) {  // no key may be cut: it may have to be turned
+        low = low / item_ * item_;
+        high = (high + item_ - 1) / item_ * item_;
+    }
+    if (high <= low || holds(low, high)) return;
+    window_->input = -1;
+    unsigned char* out = window_->room.reserve(static_cast<size_t>(larger(high - low, LOOK)));
+    read_source(*source_, *order_, input_, low, out, high - low);
+    window_->input = input_;
+    window_->from = low;
+    window_->to = high;
+}
+
+int64_t Items::start_from(int64_t position, int64_t limit)
+{
+    if (lines()) return position <= 0 ? 0 : position >= limit ? limit : behind_terminator(position - 1, limit);
+    return smaller(limit, (position + item_ - 1) / item_ * item_);
+}
+
+int64_t Items::end_of(int64_t start)
+{
+    return lines() ? behind_terminator(start, size()) : smaller(size(), start + item_);
+}
+
+// Behind the first terminator from `position` on; `limit` if that is not ahead of it.
+int64_t Items::behind_terminator(int64_t position, int64_t limit)
+{
+    const int end = static_cast<int>(order_->terminator);
+    int64_t block = LOOK;
+    for (int64_t at = position; at < limit;) {
+        if (!holds(at, at + 1)) look(at, smaller(at + block, limit));
+        const int64_t stop = smaller(limit, window_->to);
+        const void* found = std::memchr(held(at), end, static_cast<size_t>(stop - at));
+        if (found != nullptr) return at + (static_cast<const unsigned char*>(found) - held(at)) + 1;
+        at = stop;
+        block = smaller(2 * block, LARGEST_LOOK);
+    }
+    return limit;
+}
+
+int64_t Items::start_before(int64_t start)
+{
+    if (!lines()) return larger(0, start - item_);
+    const int end = static_cast<int>(order_->terminator);
+    int64_t block = LOOK;
+    for (int64_t stop = start - 1; stop > 0;) {
+        const int64_t low = larger(0, stop - block);
+        if (!holds(low, stop)) look(low, stop);
+        const void* found = memrchr(held(low), end, static_cast<size_t>(stop - low));
+        if (found != nullptr) return low + (static_cast<const unsigned char*>(found) - held(low)) + 1;
+        stop = low;
+        block = smaller(2 * block, LARGEST_LOOK);
+    }
+    return 0;
+}
+
+int64_t Items::last_in_window(int64_t limit)
+{
+    if (window_->input != input_) return -1;
+    const int64_t from = window_->from, stop = smaller(limit, window_->to);
+    if (!lines()) {
+        const int64_t start = stop / item_ * item_ - item_;
+        return start >= from ? start : -1;
+    }
+    const int end = static_cast<int>(order_->terminator);
+    const auto back = [&](int64_t high) -> int64_t {  // behind the last terminator ahead of `high`
+        const void* found = high > from ? memrchr(held(from), end, static_cast<size_t>(high - from)) : nullptr;
+        return found == nullptr ? -1 : from + (static_cast<const unsigned char*>(found) - held(from)) + 1;
+    };
+    const int64_t ended = back(stop);
+    if (ended < 0) return -1;
+    const int64_t start = back(ended - 1);
+    return start < 0 && from == 0 ? 0 : start;
+}
+
+Bytes Items::key_in(const unsigned char* at, int64_t nbytes) const
+{
+    if (!lines()) return {order_->kind == RECORDS ? at + order_->offset : at, order_->width};
+    const void* found = std::memchr(at, static_cast<int>(order_->terminator), static_cast<size_t>(nbytes));
+    return {at, found == nullptr ? nbytes : static_cast<const unsigned char*>(found) - at};
+}
+
+Bytes Items::key(int64_t start)
+{
+    int64_t at = start, nbytes = order_->width;
+    if (lines()) nbytes = end_of(start) - 1 - start;
+    else if (order_->kind == RECORDS) at += order_->offset;
+    if (!holds(at, at + nbytes) && nbytes <= SHORT) look(at, at + nbytes);
+    if (holds(at, at + nbytes)) return {held(at), nbytes};
+    unsigned char* whole = window_->item.reserve(static_cast<size_t>(nbytes));
+    read_source(*source_, *order_, input_, at, whole, nbytes);
+    return {whole, nbytes};
+}
+
+int Items::compare(int64_t start, Bytes other)
+{
+    if (lines() && is_plain(*order_)) return compare_begun(start, other);
+    return compare_keys(key(start), other);
+}
+
+int Items::compare_keys(Bytes x, Bytes y) const { return compare_items(keys_, x.at, x.size, y.at, y.size); }
+
+// As the bytes of both lines, block by block.
+int Items::compare_begun(int64_t start, Bytes other)
+{
+    const int end = static_cast<int>(order_->terminator);
+    int64_t done = 0, block = LOOK;
+    int result = 0;
+    for (bool over = false; result == 0 && !over;) {
+        const int64_t at = start + done;
+        if (!holds(at, smaller(size(), at + 1))) look(at, at + block);
+        block = smaller(2 * block, LARGEST_LOOK);
+        const int64_t there = window_->to - at;
+        const void* found = std::memchr(held(at), end, static_cast<size_t>(there));
+        over = found != nullptr || window_->to >= size();
+        const int64_t mine = found == nullptr ? there : static_cast<const unsigned char*>(found) - held(at);
+        const int64_t others = other.size - done, both = smaller(mine, others);
+        if (both > 0) result = std::memcmp(held(at), other.at + done, static_cast<size_t>(both));
+        if (result == 0 && mine > others) result = 1;
+        if (result == 0 && mine < others && over) result = -1;
+        done += mine;
+    }
+    return order_->table[0] & 2 ? -result : result;
+}

@@ -1,0 +1,30 @@
+"""Has the CPU's libraries built before hatchling packs or links the package."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from build_library import GLIBC, LIBRARIES, ROOT, BuildError, build
+
+
+class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Called by hatchling for every wheel, an editable one too."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build, and say what belongs into the wheel and which machines it is for."""
+        try:
+            build()
+        except BuildError as error:
+            self.app.abort(f"gpumerge: {error}")
+        # Through ctypes any Python will do. Another compiler takes the glibc of this system.
+        system = "linux" if os.environ.get("CXX") else f"manylinux_{GLIBC.replace('.', '_')}"
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{system}_{platform.machine()}"
+        build_data["artifacts"].append(f"/{LIBRARIES.relative_to(ROOT)}/*.so")
