@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
 
 BEGUN = time.perf_counter() - time.process_time()
 """When the program began, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
 __version__ = "0.1.0"
 __all__ = ["__version__", "is_sorted", "merge", "sort"]
 
+TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as all before it
 if TYPE_CHECKING:
+    from typing import Any
+
     from gpumerge_cli.arrays import is_sorted, merge, sort
 
 

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
     """Run the command line that the process was started with, and exit."""
+    # First of all, so that a signal ends in a line while things are imported, too. There is nothing to clean up yet.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
     # NumPy's library for linear algebra, which nothing here uses, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import run
 
-        code = run(sys.argv[1:], last=True)
-    except KeyboardInterrupt:
-        print("gpumerge: interrupted; no output was written", file=sys.stderr)
-        code = 130
+    code = run(sys.argv[1:], last=True)
     # Everything is written and flushed. The interpreter's own end would take time, and wait for threads, one of which
     # may still wait for a pipe that never ends.
     os._exit(code)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    try:
+        os.write(2, b"gpumerge: interrupted; no output was written\n")
+    finally:
+        os._exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -34,11 +34,12 @@ def merge(
     """Merge sorted 1-D arrays of one dtype into one sorted array, stably.
 
     arrays: NumPy arrays, or CuPy arrays, which are merged on their own device without a copy to the host; int8 to
-    int64, uint8 to uint64 or float16 to float64; any lengths. They must be sorted (see is_sorted); this is not checked.
+    int64, uint8 to uint64 or float16 to float64; any lengths; not masked. They must be sorted (see is_sorted); this is
+    not checked. Unsorted ones come out in no order: the CPU puts out every item once, a GPU some twice and others not.
     Order is NumPy's: NaN last, -0.0 equal to 0.0. Ties keep the order of the arrays. NumPy arrays may be structured or
     of dtypes S and V too. key: of structured arrays, the field whose order they are in, "a.b" for b inside a; fields of
     dtypes S and V are in the order of their bytes. Such arrays are copied into the backend's own memory to be merged.
-    kernel: "auto", "basic", "tiled", "circular" or "path". backend: "auto", "cpu", "gpu" or "reference"; CuPy arrays
+    kernel: "auto", "basic", "tiled", "circular" or "path". backend: "auto", "cpu" or "gpu"; CuPy arrays
     need "auto" or "gpu". out: array for the result, of the common dtype and the summed length, that shares no memory
     with the inputs. descending: the inputs are in descending order, and so is the result. device: GPU for NumPy
     arrays. threads: host threads on the CPU (default: all cores). The other options are the command line's.
@@ -65,7 +66,7 @@ def merge(
         return _merge_on_device(list(arrays), order, request, backend, out, total)
     runs = [np.ascontiguousarray(array, items) for array in arrays]
     target = np.empty(total, items) if out is None else _judged(out, items, total, arrays)
-    chosen = select(backend, device, order, target.nbytes, launch_given=request != LaunchRequest()).backend
+    chosen = select(backend, device, order, target.nbytes).backend
     policy = chosen.resolve(request, order, len(runs))
     if chosen.name == "gpu" or order.is_rows:
         _merge_in_workspace(chosen, runs, order, policy, target, threads or cores())
@@ -112,7 +113,7 @@ def sort(
         with array.device:
             gpu = select("gpu", array.device.id, order, array.nbytes).backend
             return _sorted(gpu, cupy.ascontiguousarray(array), values, order, items, request, out, 1, cupy.empty)
-    chosen = select(backend, device, order, array.nbytes, launch_given=request != SortRequest()).backend
+    chosen = select(backend, device, order, array.nbytes).backend
     run = np.ascontiguousarray(array, items)
     if chosen.name != "gpu" and not order.is_rows:
         return _sorted(chosen, run, values, order, items, request, out, threads or cores(), np.empty)
@@ -192,6 +193,7 @@ def _common_order(arrays: Any, descending: bool, key: str | None) -> tuple[Order
     if key is not None and not isinstance(key, str):
         raise UsageError(f"key={key!r} is no field's name", way_out="name a field of the arrays' dtype")
     for array in arrays:
+        _judge_mask(array)
         if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
             raise UsageError(f"{type(array).__name__} is no array", way_out="give NumPy or CuPy arrays")
         if array.ndim != 1:
@@ -204,7 +206,13 @@ def _common_order(arrays: Any, descending: bool, key: str | None) -> tuple[Order
     return order, first if order.is_rows else order.dtype
 
 
+def _judge_mask(array: Any) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError("masked items have no order", way_out="give array.compressed() or array.filled(value)")
+
+
 def _judged(out: Any, items: np.dtype[Any], total: int, arrays: Any) -> Any:
+    _judge_mask(out)
     fits = getattr(out, "dtype", None) == items and getattr(out, "shape", None) == (total,)
     if not fits or not out.flags.c_contiguous:
         raise UsageError(f"out is not a contiguous array of {total} items of {items}")

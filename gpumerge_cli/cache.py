@@ -2,10 +2,50 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from pathlib import Path
+
+from gpumerge_cli.trust import distrusted, tell_once
 
 
 def cache_folder() -> str:
     """The user's, as the XDG base directory specification has it; it need not exist."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "gpumerge")
+
+
+def read_own(path: Path) -> bytes:
+    """The file's bytes. Raises OSError; also, once it is told, where somebody else could have written them."""
+    for folder in _folders(path):
+        _judge(folder, folder.stat())
+    with open(path, "rb") as file:
+        _judge(path, os.fstat(file.fileno()))
+        return file.read()
+
+
+def write_own(path: Path, data: bytes) -> None:
+    """Write a file for `read_own`, in one step. Raises OSError, also where `read_own` would not take it."""
+    folders = _folders(path)
+    for folder in folders or [path.parent]:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    for folder in folders:
+        _judge(folder, folder.stat())
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+def _folders(path: Path) -> list[Path]:
+    """The folders that `path` is in, from the cache's on."""
+    top = Path(cache_folder())
+    return [folder for folder in reversed(path.parents) if folder.is_relative_to(top)]
+
+
+def _judge(path: Path, status: os.stat_result) -> None:
+    why = distrusted(str(path), status)
+    if why:
+        tell_once(f"the cache is not used: {why}")
+        raise PermissionError(errno.EACCES, why, str(path))

@@ -8,7 +8,7 @@ Multiple Lists on Hierarchical-Memory Multiprocessors (1991).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,22 +26,6 @@ class Run(Protocol):
 
     def key_at(self, start: int) -> Any:
         """The comparable key of the item that starts at `start`."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """An item seen in a run: ordered as the merge orders items."""
-
-    key: Any
-    run: int
-    start: int
-
-    def __lt__(self, other: Sample) -> bool:
-        if self.key < other.key:
-            return True
-        if other.key < self.key:
-            return False
-        return (self.run, self.start) < (other.run, other.start)
 
 
 def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int:
@@ -63,50 +47,6 @@ def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int
         else:
             answer, limit = start, middle
     return answer
-
-
-def samples(run: Run, number: int, stride: int) -> list[Sample]:
-    """Items of the run about every `stride` bytes, its first one left out, in the order of their positions."""
-    found: list[Sample] = []
-    position = stride
-    while position < run.size:
-        start = run.item_start(position)
-        if start >= run.size:
-            break
-        found.append(Sample(run.key_at(start), number, start))
-        position = max(position + stride, start + 1)
-    return found
-
-
-def cut(runs: Sequence[Run], sampled: Sequence[Sequence[Sample]], at: Sample, floor: Sequence[int]) -> tuple[int, ...]:
-    """One position per run: the items before them are those that go before `at` in the total order.
-
-    sampled: each run's samples, which narrow the search. floor: the cut before this one; a run that is not in order
-    cannot move a cut back behind it, so cuts always partition the runs.
-    """
-    positions = []
-    for number, run in enumerate(runs):
-        if number == at.run:
-            position = at.start
-        else:
-            low, high = _window(sampled[number], at, run.size)
-            position = bound(
-                run, at.key, max(low, floor[number]), max(high, floor[number]), after_equals=number < at.run
-            )
-        positions.append(max(position, floor[number]))
-    return tuple(positions)
-
-
-def _window(sampled: Sequence[Sample], at: Sample, size: int) -> tuple[int, int]:
-    """The stretch between two samples of a run in which the cut at `at` lies."""
-    low, high = 0, len(sampled)
-    while low < high:
-        middle = (low + high) // 2
-        if sampled[middle] < at:
-            low = middle + 1
-        else:
-            high = middle
-    return sampled[low - 1].start if low else 0, sampled[low].start if low < len(sampled) else size
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ GpumergeError            exit 2
 |-- InputError           a file that cannot be read as asked
 |   `-- DisorderError    an input that is not in the order asked for
 |-- OutputError          an output that cannot be written
-|-- DeviceError          a GPU that is missing or failed
-|   `-- DeviceMemoryError    out of memory: less at once may do
-`-- Interrupted          Ctrl-C or SIGTERM; exits as the shell expects (128 + signal)
+`-- DeviceError          a GPU, or the CPU's library, that is missing or failed
+    `-- DeviceMemoryError    out of memory: less at once may do
+
+Interrupted              Ctrl-C or SIGTERM; exits as the shell expects (128 + signal)
 """
 
 from __future__ import annotations
@@ -55,20 +56,27 @@ class OutputError(GpumergeError):
 
 
 class DeviceError(GpumergeError):
-    """A GPU that is missing, too small, or that failed."""
+    """A GPU that is missing, too small, or that failed; the CPU's library if it is missing or does not fit."""
 
 
 class DeviceMemoryError(DeviceError):
     """No memory for a chunk on the device, or none that can be pinned on the host: a smaller chunk may fit."""
 
 
-class Interrupted(GpumergeError):  # noqa: N818 - it is the user's wish, not an error
-    """A signal asked the program to stop. way_out: what there is of its results; the door knows of outputs itself."""
+class Interrupted(BaseException):
+    """A signal asked the program to stop. way_out: what there is of its results; the door knows of outputs itself.
+
+    No Exception: it comes at any moment, and nobody who handles what may go wrong there is to take it for that.
+    """
 
     def __init__(self, signal_number: int, *, way_out: str = "") -> None:
-        super().__init__("interrupted", way_out=way_out)
+        super().__init__("interrupted")
+        self.way_out = way_out
         self.signal_number = signal_number
         self.exit_code = 128 + signal_number
+
+    def __str__(self) -> str:
+        return f"interrupted; {self.way_out}" if self.way_out else "interrupted"
 
 
 _WAY_OUT = {

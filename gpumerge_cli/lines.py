@@ -6,11 +6,8 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
-
-from gpumerge_cli.linekeys import key_of
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,9 +20,6 @@ NEWLINE, NUL = 10, 0
 SALT_BYTES = 16
 TABLE_HEAD, KEY_WORDS = 8, 8
 """Words of a table before the first key, and words of a key."""
-COMPARE_WORD, FOLLOWING_WORD = 6, 7
-"""The words of a table in which a backend may keep the address of what compares lines by their keys, and the address of
-a word for each line that follows its prefix; where there are no keys, how many bytes all lines begin with alike."""
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""
@@ -145,18 +139,10 @@ class LineOrder:
             name += ", descending" if self.reverse else ""
         else:
             options = [
-                f"-k {text}" if text[:1].isdigit() else f"-{text}" for key in self.keys if (text := key.describe())
+                f"-{text}" if text.isalpha() else f"-k {text or 1}" for key in self.keys for text in [key.describe()]
             ]
             options += ["-r"] * ((self.reverse and not self._one_way) or (self.reverse and not self.keys))
             options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
             options += ["-z"] * (self.terminator == NUL)
             name = f"by {' '.join(options)}"
         return f"{name}, ties left" if self.stable and self.keys else name
-
-    def key(self, line: bytes, read: Callable[[], bytes] | None = None) -> Any:
-        """A Python object that compares as the line does, with keys of the same order; equal keys hash alike.
-
-        read: gives the line again; then the object holds no more than the beginnings, of linekeys.LONG bytes or so, of
-        what compares in a longer line, and reads the line to settle ties.
-        """
-        return key_of(self, line, read)

@@ -6,9 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 MOST_STRETCHES = 2000
+COMPILE = "compile"
+"""The stage of compiling, which happens within others: they are timed without it."""
 _FIRST_SLOT = 1e-3
 
 
@@ -55,6 +58,7 @@ class Stopwatch:
         self._totals: dict[str, tuple[float, int]] = {}
         self._tracks: dict[tuple[str, int], list[Stretch]] = {}
         self._lanes: dict[int, int] = {}
+        self._compiled: dict[int, list[Span]] = {}
         self._kept = 0
         self._slot = 0.0
         self._lock = threading.Lock()
@@ -72,7 +76,7 @@ class Stopwatch:
         """Take spans of the calling thread, each stage's in the order in which they ended."""
         with self._lock:
             lane = self._lanes.setdefault(threading.get_ident(), len(self._lanes))
-            for span in spans:
+            for span in map(self._without_compiling, spans, repeat(lane)):
                 seconds, nbytes = self._totals.get(span.name, (0.0, 0))
                 self._totals[span.name] = seconds + span.seconds, nbytes + span.nbytes
                 stop = span.stopped - self._origin
@@ -80,6 +84,18 @@ class Stopwatch:
                 self._keep(self._tracks.setdefault((span.name, lane), []), stretch)
             if self._kept > max(self._most, len(self._tracks)):
                 self._coarsen()
+
+    def _without_compiling(self, span: Span, lane: int) -> Span:
+        """A span less what its thread compiled in it."""
+        compiled = self._compiled.setdefault(lane, [])
+        if span.name == COMPILE:
+            compiled.append(span)
+            return span
+        start = span.stopped - span.seconds
+        inside = sum(
+            one.seconds for one in compiled if start <= one.stopped - one.seconds and one.stopped <= span.stopped
+        )
+        return replace(span, seconds=max(0.0, span.seconds - inside)) if inside else span
 
     def total(self, name: str) -> Span:
         """All spans called `name`, added up."""

@@ -12,7 +12,6 @@ a number, or bytes as memcmp has it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.linekeys import LONG, Reversed
 from gpumerge_cli.lines import LineKey, LineOrder
 
 Kind = Literal["int", "uint", "float", "bytes", "lines"]
@@ -175,37 +173,6 @@ class Order:
         image = np.where(bits & sign, sign - magnitude, sign + magnitude)
         image[magnitude > self.unsigned.type(self.infinity)] = self._all_ones
         return np.asarray(image.astype(self.unsigned) ^ flip)
-
-    def key(self, item: bytes, read: Callable[[], bytes] | None = None) -> Any:
-        """A Python object that compares as the item does.
-
-        item: a key's native bytes, a record, or a line without newline. read: gives the item again; then the object
-        holds no more of a long item than the beginning of its key.
-        """
-        if self.text is not None:
-            return self.text.key(item, read)
-        if self.record:
-            item = self._key_bytes(item)
-        if self.kind in _WIDTHS:
-            return self._image_of(int.from_bytes(item, _FOREIGN if self.swapped else sys.byteorder))
-        key: Any = item
-        if len(item) > LONG:
-            key = LineOrder().key(item, None if read is None else lambda: self._key_bytes(read()))
-        return Reversed(key) if self.descending else key
-
-    def _key_bytes(self, record: bytes) -> bytes:
-        return record[self.offset : self.offset + self.width]
-
-    def _image_of(self, bits: int) -> int:
-        """`image` of one key's bits, in plain integers: a plan probes keys one at a time."""
-        if self.kind == "float":
-            sign = 1 << (8 * self.width - 1)
-            magnitude = bits & (sign - 1)
-            if magnitude > _INFINITY[self.width]:
-                bits = self._all_ones
-            else:
-                bits = sign - magnitude if bits & sign else sign + magnitude
-        return bits ^ self.flip
 
     def describe(self) -> str:
         """For reports and messages: "int32", "CSV, by -k 2n,2", "records of 100 bytes, key bytes 0 to 9"."""

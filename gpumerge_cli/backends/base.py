@@ -6,7 +6,7 @@ nothing in here knows where they came from or where they go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -267,6 +267,12 @@ class Workspace(Protocol):
     def download(self) -> Bytes:
         """The merged bytes in host memory, all but those of dropped items; valid until the next `merge`."""
 
+    def outputs(self) -> Iterable[Bytes]:
+        """What `download` gives, by parts, each valid until the next is asked for; of nothing one that is empty.
+
+        A chunk that is far larger than the capacity need not be in memory twice then.
+        """
+
     def copy(self) -> None:
         """Copy the uploaded bytes within the memory that `merge` works in: the ceiling that a merge is held against."""
 
@@ -293,7 +299,7 @@ class Workspace(Protocol):
 
 
 class Backend(Protocol):
-    """One way to run merges: "cpu", "gpu" or "reference"."""
+    """One way to run merges: "cpu" or "gpu"."""
 
     name: str
 

@@ -5,15 +5,13 @@ The built-in constants were measured once; `gpumerge info --measure` takes them 
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from gpumerge_cli.cache import cache_folder
+from gpumerge_cli.cache import cache_folder, read_own, write_own
 
-BACKENDS = ("reference", "cpu", "gpu")
+BACKENDS = ("cpu", "gpu")
 _MERGING = ("index", "check", "kernel")
 
 
@@ -22,14 +20,11 @@ class Costs:
     """Seconds and bytes a second. See `predict` for how they go together.
 
     *_start_up: from the start of the process to the first byte. storage: what all threads together read and write.
-    *_keys, *_lines: checking and merging, of the CPU and the reference by one core; records count as keys. link: to and
+    *_keys, *_lines: checking and merging, of the CPU by one core; records count as keys. link: to and
     from the device, each way. source: where they were measured.
     """
 
     # 2 cores of an AMD EPYC, ext4: data/results/costs-cpu.json.
-    reference_start_up: float = 0.24
-    reference_keys: float = 0.32e9
-    reference_lines: float = 0.0031e9
     cpu_start_up: float = 0.28
     cpu_keys: float = 2.0e9
     cpu_lines: float = 0.39e9
@@ -41,20 +36,22 @@ class Costs:
     link: float = 16.6e9
     source: str = "built in"
 
-    def predict(self, backend: str, lines: bool, nbytes: int, cores: int, sharing: int = 1) -> float:
+    def predict(
+        self, backend: str, lines: bool, nbytes: int, cores: int, sharing: int = 1, compiling: float = 0.0
+    ) -> float:
         """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
 
-        Raises KeyError for a backend that is none.
+        compiling: seconds that kernels still have to be compiled for, which is part of the start-up. Raises KeyError
+        for a backend that is none.
         """
         items = "lines" if lines else "keys"
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
-        start_up /= sharing
+        start_up = (start_up + compiling) / sharing
         if backend == "gpu":
             # The host's cores only read and write, and all goes on at once.
             return float(start_up + nbytes / min(self.storage, self.link, rate))
         # The cores that merge are those that read and write.
-        workers = 1 if backend == "reference" else cores
-        return float(start_up + nbytes / self.storage + nbytes / (rate * workers))
+        return float(start_up + nbytes / self.storage + nbytes / (rate * cores))
 
     def ceilings(self, backend: str, lines: bool, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
         """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
@@ -78,7 +75,10 @@ def load(path: Path | None = None) -> Costs:
     """What was measured on this machine; the built-in constants if that cannot be read or makes no sense."""
     names = {field.name for field in fields(Costs)}
     try:
-        found = json.loads((path or costs_file()).read_text(encoding="utf-8"))
+        data = read_own(path or costs_file())
+        import json
+
+        found = json.loads(data)
         numbers = {name: float(found[name]) for name in names - {"source"}}
         if all(math.isfinite(number) and number > 0 for number in numbers.values()):
             return Costs(**numbers, source=str(found["source"]))
@@ -89,9 +89,8 @@ def load(path: Path | None = None) -> Costs:
 
 def save(costs: Costs, path: Path | None = None) -> Path:
     """Keep measured costs for `load`. Raises OSError."""
+    import json
+
     place = path or costs_file()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(asdict(costs), indent=2) + "\n", encoding="utf-8")
-    os.replace(temporary, place)
+    write_own(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
     return place

@@ -3,69 +3,69 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpumerge_cli import units
 from gpumerge_cli.backends import costs, cpu, gpu
 from gpumerge_cli.backends.base import Backend, DeviceInfo
-from gpumerge_cli.backends.reference import ReferenceBackend
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 
 
 @dataclass(frozen=True)
 class Selected:
-    """A backend and the reason for it, in a sentence."""
+    """A backend and the reason for it, in a sentence. compiling: seconds that its kernels will take to compile."""
 
     backend: Backend
     why: str
+    compiling: float = 0.0
 
 
 def select(
-    choice: str, device: int, order: Order, nbytes: int | None, *, launch_given: bool = False, sharing: int = 1
+    choice: str,
+    device: int,
+    order: Order,
+    nbytes: int | None,
+    *,
+    sharing: int = 1,
 ) -> Selected:
-    """The backend for `nbytes` of input. choice: "auto", "gpu", "cpu" or "reference"; device: GPU number.
+    """The backend for `nbytes` of input. choice: "auto", "gpu" or "cpu"; device: GPU number.
 
-    nbytes: None where only the kernels count, not what it takes to get at them. launch_given: the user named a kernel
-    or a launch shape, which the reference would ignore. sharing: how many runs share one start-up. Raises DeviceError
-    if "gpu" is asked for and cannot be had.
+    nbytes: None where only the kernels count, not what it takes to get at them. sharing: how many runs share one
+    start-up. Raises DeviceError if "gpu" is asked for and cannot be had.
     """
-    if choice == "reference":
-        return Selected(ReferenceBackend(), "asked for")
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
     if choice == "gpu":
-        return Selected(gpu.create(device), "asked for")
+        return Selected(gpu.create(device), "asked for", gpu.compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if nbytes is None:
-        return _first(["gpu", "cpu"], device, lambda name: "its kernels are the fastest")
+        return _first({"gpu": 0.0, "cpu": 0.0}, device, lambda name: "its kernels are the fastest")
     known = costs.load()
     cores = len(os.sched_getaffinity(0))
-    seconds = {
-        name: known.predict(name, order.is_lines, nbytes, cores, sharing)
-        for name in costs.BACKENDS
-        if name != "reference" or not launch_given
-    }
+    still = {"cpu": 0.0, "gpu": gpu.compile_seconds()}
+    seconds = {name: known.predict(name, order.is_lines, nbytes, cores, sharing, still[name]) for name in still}
     ranked = sorted(seconds, key=lambda name: seconds[name])
 
     def why(name: str) -> str:
         told = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in ranked if other != name)
         own = units.format_seconds(seconds[name])
-        return f"{own} for {units.format_bytes(nbytes)} by the cost model ({known.source}); {told}"
+        once = f", {units.format_seconds(still[name])} of them to compile, once," if still[name] else ""
+        return f"{own}{once} for {units.format_bytes(nbytes)} by the cost model ({known.source}); {told}"
 
-    return _first(ranked, device, why)
+    return _first({name: still[name] for name in ranked}, device, why)
 
 
-def _first(names: list[str], device: int, why: Callable[[str], str]) -> Selected:
-    """The first of these backends that is to be had; all but the GPU's are."""
+def _first(compiling: Mapping[str, float], device: int, why: Callable[[str], str]) -> Selected:
+    """The first of these backends that is to be had; the CPU's always is. compiling: as of Selected, for each."""
     missing = ""
-    for name in names:
-        if name != "gpu":
-            return Selected(cpu.create() if name == "cpu" else ReferenceBackend(), missing + why(name))
+    for name, seconds in compiling.items():
+        if name == "cpu":
+            return Selected(cpu.create(), missing + why(name), seconds)
         try:
-            return Selected(gpu.create(device), why(name))
+            return Selected(gpu.create(device), why(name), seconds)
         except DeviceError as error:
             missing = f"{error.what}; "
     raise AssertionError("the CPU is always there")
@@ -74,7 +74,7 @@ def _first(names: list[str], device: int, why: Callable[[str], str]) -> Selected
 def available(device: int = 0) -> list[tuple[str, DeviceInfo | None, str]]:
     """Every backend as (name, what it runs on, ""), or (name, None, why it is not to be had)."""
     rows: list[tuple[str, DeviceInfo | None, str]] = []
-    for name, create in (("gpu", lambda: gpu.create(device)), ("cpu", cpu.create), ("reference", ReferenceBackend)):
+    for name, create in (("gpu", lambda: gpu.create(device)), ("cpu", cpu.create)):
         try:
             rows.append((name, create().info(), ""))
         except DeviceError as error:

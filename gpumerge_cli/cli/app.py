@@ -6,11 +6,11 @@ import io
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from gpumerge_cli import compiling
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import handled
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
@@ -30,10 +30,25 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
     """
     # To sort, --debug means what it means to GNU's.
     wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
-    with handled(restore=not last), _standard_output():
+    with handled(restore=not last), _standard_output(), compiling.told(_Teller()):
         code = _guarded(lambda: _dispatch(arguments), arguments, wish)
         _remove_unfinished()
         return _guarded(lambda: _flush(code), arguments, wish)
+
+
+class _Teller:
+    """What tells a terminal of compiling: a line for everything that is compiled, once."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, notice: compiling.Notice) -> None:
+        if notice.what in self._told or sys.stderr is None or not sys.stderr.isatty():
+            return
+        self._told.add(notice.what)
+        with suppress(OSError):
+            about = f"about {notice.about:.0f} s, once: what it makes is kept"
+            print(f"gpumerge: compiling {notice.what}, {about}", file=sys.stderr, flush=True)
 
 
 def _remove_unfinished() -> None:
@@ -93,7 +108,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
     """
     try:
         return work()
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt, Interrupted) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
         message, code = verdict(error, wish)
@@ -102,6 +117,8 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         try:
             taken_back = f"--no-{wish[2:]}" in arguments
             if wish in arguments or (not taken_back and _is_set(arguments, wish)):
+                import traceback
+
                 traceback.print_exception(error)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
@@ -124,6 +141,7 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
         error = Interrupted(signal.SIGINT)
     if isinstance(error, Interrupted):
         error.way_out = error.way_out or _given()
+        return str(error), error.exit_code
     if isinstance(error, OSError) and error.errno:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):

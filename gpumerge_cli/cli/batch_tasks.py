@@ -38,11 +38,11 @@ def commands() -> dict[str, Command]:
     import typer
 
     from gpumerge_cli.cli.app import all_settings
-    from gpumerge_cli.cli.application import app
+    from gpumerge_cli.cli.application import application
     from gpumerge_cli.cli.gnu_options import LONG, OWN, takes_value
     from gpumerge_cli.cli.places import anything_set
 
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(application())
     settings = all_settings(_NOT_OF_JOBS | _SHARED | {"report", "files0-from"}) if anything_set() else None
     merge, check = group.commands["merge"], group.commands["check"]
     of_sort = {
@@ -150,7 +150,7 @@ def _judge_launch(request: Any, order: Order) -> None:
     sort = getattr(request, "sort", None)
     if request.on.launch == LaunchRequest() and sort in (None, SortRequest()):
         return
-    backend = select(request.on.backend, request.on.device, order, None, launch_given=True).backend
+    backend = select(request.on.backend, request.on.device, order, None).backend
     if request.on.backend == "auto" and backend.name == "gpu":
         return  # it may come to be the CPU
     backend.resolve(request.on.launch, order, len(request.inputs))

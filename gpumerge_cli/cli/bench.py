@@ -168,7 +168,7 @@ def _measure(
             raise UsageError(f"--kernels: {word!r} is no kernel", way_out=f"use {', '.join(KERNELS)}")
     name, device, threads = on
     # Start-up is not part of a bench, so a GPU is worth it at any size.
-    selected = select(name, device, Order.of("int32"), None, launch_given=True)
+    selected = select(name, device, Order.of("int32"), None)
     chosen = selected.backend
     found = preset(chosen.name, quick=quick)
     cases = _cases(axes, found)

@@ -9,6 +9,8 @@ import typer
 from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
 
+EPILOG = options.EPILOG
+
 
 def check(
     context: typer.Context,

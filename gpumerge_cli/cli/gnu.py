@@ -276,7 +276,7 @@ class _Reading:
         """Find the fields that keys name."""
         plain = "compressed" not in self.flags
         for at, text in self.named.items():
-            self.keys[at] = parse_csv_key(text, lambda: csv_names(self.files[:1], separator, self.header, plain=plain))
+            self.keys[at] = parse_csv_key(text, lambda: csv_names(self.files, separator, self.header, plain=plain))
 
     def _mode(self) -> Mode:
         if self.check:

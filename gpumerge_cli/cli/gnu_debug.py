@@ -9,12 +9,13 @@ import re
 from collections.abc import Collection, Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec
-from gpumerge_cli.linekeys import after_blanks, key_bounds
 from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order import Order
 
 _NUMERIC = frozenset("ngh")
 _IN_ORDER = "bdfghiMnRrV"
 _POINT = "."
+_BLANKS = b" \t\n"
 _TAB, _SHOWN_TAB, _SHOWN_END = b"\t", b">", b"\n"
 _NO_WIDTH = bytes(code for code in range(128) if code != 9 and not 32 <= code <= 126)
 _DECIMAL = re.compile(rb"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
@@ -116,24 +117,26 @@ def underlined(order: LineOrder, unique: bool, lines: bytes) -> bytes:
 
     unique: of lines with equal keys only the first is there, so that nothing but keys was compared.
     """
-    end = bytes([order.terminator])
+    from gpumerge_cli.backends.cpu.comparison import key_bounds
+
+    end, lines_order = bytes([order.terminator]), Order.lines(order)
     out = []
     for line in lines.split(end)[:-1]:
         out += [line.replace(_TAB, _SHOWN_TAB), _SHOWN_END]
-        for key in order.keys:
-            out.append(_mark(line, *_compared(key, order.separator, line)))
+        for number, key in enumerate(order.keys):
+            out.append(_mark(line, *_compared(key, key_bounds(lines_order, number, line), line)))
         if not order.keys or not (order.stable or unique):
             out.append(_mark(line, 0, len(line)))
     return b"".join(out)
 
 
-def _compared(key: LineKey, separator: int | None, line: bytes) -> tuple[int, int]:
-    """Where the bytes lie that the key compares: of numbers and months what is read as such."""
-    start, stop = key_bounds(key, separator, line)
+def _compared(key: LineKey, bounds: tuple[int, int], line: bytes) -> tuple[int, int]:
+    """Where the bytes lie that the key compares: of numbers and months what is read as such. bounds: of the key."""
+    start, stop = bounds
     pattern = _MATCHED.get(key.compare)
     if pattern is None:
         return start, stop
-    start = after_blanks(line, start)
+    start = next((at for at in range(start, len(line)) if line[at] not in _BLANKS), len(line))
     found = pattern.match(line, start, max(start, stop))
     return start, start if found is None else found.end()
 

@@ -15,7 +15,7 @@ from gpumerge_cli.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-_LIBRARIES = ("numpy", "numba", "cupy", "typer", "rich")
+_LIBRARIES = ("numpy", "cupy", "typer", "rich")
 _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
 
@@ -71,7 +71,7 @@ def _measure() -> None:
     from gpumerge_cli.errors import output_error
 
     found = {name: info for name, info, _ in available() if info is not None}
-    devices = ", ".join(info.name for name, info in found.items() if name != "reference")
+    devices = ", ".join(info.name for info in found.values())
     measured = measure_costs(tuple(found), devices, told=lambda line: print(line, file=sys.stderr, flush=True))
     try:
         place = costs.save(measured)

@@ -6,6 +6,7 @@ are written at its start and at its end; one without any takes the global ones. 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -69,19 +70,24 @@ def parse_key(text: str) -> KeySpec:
 
 
 def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
-    """The names of the fields of CSV, which the last of `header` records of the first file holds.
+    """The names of the fields of CSV, which the last of `header` records of the first regular file holds.
 
-    plain: whatever its name says, the file is not compressed.
-    Raises UsageError if there is no such file or record, InputError if it cannot be read.
+    What is read of a pipe would be missing in what is sorted; all files have to have the same header. plain: whatever
+    its name says, the file is not compressed.
+    Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
     """
-    if not files or files[0] == "-" or header < 1:
+    from gpumerge_cli.formats.csv import header_fields
+    from gpumerge_cli.formats.input import look_at
+
+    for file in files:
+        look_at(file)
+    regular = [file for file in files if file != "-" and os.path.isfile(file)]
+    if not regular or header < 1:
         raise UsageError(
             "-k NAME: there is no header to find it in",
-            way_out="say --header 1 and name a file first, or use its number",
+            way_out="say --header 1 and name a file that is no pipe, or use the field's number",
         )
-    from gpumerge_cli.formats.csv import header_fields
-
-    return header_fields(files[0], separator, header, plain=plain)
+    return header_fields(regular[0], separator, header, plain=plain)
 
 
 def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec:
@@ -100,6 +106,8 @@ def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec
     if name not in names:
         known = ", ".join(names[:20])
         raise UsageError(f"-k {text}: the header has no field {name or letters!r}", way_out=f"use one of {known}")
+    if list(names).count(name) > 1:
+        raise UsageError(f"-k {text}: the header has {name} more than once", way_out="use the field's number")
     number = list(names).index(name) + 1
     return parse_key(f"{number}{letters},{number}" if colon else f"{number},{number}")
 

@@ -17,6 +17,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest
 
+EPILOG = options.EPILOG
 _REPEAT = 5
 
 
@@ -296,7 +297,7 @@ def _compare(request: MergeRequest, report: str | None, repeat: int, quiet: bool
 
         loaded = load_runs(request)
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        selected = select(request.on.backend, request.on.device, loaded.order, None, launch_given=True)
+        selected = select(request.on.backend, request.on.device, loaded.order, None)
         measured = compare(
             loaded,
             selected.backend,

@@ -13,7 +13,7 @@ import typer
 from gpumerge_cli.errors import UsageError
 
 FormatName = Literal["raw", "npy", "text"]
-BackendName = Literal["auto", "gpu", "cpu", "reference"]
+BackendName = Literal["auto", "gpu", "cpu"]
 Kernel = Literal["auto", "basic", "tiled", "circular", "path"]
 TileLoadName = Literal["full", "exact"]
 TransferName = Literal["bulk", "vector"]
@@ -34,6 +34,8 @@ Exit codes:
   2    anything else wrong; one line on standard error says what and where
   130, 143   stopped by Ctrl-C or SIGTERM; no output file was written
   141  the reader of standard output went away"""
+
+EPILOG = f"{SUFFIXES}\n\n{SWITCHES}\n\n{EXIT_CODES}"
 
 Files = Annotated[list[str] | None, typer.Argument(metavar="FILES", help="Sorted files; - is standard input.")]
 Files0From = Annotated[

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 PREFIX = "GPUMERGE_"
 PROJECT_FILE = "gpumerge.toml"
 
-_TESTS = f"{PREFIX}TEST_"
-"""Ahead of what the project's own tests are told."""
+_NO_SETTINGS = (f"{PREFIX}TEST_", f"{PREFIX}CPU_LEVEL")
+"""Beginnings of what the project's own tests are told, and the CPU's library."""
 
 
 def set_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment variables that set something."""
     found = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value}
-    return {name: value for name, value in found.items() if not name.startswith(_TESTS)}
+    return {name: value for name, value in found.items() if not name.startswith(_NO_SETTINGS)}
 
 
 def user_file(environ: Mapping[str, str]) -> str:
@@ -25,19 +25,39 @@ def user_file(environ: Mapping[str, str]) -> str:
 
 
 def project_file() -> str | None:
-    """The project's configuration file: in the current folder or the nearest above it that has one."""
+    """The project's configuration file: in the current folder or the nearest above it that has one.
+
+    None, and told, if somebody else could have put it there: it is theirs, or they may write to it, to its folder or to
+    one below on the way to the current one.
+    """
     try:
         folder = os.getcwd()
     except OSError:
         return None
+    passed = []
     while True:
+        passed.append(folder)
         path = os.path.join(folder, PROJECT_FILE)
         if os.path.isfile(path):
-            return path
+            try:
+                return path if _is_trusted(path, passed) else None
+            except OSError:  # it is gone
+                return None
         above = os.path.dirname(folder)
         if above == folder:
             return None
         folder = above
+
+
+def _is_trusted(path: str, folders: list[str]) -> bool:
+    from gpumerge_cli.trust import distrusted, tell_once
+
+    for place in (path, *folders):
+        why = distrusted(place, os.stat(place), by_root=True)
+        if why:
+            tell_once(f"{path} is not read: {why}")
+            return False
+    return True
 
 
 def anything_set(environ: Mapping[str, str] = os.environ) -> bool:

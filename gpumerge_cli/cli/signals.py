@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from gpumerge_cli.errors import Interrupted
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ONE_KEYPRESS = 1.0
+_SHORTLY = 0.001
 
 
 def ignore_signals() -> None:
@@ -30,6 +34,7 @@ def handled(*, restore: bool) -> Iterator[None]:
     from then on.
     """
     first = 0.0
+    hook = sys.unraisablehook
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         nonlocal first
@@ -39,7 +44,17 @@ def handled(*, restore: bool) -> Iterator[None]:
         if time.monotonic() - first > _ONE_KEYPRESS:
             os._exit(128 + number)
 
+    def lost(what: Any) -> None:
+        # It was raised where nothing can be, as in a callback of a weak reference, which imports have many of.
+        nonlocal first
+        if isinstance(what.exc_value, Interrupted):
+            first = 0.0
+            threading.Timer(_SHORTLY, os.kill, (os.getpid(), what.exc_value.signal_number)).start()
+        else:
+            hook(what)
+
     before = {}
+    sys.unraisablehook = lost
     for number in _STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, interrupt)
@@ -48,3 +63,4 @@ def handled(*, restore: bool) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler if restore else signal.SIG_IGN)
+        sys.unraisablehook = hook

@@ -70,7 +70,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
 
 def _items(command: SortCommand) -> ItemRequest:
-    """Lines, unless something says that the items are binary: an option, or the suffixes of all files."""
+    """Lines, unless an option or the suffix of a file says that the items are binary."""
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.formats.fixed import suffix_of
     from gpumerge_cli.formats.records import RecordRequest
@@ -81,7 +81,9 @@ def _items(command: SortCommand) -> ItemRequest:
     said = command.format in ("raw", "npy") or command.dtype is not None or records.said
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     suffixes = {suffix_of(name) for name in command.files if name != "-"}
-    if said or (command.format is None and simple and suffixes and suffixes <= {*RAW_SUFFIXES, ".npy"}):
+    binary = not suffixes.isdisjoint({*RAW_SUFFIXES, ".npy"})
+    # Where lines are asked for all the same, or files of both kinds are named, opening them tells.
+    if said or (command.format is None and simple and binary):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
@@ -90,7 +92,7 @@ def _items(command: SortCommand) -> ItemRequest:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
         return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
     return ItemRequest(
-        "text",
+        command.format,
         lines=command.order,
         header_lines=command.header,
         csv=command.csv,
@@ -198,7 +200,7 @@ def _compare(command: SortCommand) -> int:
     with report_file(command.report, COMPARE_SUFFIXES) as write:
         loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        backend = select(command.backend, command.device, loaded.order, None, launch_given=True).backend
+        backend = select(command.backend, command.device, loaded.order, None).backend
         threads = _on(command).threads or cores()
         measured = compare_sorts(
             loaded,
@@ -246,7 +248,7 @@ def _runs(command: SortCommand) -> MergeRequest:
         on=_on(command),
         unique=command.unique,
         memory=command.memory or None,
-        lenient=items.format == "text",
+        lenient=items.lines is not None,
     )
 
 

@@ -44,13 +44,20 @@ def read_toml(path: str) -> TomlFile | None:
         raise input_error(error, path) from error
     import tomllib
 
+    from gpumerge_cli.jobs.document import TOO_DEEP, too_deep
+
     try:
         text = content.decode()
-        return TomlFile(path, text, tomllib.loads(text))
+        values = tomllib.loads(text)
+        if too_deep(values):
+            raise RecursionError
+        return TomlFile(path, text, values)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8", where=f"{path}:{line}", way_out="save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise InputError(TOO_DEEP, where=f"{path}:1", way_out="write plain values, and one table a command") from None
+    except ValueError as error:  # TOMLDecodeError, and that of an integer of too many digits
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", str(error))
         line_number = (found[2] if found else None) or str(len(content.splitlines()) or 1)
         what = found[1] if found else str(error)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Workspace
 from gpumerge_cli.compare.oracle import Oracle
-from gpumerge_cli.errors import DeviceError, GpumergeError, Interrupted
+from gpumerge_cli.errors import DeviceError, GpumergeError
 from gpumerge_cli.report.model import Measured
 
 
@@ -76,8 +76,6 @@ def _judged(contestant: _Contestant, workspace: Workspace, truth: Oracle) -> _Co
         merged = workspace.download()
         right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
         verdict = replace(row, right=right, problem="" if right else "its output is not what it should be")
-    except Interrupted:
-        raise
     except (MemoryError, DeviceError) as error:
         verdict = replace(row, right=row.library, problem=str(error) or "not enough memory")
     except GpumergeError as error:

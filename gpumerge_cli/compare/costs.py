@@ -18,8 +18,6 @@ from gpumerge_cli.errors import GpumergeError
 
 # Items of each of two files: enough for a steady rate, few enough for patience.
 _COUNTS = {
-    ("reference", "keys"): 1_000_000,
-    ("reference", "lines"): 100_000,
     ("cpu", "keys"): 50_000_000,
     ("cpu", "lines"): 8_000_000,
     ("gpu", "keys"): 200_000_000,
@@ -72,7 +70,7 @@ def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, flo
     }
     if backend == "gpu":
         found["link"] = 2 * nbytes / (stages["upload"] + stages["download"])
-    if items == "keys" and backend != "reference":
+    if items == "keys":
         # A GPU's merging goes on beside it.
         found["storage"] = nbytes / (
             busy if backend == "gpu" else max(busy - merging / min(workers, cores()), busy / 10)

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.compare.sums import SumOracle
 from gpumerge_cli.order import Order
 
@@ -82,7 +83,7 @@ class _Lines:
         assert order.text is not None
         end = bytes([order.text.terminator])
         lines = [line for run in runs for line in run.tobytes().split(end)[:-1]]
-        lines.sort(key=order.key)
+        lines.sort(key=key_by(order))
         self._merged = b"".join(line + end for line in lines)
 
     def exact(self, merged: Bytes) -> bool:

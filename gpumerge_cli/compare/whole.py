@@ -15,7 +15,8 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.formats.fixed import suffix_of
+from gpumerge_cli.formats.registry import RAW_SUFFIXES, open_sink
 from gpumerge_cli.report.model import Measured
 
 REPEAT = 3
@@ -80,7 +81,10 @@ def whole_sorts(
     if STDIO in request.inputs:
         return tuple(rows)
     with tempfile.TemporaryDirectory(prefix="gpumerge-", dir=next(iter(request.folders), None)) as folder:
-        file = File(request, backend, threads, os.path.join(folder, "sorted"))
+        # Binary items that only a suffix tells are written under the same one.
+        suffix = suffix_of(request.inputs[0])
+        name = f"sorted{suffix}" if suffix in {".npy", *RAW_SUFFIXES} else "sorted"
+        file = File(request, backend, threads, os.path.join(folder, name))
         works: list[Callable[[], None]] = [
             partial(file.by_library, row.name) if row.library else partial(file.by_algorithm, one)
             for row, one in zip(rows, [*asked, *[SortRequest()] * (len(rows) - len(asked))], strict=True)

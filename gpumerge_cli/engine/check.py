@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 
+import numpy as np
+
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.backends.select import select
-from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.csv import shown
+from gpumerge_cli.formats.csv import between_fields, shown
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
@@ -26,7 +28,9 @@ from gpumerge_cli.report.model import InputFile
 Advance = Callable[[int, int], None]
 
 _SHOWN = 40
+_BLOCK = 1 << 16
 _SHORT_LINE = 8
+_OPTIONS = ("-n", "-r", "-s")
 
 
 def check_files(
@@ -45,6 +49,9 @@ def check_files(
     the files as they lie on the disk; what it raises ends the check.
     """
     checked: list[InputFile] = []
+    headers: list[tuple[str, bytes]] = []
+    formats_of(inputs, items)
+    look_at(inputs)
     sizes = [_size(name) for name in inputs] if advance is not None else []
     for at, name in enumerate(inputs):
 
@@ -53,6 +60,9 @@ def check_files(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         with opened((name,), items) as files:
+            if items.csv:  # whose keys may be names in the first header
+                headers.append((name, files.head))
+                same_headers(headers, items.csv)
             raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
             checked += files.files()
     return tuple(checked)
@@ -124,6 +134,8 @@ def first_disorder(
             workspace.close()
 
     if blocks:
+        from concurrent.futures import ThreadPoolExecutor
+
         number = min(workers, len(blocks))
         with ThreadPoolExecutor(number) as pool:
             for future in [pool.submit(work) for _ in range(number)]:
@@ -140,56 +152,104 @@ def disorder_error(
     """
     here, ahead = source.item_at(offset), source.item_before(offset)
     way_out = "sort it with -u first" if unique else "sort it first"
-    equal = order.key(here) == order.key(ahead)
-    for other in () if equal else _others(order):
+    equal = Comparison(order)(here, ahead) == 0
+    by = _deciding_key(here, ahead, order)
+    for other in () if equal else _others(order, keys_equal=by is None):
         if first_disorder(source, other, backend, workers, unique=unique) is None:
             way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
             break
-    error = DisorderError(
-        f"disorder: {_shown(here, order)} comes after {_shown(ahead, order)}{', its equal' if equal else ''}",
-        where=source.place(offset),
-        way_out=way_out,
-    )
+    why = ", its equal" if equal else _why(here, ahead, order, by)
+    told = " comes after ".join(_shown(_whole(here, order), _whole(ahead, order), order))
+    error = DisorderError(f"disorder: {told}{why}", where=source.place(offset), way_out=way_out)
     error.item = None if order.text is None else shown(here, order.text)
     return error
 
 
-def _others(order: Order) -> list[Order]:
-    """Orders that the user may have meant."""
-    if order.text is None:
+def _whole(item: bytes, order: Order) -> bytes:
+    """What is shown of an item: the record that a line of CSV was made of, a record's key, or all of it."""
+    if order.text is not None:
+        return shown(item, order.text)
+    return order.keys(np.frombuffer(item, np.uint8)).tobytes() if order.kind == "bytes" else item
+
+
+def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
+    """The number of the first of the keys of lines by which two of them differ; None if none does."""
+    text = order.text
+    if text is None:
+        return None
+    for number, key in enumerate(text.keys):
+        alone = Order.lines(replace(text, keys=(key,), stable=True))
+        if Comparison(alone)(here, ahead) != 0:
+            return number
+    return None
+
+
+def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
+    """What of the lines says that they are out of order, where it is not all of both."""
+    text = order.text
+    if text is None or not text.keys:
+        return ""
+    if by is None:
+        return ", with equal keys"
+    key = text.keys[by]
+    if (key.start_field, key.start_char, key.end_field) == (0, 0, None):
+        return ""
+    parts = [between_fields(line[slice(*key_bounds(order, by, line))], text) for line in (here, ahead)]
+    said = (text.of_records or text).keys[by].describe()
+    start = "" if said[:1].isdigit() else "1"  # of CSV's records from their first field on
+    return f", {' after '.join(_shown(parts[0], parts[1], order))} by -k {start}{said}"
+
+
+def _others(order: Order, *, keys_equal: bool) -> list[Order]:
+    """Orders that the user may have meant. keys_equal: of lines, whether no key tells those out of order apart."""
+    text = order.text
+    if text is None:
         return [replace(order, descending=not order.descending)]
-    if not order.text.simple:
-        return []
-    numeric, descending = order.text.numeric, order.text.reverse
+    stable = [Order.lines(replace(text, stable=True))] if keys_equal and text.keys else []
+    if not text.simple:
+        return stable
+    numeric, descending = text.numeric, text.reverse
     wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
-    return [Order.lines(numeric=n, descending=d, stable=order.text.stable and n) for n, d in wishes]
+    return stable + [Order.lines(numeric=n, descending=d, stable=text.stable and n) for n, d in wishes]
 
 
-def _ways(order: Order) -> tuple[bool, bool]:
-    """(numeric, descending)."""
-    return (False, order.descending) if order.text is None else (order.text.numeric, order.text.reverse)
+def _ways(order: Order) -> tuple[bool, bool, bool]:
+    """(numeric, descending, stable)."""
+    text = order.text
+    return (False, order.descending, False) if text is None else (text.numeric, text.reverse, text.stable)
 
 
 def _options(order: Order) -> str:
-    named = [name for name, on in zip(("-n", "-r"), _ways(order), strict=True) if on]
+    named = [name for name, on in zip(_OPTIONS, _ways(order), strict=True) if on]
     return " ".join(named) or "ascending" + (" bytewise" if order.is_lines else "")
 
 
 def _change(order: Order, other: Order) -> str:
     changes = []
-    for option, before, after in zip(("-n", "-r"), _ways(order), _ways(other), strict=True):
+    for option, before, after in zip(_OPTIONS, _ways(order), _ways(other), strict=True):
         if before != after:
             changes.append(f"add {option}" if after else f"leave {option} out")
     return " and ".join(changes)
 
 
-def _shown(item: bytes, order: Order) -> str:
-    if not order.is_lines:
-        import numpy as np
+def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:
+    """Two items, keys of records or parts of lines in short, from a little ahead of where they differ."""
+    if not order.is_lines and order.kind != "bytes":
+        first, second = (order.keys(np.frombuffer(item, np.uint8))[0] for item in (here, ahead))
+        return str(first), str(second)
+    common = _common(here, ahead)
+    start = common - _SHOWN // 4 if common > _SHOWN // 2 and max(len(here), len(ahead)) > _SHOWN else 0
+    return _in_short(here, start, order), _in_short(ahead, start, order)
 
-        key = order.keys(np.frombuffer(item, np.uint8))
-        if order.kind != "bytes":
-            return str(key[0])
-        return repr(key.tobytes()[:_SHOWN])[1:] + ("..." if order.width > _SHOWN else "")
-    line = item if order.text is None else shown(item, order.text)
-    return repr(line[:_SHOWN].decode("utf-8", "replace")) + ("..." if len(line) > _SHOWN else "")
+
+def _common(a: bytes, b: bytes) -> int:
+    """How many bytes two items have in common at their start."""
+    shorter = min(len(a), len(b))
+    low = next((at for at in range(0, shorter, _BLOCK) if a[at : at + _BLOCK] != b[at : at + _BLOCK]), shorter)
+    return next((at for at in range(low, min(shorter, low + _BLOCK)) if a[at] != b[at]), shorter)
+
+
+def _in_short(item: bytes, start: int, order: Order) -> str:
+    part = item[start : start + _SHOWN]
+    said = repr(part.decode("utf-8", "replace")) if order.is_lines else repr(part)[1:]
+    return "..." * (start > 0) + said + "..." * (len(item) > start + _SHOWN)

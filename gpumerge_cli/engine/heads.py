@@ -1,115 +1,121 @@
-"""A merge by looking at the inputs' first lines only, one after the other: what GNU sort -m does with any input.
+"""A merge by looking at the inputs' next lines only: what GNU sort -m does with any input, in order or not.
 
-Of sorted inputs it gives what every merge gives. Of others it gives what their users have always had from sort -m,
-which says nothing of disorder: always the least of the inputs' next lines, of equal ones that of the first input.
+It always takes the least of the inputs' next lines, of equal ones that of the first input. Of sorted inputs this gives
+what every merge gives. Here it goes on where a merge in chunks has met a line out of order.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from typing import TYPE_CHECKING
-
-import numpy as np
+from collections.abc import Callable, Sequence
 
 from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.base import Bytes, Unique
+from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.resources import cores
-from gpumerge_cli.engine.stream import Outcome
-from gpumerge_cli.formats.base import Sink, Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.engine.stream import Outcome, Stream, read_chunk
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.plan import Chunk
 
-if TYPE_CHECKING:
-    from gpumerge_cli.backends.cpu.backend import CpuBackend
-
-_BLOCK = 1 << 20
-_MORE = 8  # bytes a line, beyond what any merge takes
+_LEAST, _MOST_LEAST = 1 << 12, 1 << 16
+_LEAST_ROOM = 1 << 20  # below it, more goes into starting on windows than into merging them
+_MORE = 18  # bytes a line, beyond what any merge takes
 
 
 def merge_heads(
-    sources: Sequence[Source], sink: Sink, order: Order, *, unique: bool, memory: int, item_bytes: float
-) -> Outcome:
-    """Merge lines to the sink. unique: of equal lines that follow each other the first.
+    stream: Stream,
+    outcome: Outcome,
+    memory: int,
+    item_bytes: float,
+    stopwatch: Stopwatch,
+    advance: Callable[[int, int], None] | None = None,
+) -> None:
+    """Merge to the sink what `outcome`, which is brought up to date, has left of the stream.
 
-    memory: bytes that it may take. item_bytes: of a line on average. What fits is merged at once by compiled code.
+    memory: bytes that it may take, but where single lines are longer. item_bytes: of a line on average.
     """
+    assert outcome.rest is not None
+    sources, sink = stream.sources, stream.sink
+    starts, position = [start for start, _ in outcome.rest.ranges], outcome.rest.offset
+    last = _last_before(stream, starts) if stream.unique else None
+    windows = _Windows(stream, memory, item_bytes)
     backend = cpu.create()
-    pace = backend.pace(order, len(sources), item_bytes)
-    if sum(source.size for source in sources) * (pace.footprint + _MORE / item_bytes) <= memory:
-        return _at_once(backend, sources, sink, order, unique)
-    return _line_by_line(sources, sink, order, unique)
-
-
-def _at_once(backend: CpuBackend, sources: Sequence[Source], sink: Sink, order: Order, unique: bool) -> Outcome:
-    sizes = [source.size for source in sources]
-    workspace = backend.workspace(order, sum(sizes), threads=cores())
+    workspace = backend.workspace(stream.order, min(windows.room, stream.nbytes), threads=cores())
     try:
-        staging = workspace.staging(sum(sizes))
-        for source, stop in zip(sources, accumulate(sizes), strict=True):
-            source.read_into(0, staging[stop - source.size : stop])
-        workspace.upload(sizes)
-        workspace.merge_heads(unique=unique)
-        data = sink.encode(workspace.download())
-        sink.write_at(0, data)
-        return Outcome(list(workspace.counts), workspace.dropped, len(data), chunks=1, largest=sum(sizes))
+        while any(start < source.size for start, source in zip(starts, sources, strict=True)):
+            chunk = windows.next(starts)
+            read_chunk(sources, chunk, workspace, stopwatch)
+            workspace.upload(chunk.lengths)
+            goes_on = [stop < source.size for (_, stop), source in zip(chunk.ranges, sources, strict=True)]
+            taken = workspace.merge_heads(goes_on, _what_of_equals(stream, starts, last))
+            for merged in workspace.outputs() if workspace.merged_bytes else ():
+                if stream.unique:
+                    last = _last_line(merged, stream)
+                data = sink.encode(merged)
+                sink.write_at(position, data)
+                position += len(data)
+            outcome.dropped += workspace.dropped
+            outcome.largest = max(outcome.largest, chunk.nbytes)
+            outcome.chunks += 1
+            starts = [start + nbytes for start, nbytes in zip(starts, taken, strict=True)]
+            windows.taken = taken
+            stopwatch.add(*workspace.spans)
+            workspace.spans.clear()
+            if advance is not None:
+                advance(sum(starts), stream.nbytes)
     finally:
         workspace.close()
-
-
-def _line_by_line(sources: Sequence[Source], sink: Sink, order: Order, unique: bool) -> Outcome:
-    assert order.text is not None
-    end = bytes([order.text.terminator])
-    position = 0
-    held: list[bytes] = []
-    size = 0
-    last = None
-    lines = [_Lines(source, end) for source in sources]
-    outcome = Outcome([0] * len(sources), chunks=1)
-
-    def write() -> None:
-        nonlocal position, size
-        data = sink.encode(np.frombuffer(b"".join(held), np.uint8))
-        sink.write_at(position, data)
-        position += len(data)
-        held.clear()
-        size = 0
-
-    for line in heapq.merge(*lines, key=order.key):
-        if unique:
-            key = order.key(line)
-            if last is not None and key == last:
-                outcome.dropped += 1
-                continue
-            last = key
-        held += (line, end)
-        size += len(line) + 1
-        if size >= _BLOCK:
-            write()
-    if held:
-        write()
-    outcome.counts[:] = [each.count for each in lines]
+    outcome.counts[:] = [source.count() for source in sources]
     outcome.written = position
-    return outcome
 
 
-class _Lines:
-    """The lines of a source, one after the other. count: how many have been given."""
+class _Windows:
+    """What is looked at of each source at once: the more, the more of it went out last.
 
-    def __init__(self, source: Source, end: bytes) -> None:
-        self.count = 0
-        self._source = source
-        self._end = end
+    room: bytes of all windows together. taken: bytes that went out of each source's last window.
+    """
 
-    def __iter__(self) -> Iterator[bytes]:
-        rest: list[bytes] = []
-        for start in range(0, self._source.size, _BLOCK):
-            block = np.empty(min(_BLOCK, self._source.size - start), np.uint8)
-            self._source.read_into(start, block)
-            first, *lines = block.tobytes().split(self._end)
-            rest.append(first)
-            if lines:
-                lines.insert(0, b"".join(rest))
-                rest = [lines.pop()]
-            for line in lines:
-                self.count += 1
-                yield line
+    def __init__(self, stream: Stream, memory: int, item_bytes: float) -> None:
+        pace = cpu.create().pace(stream.order, len(stream.sources), item_bytes)
+        self._sources = stream.sources
+        self.room = max(1, int(memory / (pace.footprint + _MORE / item_bytes)))
+        self._least = min(_MOST_LEAST, max(_LEAST, max(_LEAST_ROOM, self.room) // len(stream.sources)))
+        self.taken: Sequence[int] = [source.size for source in stream.sources]
+
+    def next(self, starts: Sequence[int]) -> Chunk:
+        """The next windows, from `starts` on: whole lines, at least one of each source that has one."""
+        scale = self.room / max(1, sum(self.taken))
+        rests = [source.size - start for source, start in zip(self._sources, starts, strict=True)]
+        if sum(rests) > self.room:
+            shares = [max(self._least, int(taken * scale)) for taken in self.taken]
+            rests = [min(rest, share) for rest, share in zip(rests, shares, strict=True)]
+        ends = [
+            source.item_start(start + size) for source, start, size in zip(self._sources, starts, rests, strict=True)
+        ]
+        return Chunk(tuple(zip(starts, ends, strict=True)), sum(starts))
+
+
+def _what_of_equals(stream: Stream, starts: Sequence[int], last: bytes | None) -> Unique:
+    """What of lines that compare equal goes out, where `last` was the last line that did."""
+    if not stream.unique:
+        return None
+    if last is None:
+        return "first"
+    key = key_by(stream.order)
+    places = zip(stream.sources, starts, strict=True)
+    head = min(key(source.item_at(at)) for source, at in places if at < source.size)
+    return "ahead" if head == key(last) else "first"
+
+
+def _last_before(stream: Stream, starts: Sequence[int]) -> bytes | None:
+    """The line that a merge put out last when it had come to `starts`, of sources in order up to there."""
+    ahead = [source.item_before(start) for source, start in zip(stream.sources, starts, strict=True) if start > 0]
+    return max(ahead, key=key_by(stream.order), default=None)
+
+
+def _last_line(merged: Bytes, stream: Stream) -> bytes:
+    """The last of the merged lines, without its end."""
+    assert stream.order.text is not None
+    end, size = bytes([stream.order.text.terminator]), _LEAST
+    while size < len(merged) and end not in merged[-size:-1].tobytes():
+        size *= 2
+    return merged[-size:-1].tobytes().rpartition(end)[2]

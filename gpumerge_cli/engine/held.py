@@ -12,11 +12,12 @@ import tempfile
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from gpumerge_cli.errors import OutputError, output_error
+from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.units import format_bytes
 
@@ -33,6 +34,16 @@ class MemoryFile:
         self.name = name
         self.size = len(data)
         self._data = data
+
+    @classmethod
+    def of(cls, parts: Iterable[Bytes]) -> MemoryFile:
+        """A copy of the parts."""
+        copies = [part.copy() for part in parts]
+        return cls(copies[0] if len(copies) == 1 else np.concatenate(copies))
+
+    def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
+        """See InputFile."""
+        return Extent(-1, start, held, swap, self._data)
 
     def read_into(self, position: int, out: Bytes) -> None:
         """See InputFile."""
@@ -57,10 +68,13 @@ class SpilledFile:
 
     name = "a temporary file"
 
-    def __init__(self, data: Bytes, folder: str) -> None:
-        self.size = len(data)
+    def __init__(self, parts: Iterable[Bytes], folder: str) -> None:
         self._folder = folder
-        self._descriptor = _written(data, folder)
+        self._descriptor, self.size = _written(parts, folder)
+
+    def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
+        """See InputFile."""
+        return Extent(self._descriptor, start, held, swap)
 
     def read_into(self, position: int, out: Bytes) -> None:
         """See InputFile."""
@@ -78,6 +92,9 @@ class SpilledFile:
 
     def read_exactly(self, position: int, count: int) -> bytes:
         """See InputFile."""
+        data = self.read(position, count)
+        if len(data) == count:
+            return data
         out = np.empty(count, np.uint8)
         self.read_into(position, out)
         return out.tobytes()
@@ -97,14 +114,17 @@ class PackedFile:
 
     name = "a temporary file"
 
-    def __init__(self, data: Bytes, folder: str, codec: Codec) -> None:
-        self.size = len(data)
+    def __init__(self, parts: Iterable[Bytes], folder: str, codec: Codec) -> None:
+        self.size = 0
         self._codec = codec
-        packed = [codec.pack(data[at : at + codec.block].tobytes()) for at in range(0, len(data), codec.block)]
-        self._ends = np.cumsum([0, *map(len, packed)]).tolist()
-        self._file = SpilledFile(np.frombuffer(b"".join(packed), np.uint8), folder)
+        self._ends = [0]
+        self._file = SpilledFile(self._packed(parts), folder)
         self._unpacked: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
+
+    def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
+        """See InputFile."""
+        return None
 
     def read_into(self, position: int, out: Bytes) -> None:
         """See InputFile."""
@@ -132,6 +152,13 @@ class PackedFile:
         """Give its room back."""
         self._file.close()
         self._unpacked.clear()
+
+    def _packed(self, parts: Iterable[Bytes]) -> Iterator[Bytes]:
+        for block in _blocks(parts, self._codec.block):
+            data = self._codec.pack(block)
+            self.size += len(block)
+            self._ends.append(self._ends[-1] + len(data))
+            yield np.frombuffer(data, np.uint8)
 
     def _block(self, number: int) -> bytes:
         with self._lock:
@@ -201,22 +228,38 @@ class Spill:
                 way_out="name another folder with -T, or compress them with --compress-program",
             )
 
-    def keep(self, data: Bytes) -> SpilledFile | PackedFile:
-        """Write a run to the next folder. From any thread. Raises OutputError."""
+    def keep(self, parts: Iterable[Bytes]) -> SpilledFile | PackedFile:
+        """Write the parts of a run to the next folder. From any thread. Raises OutputError."""
         with self._lock:
             folder = self._folders[self._next % len(self._folders)]
             self._next += 1
-        return SpilledFile(data, folder) if self._codec is None else PackedFile(data, folder, self._codec)
+        return SpilledFile(parts, folder) if self._codec is None else PackedFile(parts, folder, self._codec)
 
 
-def _written(data: Bytes, folder: str) -> int:
-    """The descriptor of a new unnamed file in `folder` that holds `data`."""
+def _blocks(parts: Iterable[Bytes], size: int) -> Iterator[bytes]:
+    """The parts' bytes in blocks of that size, of which the last may be shorter."""
+    rest = np.empty(0, np.uint8)
+    for part in parts:
+        rest = np.concatenate([rest, part])
+        whole = len(rest) // size * size
+        for at in range(0, whole, size):
+            yield rest[at : at + size].tobytes()
+        rest = rest[whole:]
+    if len(rest):
+        yield rest.tobytes()
+
+
+def _written(parts: Iterable[Bytes], folder: str) -> tuple[int, int]:
+    """(the descriptor of a new unnamed file in `folder` that holds the parts, their bytes)."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            view = data.data
-            while len(view):
-                view = view[os.write(file.fileno(), view[:_LARGEST_CALL]) :]
-            return os.dup(file.fileno())
+            size = 0
+            for part in parts:
+                view = part.data
+                size += len(view)
+                while len(view):
+                    view = view[os.write(file.fileno(), view[:_LARGEST_CALL]) :]
+            return os.dup(file.fileno()), size
     except OSError as error:
         raise output_error(error, folder) from None
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.engine.opening import Advance, Passes
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats import csv
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.csv import csv_order
 from gpumerge_cli.formats.input import InputFile as OpenedFile
+from gpumerge_cli.formats.input import look_at as look_at_input
+from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.records import item_name, order_of
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.formats.text import LineSource
@@ -27,6 +29,7 @@ from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
+_SHOWN = 60
 _LOOKED_AT = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
@@ -35,12 +38,16 @@ _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
 
 @dataclass(frozen=True)
 class Inputs:
-    """Opened inputs. dtype: that of the first one, byte order included; None for lines."""
+    """Opened inputs. dtype: that of the first one, byte order included; None for lines.
+
+    rest: makes what progress is told to of what it was told to while they were opened.
+    """
 
     sources: tuple[Source, ...]
     order: Order
     format: Format
     dtype: np.dtype[Any] | None
+    rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
 
     @property
     def nbytes(self) -> int:
@@ -96,18 +103,37 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Format]:
     ]
 
 
+def look_at(names: Sequence[str]) -> None:
+    """Raise the InputError of the first input that cannot be opened, before any is read: that may take for ever."""
+    for name in names:
+        look_at_input(name)
+
+
 @contextmanager
-def opened(names: Sequence[str], items: ItemRequest, stopwatch: Stopwatch | None = None) -> Iterator[Inputs]:
+def opened(
+    names: Sequence[str],
+    items: ItemRequest,
+    stopwatch: Stopwatch | None = None,
+    advance: Advance | None = None,
+    *,
+    output: str = STDIO,
+) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
-    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress" and "spool".
+    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
+    advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
+    output: where the items are to go, which OutputError is raised for before an input is read.
     """
     formats = formats_of(names, items)
+    look_at(names)
+    look_at_output(output)
+    passes = Passes(names, formats, advance)
     with ExitStack() as stack:
-        sources = _open_all(names, formats, stack, stopwatch or Stopwatch())
+        sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
         _same_items(sources)
+        same_headers([(source.name, source.header) for source in sources if isinstance(source, LineSource)], items.csv)
         dtype = sources[0].dtype
-        yield Inputs(tuple(sources), _order(items, formats[0], dtype), formats[0], dtype)
+        yield Inputs(tuple(sources), _order(items, formats[0], dtype), formats[0], dtype, passes.rest)
 
 
 def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order | None]:
@@ -123,27 +149,33 @@ def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Or
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
-    return Order.lines(csv_order(lines) if items.csv else lines)
+    return Order.lines(csv.csv_order(lines) if items.csv else lines)
 
 
-def _open_all(names: Sequence[str], formats: Sequence[Format], stack: ExitStack, stopwatch: Stopwatch) -> list[Source]:
+def _open_all(
+    names: Sequence[str], formats: Sequence[Format], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
+) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
 
-    def open_one(name: str, chosen: Format) -> Source:
+    def open_one(number: int) -> Source:
+        name, chosen = names[number], formats[number]
         start = time.perf_counter()
-        source = open_source(name, chosen)
-        if compression_of(name) or name == STDIO:
-            stopwatch.add(Span("spool" if name == STDIO else "decompress", time.perf_counter() - start, source.size))
+        source = open_source(name, chosen, passes.of(number))
+        if chosen.csv or compression_of(name) or name == STDIO:
+            stage = "csv" if chosen.csv else "spool" if name == STDIO else "decompress"
+            stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 
     sources: list[Source] = []
     if not any(map(compression_of, names)):
-        for name, chosen in zip(names, formats, strict=True):
-            sources.append(open_one(name, chosen))
+        for number in range(len(names)):
+            sources.append(open_one(number))
             stack.callback(sources[-1].close)
         return sources
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(cores()) as pool:
-        opening = [pool.submit(open_one, name, chosen) for name, chosen in zip(names, formats, strict=True)]
+        opening = [pool.submit(open_one, number) for number in range(len(names))]
     for future in opening:
         if future.exception() is None:
             sources.append(future.result())
@@ -191,6 +223,32 @@ def _same_items(sources: Sequence[Source]) -> None:
                 where=source.name,
                 way_out="convert one of them: a merge needs one type",
             )
+
+
+def same_headers(headers: Sequence[tuple[str, bytes]], of_csv: bool) -> None:
+    """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
+
+    of_csv: they are lines made of records, which quotes do not tell apart. A byte order mark and how lines end are no
+    difference.
+    """
+    told = [(name, header) for name, header in headers if header]
+    for name, header in told[1:]:
+        if _bare(header, of_csv) != _bare(told[0][1], of_csv):
+            first = _shown_header(told[0][1], of_csv)
+            raise InputError(
+                f"its header {_shown_header(header, of_csv)} differs from that of {told[0][0]}, {first}",
+                where=f"{name}:1",
+                way_out="give all files the same columns and header, or work on each by itself",
+            )
+
+
+def _bare(header: bytes, of_csv: bool) -> bytes:
+    return (csv.fields(header) if of_csv else header).removeprefix(csv.BOM).replace(b"\r", b"")
+
+
+def _shown_header(header: bytes, of_csv: bool) -> str:
+    text = (csv.plain(header) if of_csv else header).rstrip(b"\r\n\0").decode("utf-8", "replace")
+    return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 
 def _same(dtype: np.dtype[Any] | None, first: np.dtype[Any] | None) -> bool:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import costs
-from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.base import Backend, LaunchPolicy
 from gpumerge_cli.backends.select import Selected, select
-from gpumerge_cli.engine import check
-from gpumerge_cli.engine.heads import merge_heads
+from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import Shares, cores, default_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.measure import COMPILE, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, plan_in_spans
 from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage
 
-_LITTLE = 64 << 20  # bytes that are soon checked ahead
-_STAGES = ("read", "upload", "index", "check", "kernel", "download", "compress", "write")
+_STAGES = (COMPILE, "read", "upload", "index", "check", "kernel", "download", "compress", "write")
 
 
 def merge_files(
@@ -44,7 +41,11 @@ def merge_files(
     """
     called = time.perf_counter()
     stopwatch = Stopwatch(called - since_start)
-    with opened(request.inputs, request.items, stopwatch) as inputs:
+    with (
+        timed(stopwatch.add),
+        opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,
+    ):
+        advance = inputs.rest(advance)
         on = request.on
         selected = selected_for(on, inputs)
         policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
@@ -62,27 +63,26 @@ def merge_files(
                 selected.backend,
                 policy,
                 _shares(inputs, selected.backend, request),
-                check=request.check,
+                check=request.check or request.lenient,
                 unique=request.unique,
+                lenient=request.lenient,
             )
             try:
-                outcome = run(_ready(stream, request.lenient), stopwatch, advance)
+                outcome = run(stream, stopwatch, advance)
             except FoundDisorderError as found:
+                from gpumerge_cli.engine import check
+
                 source = inputs.sources[found.source]
-                if not request.lenient:
-                    offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
-                    assert offset is not None
-                    raise check.disorder_error(
-                        source, offset, inputs.order, selected.backend, stream.shares.workers
-                    ) from None
-                if sink.seekable:
-                    sink.abort()
-                    sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
+                offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
+                assert offset is not None
+                raise check.disorder_error(
+                    source, offset, inputs.order, selected.backend, stream.shares.workers
+                ) from None
+            if outcome.rest is not None:
+                from gpumerge_cli.engine.heads import merge_heads
+
                 memory = default_memory() if request.memory is None else request.memory
-                outcome = merge_heads(
-                    inputs.sources, sink, inputs.order,
-                    unique=request.unique, memory=memory, item_bytes=inputs.item_bytes,
-                )  # fmt: skip
+                merge_heads(stream, outcome, memory, inputs.item_bytes, stopwatch, advance)
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
@@ -97,20 +97,6 @@ def merge_files(
             start_up=since_start + started - called,
             busy=ended - started,
         )  # fmt: skip
-
-
-def _ready(stream: Stream, lenient: bool) -> Stream:
-    """The stream as it can run if disorder is to be borne: what is written cannot be taken back everywhere.
-
-    Raises FoundDisorderError for an input that it would be found in, if there is little of it all.
-    """
-    if not lenient or stream.sink.seekable:
-        return stream
-    if stream.nbytes <= _LITTLE:
-        for number, source in enumerate(stream.sources):
-            if check.first_disorder(source, stream.order, stream.backend, stream.shares.workers) is not None:
-                raise FoundDisorderError(number)
-    return replace(stream, check=False)
 
 
 def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
@@ -139,8 +125,7 @@ def plan_files(request: MergeRequest) -> Plan:
 
 def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
     """The backend that `on` asks for, or that `inputs` are best worked on with."""
-    launch_given = on.launch != LaunchRequest()
-    return select(on.backend, on.device, inputs.order, inputs.nbytes, launch_given=launch_given, sharing=on.sharing)
+    return select(on.backend, on.device, inputs.order, inputs.nbytes, sharing=on.sharing)
 
 
 def _shares(inputs: Inputs, backend: Backend, request: MergeRequest) -> Shares:
@@ -196,7 +181,11 @@ def _report(
         timeline=stopwatch.timeline(),
         ceilings=ceilings_of(selected.backend, stream.order, workers),
         expected=costs.load().predict(
-            selected.backend.name, stream.order.is_lines, stream.nbytes, min(workers, cores())
+            selected.backend.name,
+            stream.order.is_lines,
+            stream.nbytes,
+            min(workers, cores()),
+            compiling=selected.compiling,
         ),
     )
 
@@ -210,6 +199,10 @@ def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, 
 
 def bound_of(stages: tuple[Stage, ...], plan: float, start_up: float, busy: float, workers: int) -> str:
     """What to make faster to make the run faster. plan: seconds of it, of one worker; others may have had to wait."""
+    compiled = next((stage.seconds for stage in stages if stage.name == COMPILE), 0.0)
+    stages = tuple(stage for stage in stages if stage.name != COMPILE)
+    if compiled > max(busy, start_up) / 2:
+        return f"compiling: {compiled:.3f} s, once; what it makes is kept"
     if not stages or start_up > busy:
         return f"start-up: {start_up:.3f} s before the first byte, {busy:.3f} s of work"
     longest = max(*stages, Stage("plan", plan, 0), key=lambda stage: stage.seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 
 
 class Places:
@@ -20,20 +21,22 @@ class Places:
         self._turn = 0
         self._end = 0
         self._stopped = False
+        self._first_left: float = inf
         self._changed = threading.Condition()
 
     @contextmanager
     def place(self, turn: int, planned: int, nbytes: int, *, last: bool) -> Iterator[int | None]:
         """The place of a piece of `nbytes` of chunk number `turn`, to be written to inside the body; None if stopped.
 
-        planned: where the plan puts it. last: whether it is the chunk's last piece.
+        planned: where the plan puts it. last: whether it is the chunk's last piece. None, too, for a chunk that `leave`
+        has left.
         """
         if not self._in_turns:
-            yield None if self._stopped else planned
+            yield None if self.is_over(turn) else planned
             return
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._turn == turn)
-            if self._stopped:
+            self._changed.wait_for(lambda: self.is_over(turn) or self._turn == turn)
+            if self.is_over(turn):
                 place = None
             else:
                 place = self._end
@@ -49,13 +52,18 @@ class Places:
         self._turn += 1
         self._changed.notify_all()
 
+    def is_over(self, turn: int) -> bool:
+        """Whether nothing of chunk number `turn` is to be written any more."""
+        return self._stopped or turn >= self._first_left
+
+    def leave(self, turn: int) -> None:
+        """Chunk number `turn` and those behind it are not to be written; those ahead of it are."""
+        with self._changed:
+            self._first_left = min(self._first_left, turn)
+            self._changed.notify_all()
+
     def stop(self) -> None:
         """Nothing more is to be written; whoever waits comes back."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stopped

@@ -10,7 +10,7 @@ from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.records import RecordRequest
 from gpumerge_cli.lines import LineOrder
 
-BackendChoice = Literal["auto", "gpu", "cpu", "reference"]
+BackendChoice = Literal["auto", "gpu", "cpu"]
 FormatChoice = Literal["raw", "npy", "text"]
 
 

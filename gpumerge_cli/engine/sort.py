@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, SortPolicy, Workspace
 from gpumerge_cli.backends.select import Selected
+from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.merge import bound_of, ceilings_of, selected_for
@@ -24,12 +26,12 @@ from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.fixed import FixedSource
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.formats.text import LineSource
-from gpumerge_cli.measure import Span, Stopwatch
+from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.plan import blocks_of
 from gpumerge_cli.report.model import MergeReport, Stage
 
 Held = MemoryFile | SpilledFile | PackedFile
-_STAGES = ("read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
+_STAGES = (COMPILE, "read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
 _LEAST_PIECE = 64 << 10
 _CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
 _MOST_RUNS = 64  # in memory
@@ -57,7 +59,12 @@ def sort_files(
     stopwatch = Stopwatch(called - since_start)
     if request.memory is not None:
         keep_no_freed_memory()
-    with opened(request.inputs, request.items, stopwatch) as inputs, ExitStack() as stack:
+    with (
+        timed(stopwatch.add),
+        opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,
+        ExitStack() as stack,
+    ):
+        advance = inputs.rest(advance)
         on = request.on
         selected = selected_for(on, inputs)
         count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
@@ -147,12 +154,18 @@ class _Job:
 
     def sort(self, sink: Sink, stack: ExitStack, advance: Callable[[int, int], None] | None) -> Outcome:
         """Sort it all to the sink. stack: closes at the end what must stay open until then."""
-        if self.whole:
+        if self.whole or self._is_one_piece():
             return self._at_once(sink, advance)
         sources = [self.source(held) for held in self.runs(advance)]
         for source in sources:
             stack.callback(source.close)
         return _merged(self, sources, sink, advance)
+
+    def _is_one_piece(self) -> bool:
+        """Whether a single piece holds everything, as it must where one line is nearly all of it."""
+        if self.backend.name != "cpu" or self.request.always_spill:
+            return False
+        return len(list(islice(_pieces(self.inputs.sources, self.piece), 2))) == 1
 
     def _at_once(self, sink: Sink, advance: Callable[[int, int], None] | None) -> Outcome:
         done, total = 0, self.inputs.nbytes
@@ -195,7 +208,7 @@ class _Job:
             ranges = pieces[number]
             nbytes = sum(stop - start for _, start, stop in ranges)
             if not hasattr(own, "workspace"):
-                own.workspace = self.backend.workspace(self.inputs.order, max(self.piece, nbytes))
+                own.workspace = self.backend.workspace(self.inputs.order, self.piece)
                 with lock:
                     workspaces.append(own.workspace)
             held[number] = self._sorted(own.workspace, ranges, nbytes)
@@ -227,13 +240,13 @@ class _Job:
         self.stopwatch.add(Span("read", time.perf_counter() - start, nbytes))
         workspace.upload([high - low for _, low, high in ranges])
         workspace.sort(self.policy)
-        result = workspace.download()
+        outputs = workspace.outputs()
         self.stopwatch.add(*[replace(s, name="sort") if s.name == "kernel" else s for s in workspace.spans])
         workspace.spans.clear()
         for (number, _, _), count in zip(ranges, workspace.counts, strict=True):
             self.counts[number] += count
         start = time.perf_counter()
-        held: Held = MemoryFile(result.copy()) if self.spill is None else self.spill.keep(result)
+        held: Held = MemoryFile.of(outputs) if self.spill is None else self.spill.keep(outputs)
         self.stopwatch.add(Span("spill", time.perf_counter() - start, nbytes))
         return held
 

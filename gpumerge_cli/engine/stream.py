@@ -11,11 +11,16 @@ import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Protocol
 
 from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, SortPolicy, Unique, Workspace
+from gpumerge_cli.backends.cpu.backend import CpuBackend
+from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker, Disordered, Work
+from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
+from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Supply
@@ -23,7 +28,7 @@ from gpumerge_cli.errors import DeviceMemoryError, DisorderError
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Chunk, spans_of, split
+from gpumerge_cli.plan import Chunk, Planner
 
 # A device without memory for a chunk of this size has none for the merge.
 _LEAST_CHUNK = 64 << 10
@@ -34,7 +39,8 @@ class Stream:
     """A merge that is ready to run.
 
     policy: how a chunk's runs are merged, or sorted again, which gives the same. unique: of items that compare equal
-    only the first goes out.
+    only the first goes out. lenient: an item out of order ends the run, which then tells how far it came; otherwise it
+    is an error.
     """
 
     sources: Sequence[Source]
@@ -45,6 +51,7 @@ class Stream:
     shares: Shares
     check: bool
     unique: bool
+    lenient: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -57,7 +64,8 @@ class Outcome:
     """What a stream did. counts: items that each source gave. dropped: those left out. written: bytes of the output.
 
     limit: bytes of the largest chunk that was tried once the device had run out of memory; 0 if it never did. chunks,
-    largest: how many there were, and bytes of the largest. workers: how many worked on them.
+    largest: how many there were, and bytes of the largest. workers: how many worked on them. rest: where a lenient run
+    met disorder: what lies ahead of its ranges was put out, up to its offset in the output.
     """
 
     counts: list[int]
@@ -67,6 +75,7 @@ class Outcome:
     chunks: int = 0
     largest: int = 0
     workers: int = 1
+    rest: Chunk | None = None
 
 
 class FoundDisorderError(DisorderError):
@@ -87,6 +96,8 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     if workers == 1:
         _Worker(shared).work()
         return shared.outcome
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
     pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
     futures = [pool.submit(_Worker(shared).work) for _ in range(workers)]
     try:
@@ -115,15 +126,18 @@ class _Shared:
     advance: Callable[[int, int], None] | None
     lock: threading.Lock = field(default_factory=threading.Lock)
     done: int = 0
+    left: float = inf  # the first chunk that is not in order
 
     def __post_init__(self) -> None:
         stream, sink = self.stream, self.stream.sink
         size = stream.shares.chunk_bytes
         self.total = stream.nbytes
         workers = max(1, min(stream.shares.workers, -(-self.total // size)))
-        self.supply = Supply(spans_of(stream.sources, stream.order, size), 2 * workers, self.stopwatch)
+        self.planner = Planner(stream.sources, stream.order)
+        self.supply = Supply(self.planner.spans(size), 2 * workers, self.stopwatch)
         self.outcome = Outcome([0] * len(stream.sources), workers=workers)
         self.places = Places(planned=sink.exact and not self.stream.unique, seekable=sink.seekable)
+        self.chunks = chunks_of(stream)
 
     @property
     def limit(self) -> int:
@@ -143,10 +157,22 @@ class _Shared:
             self.outcome.limit = max(_LEAST_CHUNK, min(self.limit, failed) // 2)
             return True
 
-    def finished(self, piece: Chunk, workspace: Workspace, written: int) -> None:
+    def leave(self, turn: int, rest: Chunk) -> None:
+        """Chunk number `turn` is not in order: `rest` is what it has not put out."""
+        # All ahead of it have been placed then.
+        with self.places.place(turn, rest.offset, 0, last=False) as place:
+            if place is None:
+                return
+            with self.lock:
+                if turn < self.left:
+                    self.left = turn
+                    self.outcome.rest = replace(rest, offset=place)
+            self.places.leave(turn)
+
+    def finished(self, piece: Chunk, merged: _Merged, written: int) -> None:
         with self.lock:
-            self.outcome.counts[:] = map(operator.add, self.outcome.counts, workspace.counts)
-            self.outcome.dropped += workspace.dropped
+            self.outcome.counts[:] = map(operator.add, self.outcome.counts, merged.counts)
+            self.outcome.dropped += merged.dropped
             self.outcome.written += written
             self.outcome.chunks = self.supply.handed_out
             self.outcome.largest = max(self.outcome.largest, piece.nbytes)
@@ -155,20 +181,42 @@ class _Shared:
                 self.advance(self.done, self.total)
 
 
+class _Merged(Protocol):
+    """What a chunk came to. counts: items of each source. dropped: those left out. merged_bytes: of the result."""
+
+    counts: list[int]
+    dropped: int
+    merged_bytes: int
+    spans: list[Span]
+
+    def outputs(self) -> Iterable[Bytes]:
+        """The result by parts. See Workspace."""
+
+
+def chunks_of(stream: Stream) -> Chunks | None:
+    """What does a chunk in one call; None if the backend is worked with step by step."""
+    if not isinstance(stream.backend, CpuBackend):
+        return None
+    planned = stream.sink.exact and stream.sink.seekable and not stream.unique
+    target = stream.sink.target if planned else None
+    work = Work(Sources(stream.sources), stream.order, stream.policy, stream.check, stream.unique, target)
+    return Chunks(work)
+
+
 class _Worker:
     """Takes chunk after chunk until there are none left."""
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
         self._stream = shared.stream
-        self._workspace: Workspace | None = None
+        self._workspace: Workspace | ChunkWorker | None = None
         self._capacity = 0
 
     def work(self) -> None:
         try:
-            while not self._shared.places.stopped:
+            while True:
                 taken = self._shared.supply.take()
-                if taken is None:
+                if taken is None or self._shared.places.is_over(taken[0]):
                     return
                 self._merge_chunk(*taken)
         except BaseException:
@@ -180,11 +228,11 @@ class _Worker:
     def _merge_chunk(self, turn: int, chunk: Chunk) -> None:
         """Merge and write the chunk, in pieces where the device has no memory for it as a whole."""
         pieces = deque([chunk])
-        while pieces and not self._shared.places.stopped:
+        while pieces and not self._shared.places.is_over(turn):
             piece = pieces.popleft()
             limit = self._shared.limit
             if piece.nbytes > limit:
-                parts = split(self._stream.sources, self._stream.order, piece, limit)
+                parts = self._shared.planner.split(piece, limit)
                 if len(parts) > 1:
                     pieces.extendleft(reversed(parts))
                     continue
@@ -196,14 +244,28 @@ class _Worker:
                     raise
                 pieces.appendleft(piece)
                 continue
-            self._write(turn, piece, merged, last=not pieces)
+            except FoundDisorderError:
+                if not self._stream.lenient:
+                    raise
+                self._shared.leave(turn, piece)
+                return
+            if isinstance(merged, ChunkWorker) and merged.writes:
+                self._shared.finished(piece, merged, merged.merged_bytes)
+            else:
+                self._write(turn, piece, merged, last=not pieces)
+            self._shared.stopwatch.add(*merged.spans)
+            merged.spans.clear()
 
-    def _merged(self, piece: Chunk) -> Bytes:
-        """The merge of the piece, in memory of the workspace."""
+    def _merged(self, piece: Chunk) -> _Merged:
+        """The merge of the piece, by whom holds it or has written it."""
         stream = self._stream
         workspace = self._opened()
+        if stream.lenient and not is_cut(stream.sources, [stop for _, stop in piece.ranges], stream.order):
+            raise FoundDisorderError(0)
+        if isinstance(workspace, ChunkWorker):
+            return self._in_one_call(workspace, piece)
         read_chunk(stream.sources, piece, workspace, self._shared.stopwatch)
-        if stream.check:
+        if stream.check and not stream.lenient:
             for number, (start, stop) in enumerate(piece.ranges):
                 if stop > start and falls_at(stream.sources[number], start, stream.order):
                     raise FoundDisorderError(number)
@@ -217,32 +279,43 @@ class _Worker:
             workspace.sort(stream.policy, unique)
         else:
             workspace.merge(stream.policy, unique)
-        merged = workspace.download()
-        self._shared.stopwatch.add(*workspace.spans)
-        workspace.spans.clear()
-        return merged
+        return workspace
 
-    def _write(self, turn: int, piece: Chunk, merged: Bytes, *, last: bool) -> None:
+    def _in_one_call(self, worker: ChunkWorker, piece: Chunk) -> _Merged:
+        try:
+            worker.run(piece.ranges, piece.offset)
+        except Disordered as found:
+            raise FoundDisorderError(found.source) from None
+        return worker
+
+    def _write(self, turn: int, piece: Chunk, merged: _Merged, *, last: bool) -> None:
         sink, stopwatch = self._stream.sink, self._shared.stopwatch
-        start = time.perf_counter()
-        data = sink.encode(merged)
-        if not sink.exact:
-            stopwatch.add(Span("compress", time.perf_counter() - start, len(merged)))
-        with self._shared.places.place(turn, piece.offset, len(data), last=last) as place:
-            if place is None:
-                return
+        offset, left, written = piece.offset, merged.merged_bytes, 0
+        for part in merged.outputs():
             start = time.perf_counter()
-            sink.write_at(place, data)
-            stopwatch.add(Span("write", time.perf_counter() - start, len(data)))
-        assert self._workspace is not None
-        self._shared.finished(piece, self._workspace, len(data))
+            left -= len(part)
+            data = sink.encode(part)
+            if not sink.exact:
+                stopwatch.add(Span("compress", time.perf_counter() - start, len(part)))
+            with self._shared.places.place(turn, offset + written, len(data), last=last and not left) as place:
+                if place is None:
+                    return
+                start = time.perf_counter()
+                sink.write_at(place, data)
+                stopwatch.add(Span("write", time.perf_counter() - start, len(data)))
+            written += len(data)
+        self._shared.finished(piece, merged, written)
 
-    def _opened(self) -> Workspace:
+    def _opened(self) -> Workspace | ChunkWorker:
         """A workspace no larger than the limit, or as large as chunks usually are."""
         capacity = min(self._shared.limit, self._stream.shares.chunk_bytes)
         if self._workspace is None or self._capacity > capacity:
             self._close()
-            self._workspace = self._stream.backend.workspace(self._stream.order, capacity)
+            chunks = self._shared.chunks
+            if chunks is not None:
+                self._workspace = ChunkWorker(chunks, capacity)
+            else:
+                self._workspace = self._stream.backend.workspace(self._stream.order, capacity)
             self._capacity = capacity
         return self._workspace
 
@@ -268,8 +341,20 @@ def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) 
     """Whether the item at `start` sorts before the one ahead of it, or as it does if `unique`."""
     if start == 0:
         return False
-    here, ahead = order.key(source.item_at(start)), order.key(source.item_before(start))
-    return bool(here <= ahead if unique else here < ahead)
+    compared = Comparison(order)(source.item_at(start), source.item_before(start))
+    return compared < (1 if unique else 0)
+
+
+def is_cut(sources: Sequence[Source], positions: Sequence[int], order: Order) -> bool:
+    """Whether a merge of sources that are in order up to their `positions` puts out what lies ahead of these first.
+
+    Where sources are not in order, a plan's cuts need not be such.
+    """
+    key = key_by(order)
+    places = list(enumerate(zip(sources, positions, strict=True)))
+    ahead = [(key(source.item_before(at)), number) for number, (source, at) in places if at > 0]
+    behind = [(key(source.item_at(at)), number) for number, (source, at) in places if at < source.size]
+    return not ahead or not behind or max(ahead) <= min(behind)
 
 
 def what_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Unique:
@@ -278,6 +363,7 @@ def what_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Uni
     The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
     """
     ranges = list(zip(sources, chunk.ranges, strict=True))
-    before = [order.key(source.item_before(start)) for source, (start, _) in ranges if start > 0]
-    here = [order.key(source.item_at(start)) for source, (start, stop) in ranges if stop > start]
-    return "ahead" if before and here and not max(before) < min(here) else "first"
+    key = key_by(order)
+    before = max((source.item_before(start) for source, (start, _) in ranges if start > 0), key=key, default=None)
+    here = min((source.item_at(start) for source, (start, stop) in ranges if stop > start), key=key, default=None)
+    return "ahead" if before is not None and here is not None and not key(before) < key(here) else "first"

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.extents import Extent, Target
+
 Bytes = NDArray[np.uint8]
 STDIO = "-"
 """What standard input and output are called."""
@@ -27,6 +29,10 @@ class Source(Protocol):
     dtype: np.dtype[Any] | None
     """The items' dtype, native or not, as the file has it; V, S or structured for records; None for lines."""
 
+    @property
+    def extent(self) -> Extent | None:
+        """Where its bytes lie; None if only `read_into` gets at them."""
+
     def read_into(self, start: int, out: Bytes) -> None:
         """Fill `out` with the bytes from `start` on. Raises InputError if the file has become shorter."""
 
@@ -35,6 +41,9 @@ class Source(Protocol):
 
     def item_at(self, start: int) -> bytes:
         """The item that starts at `start`: native bytes of a key, a record, or a line without its newline."""
+
+    def beginning_at(self, start: int, most: int) -> bytes:
+        """The item that starts at `start`, of a longer one its first `most` bytes."""
 
     def item_before(self, start: int) -> bytes:
         """The item that ends where the one at `start` begins. Precondition: 0 < start <= size."""
@@ -63,6 +72,10 @@ class Sink(Protocol):
     """Whether writes may come in any order."""
     exact: bool
     """Whether `encode` gives as many bytes as it takes, so that places in the output are known ahead."""
+
+    @property
+    def target(self) -> Target | None:
+        """Where chunks go as they are; None if only `write_at` gets them there."""
 
     def reserve(self, nbytes: int) -> None:
         """So many bytes of items will come: find out now if there is no room for them. Raises OutputError."""

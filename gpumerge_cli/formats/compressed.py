@@ -7,15 +7,31 @@ reader of these formats takes several as one file.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import IO, Any
 
 from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.base import STDIO
 
 _GZIP_LEVEL = 2  # of 0 to 3; it is about as small as zlib's 1
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}  # a frame that is skipped has another
 _NAMES = {".gz": "gzip", ".zst": "Zstandard"}
+_BEGINNINGS = {
+    "gzip": rb"\x1f\x8b\x08",
+    "Zstandard": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",
+    "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
+    "xz": rb"\xfd7zXZ\x00",
+    ".npy": rb"\x93NUMPY",
+    "ZIP": rb"PK\x03\x04",
+    "Parquet": rb"PAR1[\x00-\x1f]",
+    "HDF5": rb"\x89HDF\r\n\x1a\n",
+}
+"""How files begin that are no text, whatever they are called."""
+_COMPRESSED = ("gzip", "Zstandard", "bzip2", "xz")
+LOOKED_AT = 16
+"""Bytes at a file's start that tell."""
 
 
 def compression_of(name: str) -> str:
@@ -27,6 +43,28 @@ def compression_of(name: str) -> str:
 def inner_name(name: str) -> str:
     """`name` without the suffix of its compression: what its content would be called."""
     return name[: len(name) - len(compression_of(name))]
+
+
+def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
+    """Raise InputError if a file of lines begins with `start` and that is how compressed or other binary files begin.
+
+    plain: as of InputFile.
+    """
+    kind = next((kind for kind, begins in _BEGINNINGS.items() if re.match(begins, start, re.DOTALL)), "")
+    if not kind:
+        return
+    suffix = next((suffix for suffix, one in _NAMES.items() if one == kind), "")
+    if compression_of(name) == suffix != "" and plain:
+        way_out = "say --compressed"
+    elif kind == ".npy":
+        way_out = "say --format npy"
+    else:
+        way_out = "decompress it first" if kind in _COMPRESSED else "convert it first"
+        if suffix and name != STDIO:
+            way_out += f", or name it {suffix}" + (" and say --compressed" if plain else "")
+    raise InputError(
+        f"it holds {kind} data, not lines of text", where=name, way_out=f"{way_out}; --format text takes it as it is"
+    )
 
 
 def opened(stream: IO[bytes], name: str) -> IO[bytes]:
@@ -62,7 +100,8 @@ def compressor(name: str) -> Callable[[Any], bytes] | None:
     if not suffix:
         return None
     if suffix == ".gz":
-        return partial(_gzip().compress, compresslevel=_GZIP_LEVEL)
+        # A time would make the same output other bytes each time.
+        return partial(_gzip().compress, compresslevel=_GZIP_LEVEL, mtime=0)
     zstd = _zstd()
     return partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
 

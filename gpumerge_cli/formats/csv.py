@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import IO
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.compressed import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.input import InputFile
 from gpumerge_cli.lines import NUL, LineOrder
 
 SEPARATOR = 0x1F
+BOM = b"\xef\xbb\xbf"
 _MARK, _END = bytes([SEPARATOR]), bytes([NUL])
 _WRITTEN_AT_ONCE = 1 << 20
 _LONGEST_FIELD = 1 << 31
@@ -31,20 +33,26 @@ def csv_order(order: LineOrder) -> LineOrder:
     return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
 
 
-def as_lines(file: InputFile, separator: int | None) -> InputFile:
-    """A copy of the file's records as lines, in a temporary file; `file` is closed. Raises InputError."""
+def as_lines(file: InputFile, separator: int | None, told: Callable[[float], None] = lambda share: None) -> InputFile:
+    """A copy of the file's records as lines, in a temporary file; `file` is closed. Raises InputError.
+
+    told: called with the share of the file that was gone through, again and again.
+    """
 
     def write(out: IO[bytes]) -> None:
         held: list[bytes] = []
         size = 0
+        gone = 0
         for record, fields in _records(file, separator):
             line = _MARK.join([record, *fields]) + _END
             held.append(line)
             size += len(line)
+            gone += len(record) + 1
             if size >= _WRITTEN_AT_ONCE:
                 out.write(b"".join(held))
                 held.clear()
-                size = 0
+                told(gone / file.size)
+                size = gone = 0
         out.write(b"".join(held))
 
     return file.replaced(write)
@@ -57,6 +65,7 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
     """
     file = InputFile(name, plain=plain)
     try:
+        refuse_binary(name, file.read(0, LOOKED_AT), plain=plain)
         for at, (_, fields) in enumerate(_records(file, separator), start=1):
             if at == number:
                 return [_name(field) for field in fields]
@@ -70,9 +79,22 @@ def shown(line: bytes, order: LineOrder) -> bytes:
     return line.split(_MARK, 1)[0] if (order.separator, order.terminator) == (SEPARATOR, NUL) else line
 
 
+def between_fields(part: bytes, order: LineOrder) -> bytes:
+    """A part of a line with what records have between their fields, if it was made of one."""
+    if order.of_records is None:
+        return part
+    separator = order.of_records.separator
+    return part.replace(_MARK, b"," if separator is None else bytes([separator]))
+
+
+def fields(lines: bytes) -> bytes:
+    """The fields of the records that lines were made of, without how they were quoted."""
+    return _END.join(line.split(_MARK, 1)[-1] for line in lines.split(_END))
+
+
 def _name(field: bytes) -> str:
     """A header's field as a command line would name it."""
-    return os.fsdecode(field.removeprefix(b"\xef\xbb\xbf"))
+    return os.fsdecode(field.removeprefix(BOM))
 
 
 def plain(lines: bytes) -> bytes:

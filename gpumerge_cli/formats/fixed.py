@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import threading
+import warnings
 from tokenize import TokenError
 from typing import Any
 
@@ -11,10 +13,14 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gpumerge_cli.errors import InputError, OutputError
+from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.compressed import inner_name
 from gpumerge_cli.formats.input import InputFile
 from gpumerge_cli.formats.records import item_name
+
+_no_warnings = threading.Lock()
+"""What is done about warnings is one setting for all threads."""
 
 
 class FixedSource:
@@ -29,6 +35,10 @@ class FixedSource:
         self._width = dtype.itemsize
         self._native = foreign_keys(dtype)
 
+    @property
+    def extent(self) -> Extent | None:
+        return self._file.extent(self._header, self.size, 0 if self._native is None else self._width)
+
     def read_into(self, start: int, out: Bytes) -> None:
         self._file.read_into(self._header + start, out)
         if self._native is not None:
@@ -40,6 +50,9 @@ class FixedSource:
     def item_at(self, start: int) -> bytes:
         item = self._file.read_exactly(self._header + start, self._width)
         return item if self._native is None else item[::-1]
+
+    def beginning_at(self, start: int, most: int) -> bytes:
+        return self.item_at(start)[:most]
 
     def item_before(self, start: int) -> bytes:
         return self.item_at(start - self._width)
@@ -87,7 +100,9 @@ def open_npy(file: InputFile) -> FixedSource:
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
         if read_header is None:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
-        shape, fortran, dtype = read_header(head)
+        with _no_warnings, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python about the header's syntax, of NumPy about its age
+            shape, fortran, dtype = read_header(head)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, TokenError) as error:
         # What NumPy's parser says of a damaged header is its own affair; what it says of other files is of use.
         told = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)

@@ -9,7 +9,6 @@ import resource
 import shutil
 import stat
 import sys
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import IO
 import numpy as np
 
 from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
+from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO, Bytes
 
@@ -33,26 +33,29 @@ class InputFile:
     Descriptors are few: once this process has few left, further files are opened when they are read, one a thread at a
     time, so any number of inputs can be merged in one pass.
 
-    plain: whatever its name says, it is not compressed.
+    plain: whatever its name says, it is not compressed. told: called with the share of a compressed file that was
+    decompressed, again and again.
     """
 
-    def __init__(self, name: str, *, plain: bool = False) -> None:
+    def __init__(self, name: str, *, plain: bool = False, told: Callable[[float], None] = lambda share: None) -> None:
         self.name = name
         packed = "" if plain else compressed.compression_of(name)
         descriptor = self._open()
         try:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
-                raise input_error(OSError(errno.EISDIR, ""), name)
+                raise IsADirectoryError(errno.EISDIR, "")
             in_place = not packed and _can_be_read_in_place(descriptor, status)
             self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if in_place and name == STDIO else 0
             if not in_place:
-                spool = _spooled(descriptor, name, packed)
+                spool = _spooled(descriptor, name, packed, told)
                 os.close(descriptor)
                 descriptor = spool
                 status = os.fstat(descriptor)
-        except BaseException:
+        except BaseException as error:
             os.close(descriptor)
+            if isinstance(error, OSError):
+                raise input_error(error, name) from None
             raise
         self.size = max(0, status.st_size - self.start)
         self._state = _state_of(status)
@@ -67,6 +70,8 @@ class InputFile:
 
     def replaced(self, write: Callable[[IO[bytes]], None]) -> InputFile:
         """This file as what `write` writes to a temporary file; this one is closed."""
+        import tempfile
+
         with tempfile.TemporaryFile() as spool:
             try:
                 write(spool)
@@ -81,6 +86,10 @@ class InputFile:
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
         return copy
 
+    def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
+        """Where the `held` bytes from byte `start` on lie; None if the file is opened when it is read."""
+        return None if self._descriptor < 0 else Extent(self._descriptor, self.start + start, held, swap)
+
     def read_into(self, position: int, out: Bytes) -> None:
         """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""
         view = out.data
@@ -93,7 +102,8 @@ class InputFile:
                     raise input_error(error, self.name) from None
                 if count == 0:
                     raise InputError(
-                        f"the file ends at byte {at - self.start}, {len(view)} bytes sooner than when it was opened",
+                        f"the file ends at byte {at - self.start}, {self.start + self.size - at} bytes sooner than "
+                        "when it was opened",
                         where=self.name,
                         way_out="merge it again when nothing writes to it",
                     )
@@ -168,6 +178,22 @@ class InputFile:
             raise _changed(self.name)
 
 
+def look_at(name: str) -> None:
+    """Raise the InputError that opening the input would, as far as that is known without opening it.
+
+    Opening or reading a pipe or a device may take for ever.
+    """
+    if not name or name == STDIO:
+        return  # which opening it judges at once
+    try:
+        if stat.S_ISDIR(os.stat(name).st_mode):
+            raise IsADirectoryError(errno.EISDIR, "")
+        if not os.access(name, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, "")
+    except (OSError, ValueError) as error:
+        raise input_error(as_os_error(error), name) from None
+
+
 class _Held:
     """A descriptor that is closed when nothing refers to it any more, the end of its thread included."""
 
@@ -194,6 +220,8 @@ class _SharedSpool:
     _only: weakref.ref[_SharedSpool] | None = None
 
     def __init__(self) -> None:
+        import tempfile
+
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as inputs need it
         self.descriptor = self._file.fileno()
 
@@ -203,6 +231,8 @@ class _SharedSpool:
     @classmethod
     def of_all(cls, descriptor: int, name: str) -> tuple[_SharedSpool, int]:
         """Move what is in the file `descriptor`, which is closed, to the end of the shared one: (that one, where)."""
+        import tempfile
+
         with cls._lock, os.fdopen(descriptor, "rb", buffering=0) as copy:
             shared = cls._only() if cls._only is not None else None
             try:
@@ -238,13 +268,15 @@ def _kept_descriptors() -> int:
     return 1 << 30 if soft == resource.RLIM_INFINITY else max(0, soft - _SPARED_DESCRIPTORS)
 
 
-def _spooled(descriptor: int, name: str, packed: str) -> int:
+def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], None]) -> int:
     """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
+    import tempfile
+
     with tempfile.TemporaryFile() as spool:
         try:
             with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
                 before = os.fstat(descriptor)
-                _copy(raw, spool, name, packed)
+                _copy(raw, spool, name, packed, told)
                 if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
                     raise _changed(name)
             spool.flush()
@@ -253,13 +285,17 @@ def _spooled(descriptor: int, name: str, packed: str) -> int:
             raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
 
 
-def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str) -> None:
+def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callable[[float], None]) -> None:
     if not packed:
         shutil.copyfileobj(raw, spool, 1 << 20)
         return
     try:
         with compressed.opened(raw, name) as plain:
-            shutil.copyfileobj(plain, spool, 1 << 20)
+            size, gone = max(1, os.fstat(raw.fileno()).st_size), 0
+            while data := plain.read(1 << 20):
+                spool.write(data)
+                gone, before = raw.tell(), gone
+                told((gone - before) / size)
     except Exception as error:
         if isinstance(error, GpumergeError) or (isinstance(error, OSError) and error.errno):
             raise

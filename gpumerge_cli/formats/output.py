@@ -8,7 +8,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import stat
 import sys
 import threading
@@ -16,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from gpumerge_cli.errors import OutputError, as_os_error, output_error
+from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import STDIO, Bytes
 
 # A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 calls of 1 MiB wrote 4.5
@@ -38,16 +38,17 @@ class OutputFile:
         self.name = name
         # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait
         # on; further ones would only be in the way.
-        self._writing = threading.Semaphore(1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2)
+        self._writers = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
+        self._writing = threading.Semaphore(self._writers)
         self._place = Path(os.path.realpath(name))
-        self._temporary = self._place.with_name(_prefix(self._place) + secrets.token_hex(_TOKEN))
+        self._temporary = self._place.with_name(_prefix(self._place) + os.urandom(_TOKEN).hex())
         _unfinished.add(self._temporary)  # before it is there, so that no moment is left for a signal to leave it
         try:
-            mode = _mode_of(self._place)
+            before = _status_of(self._place)
             # First, so that of runs that are killed one after the other never more than one is left.
             _remove_left(self._place)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self._temporary, flags, 0o666 if mode is None else 0o600)
+            self._descriptor = os.open(self._temporary, flags, 0o666 if before is None else 0o600)
         except OSError as error:
             _unfinished.discard(self._temporary)
             problem = output_error(error, name)
@@ -57,13 +58,17 @@ class OutputFile:
         try:
             # Held while this process lives, so that a later run can tell a left file from one in the making.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if mode is not None:
-                os.fchmod(self._descriptor, mode)
+            if before is not None:
+                _be_like(self._descriptor, before)
         except BaseException as error:
             self.abort()
             if isinstance(error, OSError):
                 raise output_error(error, name) from None
             raise
+
+    def target(self, start: int, swap: int) -> Target | None:
+        """Where bytes from `start` on go."""
+        return Target(self.name, self._descriptor, start, _LARGEST_WRITE, self._writers, swap)
 
     def reserve(self, nbytes: int) -> None:
         """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
@@ -168,8 +173,8 @@ def _sync_folder(folder: Path, name: str) -> None:
         raise problem from None
 
 
-def _mode_of(place: Path) -> int | None:
-    """Permissions of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
+def _status_of(place: Path) -> os.stat_result | None:
+    """The status of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
     try:
         status = os.stat(place)
     except FileNotFoundError:
@@ -178,7 +183,23 @@ def _mode_of(place: Path) -> int | None:
         raise IsADirectoryError(errno.EISDIR, "")
     if not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, "")
-    return stat.S_IMODE(status.st_mode)
+    return status
+
+
+def _be_like(descriptor: int, before: os.stat_result) -> None:
+    """Give a new file the owner, the group and the permissions of the one that it replaces, as far as is allowed.
+
+    A program that runs as its owner or group may do so for its own alone.
+    """
+    for owner in (before.st_uid, -1):
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, owner, before.st_gid)
+            break
+    now = os.fstat(descriptor)
+    mode = stat.S_IMODE(before.st_mode)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
 
 
 def _remove_left(place: Path) -> None:
@@ -216,6 +237,10 @@ class OutputStream:
         except (OSError, ValueError) as error:
             raise output_error(as_os_error(error), self.name) from None
         self._position = 0
+
+    def target(self, start: int, swap: int) -> Target | None:
+        """A stream is written in order."""
+        return None
 
     def reserve(self, nbytes: int) -> None:
         """A stream has no room of its own."""
@@ -263,6 +288,19 @@ def open_output(name: str) -> OutputFile | OutputStream:
     except OSError as error:
         raise output_error(error, name) from None
     return OutputFile(name) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
+
+
+def look_at(name: str) -> None:
+    """Raise the OutputError that opening the output would, and leave it as it is.
+
+    Pipes and devices are not opened: that may wait for a reader.
+    """
+    if name == STDIO or _descriptor_named(name) is not None:
+        return
+    if not os.path.exists(name) or os.path.isfile(name) or os.path.isdir(name):
+        open_output(name).abort()
+    elif not os.access(name, os.W_OK):
+        raise output_error(PermissionError(errno.EACCES, ""), name)
 
 
 def _descriptor_named(name: str) -> int | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
-from gpumerge_cli.formats.compressed import compressor
+from gpumerge_cli.formats.compressed import LOOKED_AT, compressor, refuse_binary
 from gpumerge_cli.formats.fixed import npy_header, open_npy, open_raw, suffix_of
 from gpumerge_cli.formats.input import InputFile
 from gpumerge_cli.formats.output import is_terminal, open_output
@@ -24,6 +25,12 @@ from gpumerge_cli.order import DTYPES
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
 """Suffix -> dtype of raw files: ".i32" -> "int32"."""
 TEXT_SUFFIXES: tuple[str, ...] = ("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst")
+_FOREIGN = {
+    ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Feather", ".orc": "ORC", ".avro": "Avro", ".h5": "HDF5",
+    ".hdf5": "HDF5", ".npz": "an archive of arrays", ".zip": "a ZIP archive", ".tar": "a tar archive", ".bz2": "bzip2",
+    ".xz": "xz", ".json": "JSON", ".jsonl": "JSON",
+}  # fmt: skip
+"""What others take files of a suffix for, which nothing here writes; lines may be JSON all the same."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,8 @@ class Format:
 
     key: what of an item is its key, if anything was said of that. terminator: the byte that ends a line. header_lines:
     lines at the start that are not items. csv: lines are made of CSV's records, see formats.csv. separator: between
-    fields. plain: the names of files say nothing; none is compressed. shown: makes of whole lines what is written.
+    fields. plain: whatever their names say, no files are compressed. shown: makes of whole lines what is written. said:
+    options say the format, so names need not.
     """
 
     name: str
@@ -44,6 +52,7 @@ class Format:
     separator: int | None = None
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
+    said: bool = field(default=False, compare=False)
 
 
 def resolve_format(
@@ -61,6 +70,19 @@ def resolve_format(
     lines: how lines compare, if that was said: then it is text. Raises UsageError if neither options nor suffix say the
     format, or if they disagree.
     """
+    found = _resolved(name, format, dtype, lines, header_lines, csv, records)
+    return replace(found, said=format is not None or dtype is not None or records.size is not None)
+
+
+def _resolved(
+    name: str,
+    format: str | None,
+    dtype: str | None,
+    lines: LineOrder | None,
+    header_lines: int,
+    csv: bool,
+    records: RecordRequest,
+) -> Format:
     suffix = suffix_of(name) if name != STDIO else ""
     if format not in (None, "raw", "npy", "text"):
         raise UsageError(f"--format {format}: no such format", way_out="use raw, npy or text")
@@ -124,15 +146,21 @@ def _records(
 _RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds records"
 
 
-def open_source(name: str, chosen: Format) -> Source:
-    """Open an input. Raises InputError."""
-    file = InputFile(name, plain=chosen.plain)
+def open_source(name: str, chosen: Format, told: Callable[[float], None] = lambda share: None) -> Source:
+    """Open an input. Raises InputError.
+
+    told: called with the share of the file that was gone through, again and again while it is decompressed or CSV is
+    taken apart; where it is both, the shares add up to 2.
+    """
+    file = InputFile(name, plain=chosen.plain, told=told)
     try:
         if chosen.name == "text":
+            if not chosen.said:
+                refuse_binary(name, file.read(0, LOOKED_AT), plain=chosen.plain)
             if chosen.csv:
                 from gpumerge_cli.formats.csv import as_lines
 
-                file = as_lines(file, chosen.separator)
+                file = as_lines(file, chosen.separator, told)
             return LineSource(file, chosen.terminator, chosen.header_lines)
         if chosen.name == "raw":
             assert chosen.dtype is not None
@@ -148,8 +176,8 @@ def open_source(name: str, chosen: Format) -> Source:
         try:
             order_of(source.dtype, chosen.key)
         except UsageError as error:
-            told = chosen.key is not None or source.dtype.kind in "SV"
-            what = error.what if told else f"items of type {source.dtype} have no order here"
+            given = chosen.key is not None or source.dtype.kind in "SV"
+            what = error.what if given else f"items of type {source.dtype} have no order here"
             raise InputError(what, where=name, way_out=error.way_out) from None
         return source
     except BaseException:
@@ -166,12 +194,30 @@ def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
 
 
 def judge_suffix(name: str, source_format: Format, dtype: np.dtype[Any] | None) -> str:
-    """The suffix of an output, "" if it means nothing. Raises OutputError if it contradicts the items of `dtype`."""
-    suffix = suffix_of(name) if name != STDIO and not source_format.plain else ""
+    """The suffix of an output, "" if it means nothing.
+
+    dtype: of the items, None for lines. Raises OutputError for a name that says something other than that.
+    """
+    suffix = suffix_of(name) if name != STDIO else ""
+    named = name != STDIO and _keeps_bytes(name)
     if dtype is None:
+        # A link without a suffix may lead to a binary file, which is then what is replaced.
+        suffix = suffix or (suffix_of(os.path.realpath(name)) if named and os.path.islink(name) else "")
         if suffix in RAW_SUFFIXES or suffix == ".npy":
-            raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out="name it .txt")
-        return suffix
+            if source_format.plain and source_format.said:
+                return ""
+            way_out = "name it .txt" + (", or say --format text" if source_format.plain else "")
+            raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
+        if named and not source_format.plain and not source_format.said and _FOREIGN.get(suffix, "JSON") != "JSON":
+            raise OutputError(
+                f"its suffix says {_FOREIGN[suffix]}, the items are lines of text", where=name, way_out="name it .txt"
+            )
+        return "" if source_format.plain else suffix
+    if named and (suffix in _FOREIGN or (not suffix and not source_format.said)):
+        told = f"its suffix says {_FOREIGN[suffix]}" if suffix else "a name without a suffix says lines of text"
+        own, option = _own_name(source_format, dtype)
+        way_out = f"name it {own}" + ("" if suffix else f", or say {option}")
+        raise OutputError(f"{told}, the items are {item_name(dtype)}", where=name, way_out=way_out)
     if suffix in RAW_SUFFIXES and np.dtype(RAW_SUFFIXES[suffix]) != dtype.newbyteorder("="):
         raise OutputError(
             f"its suffix says {RAW_SUFFIXES[suffix]}, the items are {item_name(dtype)}", where=name, way_out="rename it"
@@ -179,6 +225,24 @@ def judge_suffix(name: str, source_format: Format, dtype: np.dtype[Any] | None) 
     if suffix in TEXT_SUFFIXES and suffix:
         raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out="name it .npy")
     return suffix
+
+
+def _keeps_bytes(name: str) -> bool:
+    """Whether what is written to `name` can be read from it again, as it cannot from pipes and devices."""
+    return (
+        os.path.basename(name) != ""
+        and not name.startswith(("/dev/", "/proc/"))
+        and (os.path.isfile(name) or not os.path.exists(name))
+    )
+
+
+def _own_name(source_format: Format, dtype: np.dtype[Any]) -> tuple[str, str]:
+    """The suffix that says what the items of a format are, and the option that does."""
+    if source_format.name == "npy":
+        return ".npy", "--format npy"
+    native = dtype.newbyteorder("=")
+    suffix = next((suffix for suffix, one in RAW_SUFFIXES.items() if np.dtype(one) == native), ".bin")
+    return suffix, f"--dtype {item_name(dtype)}" if dtype.kind not in "SV" else "--record-size"
 
 
 def open_sink(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.fixed import foreign_keys
 from gpumerge_cli.formats.output import OutputFile, OutputStream
@@ -44,6 +45,12 @@ class ItemSink:
             self._output.write_at(0, head)
             self._start = len(head)
             self._empty = False
+
+    @property
+    def target(self) -> Target | None:
+        """See Sink."""
+        swap = 0 if self._native is None else self._native.itemsize
+        return self._output.target(self._start, swap) if self.exact else None
 
     def reserve(self, nbytes: int) -> None:
         """See Sink."""

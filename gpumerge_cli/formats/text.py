@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import InputFile
 
@@ -45,6 +46,10 @@ class LineSource:
         data = self._file.read_exactly(0, self._base)
         return data if data.endswith(self._end) or not data else data + self._end
 
+    @property
+    def extent(self) -> Extent | None:
+        return self._file.extent(self._base, self._held)
+
     def read_into(self, start: int, out: Bytes) -> None:
         inside = max(0, min(len(out), self._held - start))
         self._file.read_into(self._base + start, out[:inside])
@@ -56,6 +61,9 @@ class LineSource:
     def item_at(self, start: int) -> bytes:
         stop = self.item_end(start) - 1
         return self._bytes(start, stop)
+
+    def beginning_at(self, start: int, most: int) -> bytes:
+        return self._read(start, min(most, self._held - start)).split(self._end, 1)[0]
 
     def item_before(self, start: int) -> bytes:
         stop = start - 1
@@ -83,9 +91,7 @@ class LineSource:
         return self._file.read(self._base + at, count)
 
     def _bytes(self, start: int, stop: int) -> bytes:
-        out = np.empty(stop - start, np.uint8)
-        self.read_into(start, out)
-        return out.tobytes()
+        return self._file.read_exactly(self._base + start, stop - start)
 
     def place(self, start: int) -> str:
         return f"{self.name}:{self._header_lines + self._lines_before(start) + 1}"

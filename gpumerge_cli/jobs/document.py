@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+TOO_DEEP = "its values lie too deep in each other"
+_DEEPEST = 16
 _TABLES = ("defaults", "job")
 _BAD_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _TOKEN = re.compile(
@@ -78,6 +80,15 @@ def read_document(data: bytes) -> Document:
     return found
 
 
+def too_deep(value: Any) -> bool:
+    """Whether lists and tables lie so deep in each other that showing them, or working on them, may fail."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [each for part in inner for each in part]
+    return bool(level)
+
+
 def did_you_mean(word: str, known: list[str]) -> str:
     """The way out for a word that is none of `known`."""
     close = get_close_matches(word, known, 1)
@@ -96,7 +107,12 @@ def _json_lines(text: str) -> Document:
             continue
         try:
             found = json.loads(line, object_pairs_hook=_without_twins, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            if too_deep(found):
+                raise RecursionError
+        except RecursionError:
+            mistakes.append(Mistake(number, TOO_DEEP, "a job is an object of plain values"))
+            continue
+        except ValueError as error:
             told = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             mistakes.append(Mistake(number, f"is no JSON: {told}", "write one object a line"))
             continue
@@ -130,6 +146,8 @@ def _no_constant(name: str) -> Any:
 def _toml(text: str) -> Document:
     try:
         tables = tomllib.loads(text)
+        if too_deep(tables):
+            raise RecursionError
     except ValueError as error:  # TOMLDecodeError, and that of an integer of too many digits
         told = str(error)
         place = _BAD_PLACE.search(told)
@@ -137,7 +155,7 @@ def _toml(text: str) -> Document:
         what = told[: place.start()] if place else told
         return _wrong(Mistake(line, f"is no TOML: {what[:1].lower()}{what[1:]}", "write TOML, or a JSON object a line"))
     except RecursionError:
-        return _wrong(Mistake(1, "its values lie too deep in each other", "a job is a table of plain values"))
+        return _wrong(Mistake(1, TOO_DEEP, "a job is a table of plain values"))
     places = _places(text)
     mistakes = [
         Mistake(places.get((name,), _Place(1)).line, f"there is no [{name}]", did_you_mean(name, list(_TABLES)))

@@ -59,12 +59,12 @@ class MergeReport:
 
     wall: seconds from the start of the process (of the call, from Python) to the finished output. start_up: the part
     of it before the first byte was read. plan: seconds that cutting chunks took, of one worker while others worked.
-    busy: seconds the streaming itself took. stages: "read", "upload", "index", "check", "sort", "kernel", "download",
-    "spill", "compress", "write" as far as they happened; stages of different chunks overlap, so they may add up to more
-    than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
+    busy: seconds the streaming itself took. stages: "compile", "read", "upload", "index", "check", "sort", "kernel",
+    "download", "spill", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
+    add up to more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
 
     timeline: what was done when, in at most some thousand stretches: stages, "plan", and ahead of the first byte
-    "decompress" of compressed inputs and "spool" of standard input.
+    "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
     """
 

@@ -11,6 +11,8 @@ from gpumerge_cli.units import format_bytes, format_count, format_counted, forma
 _MEANINGS = {
     "spool": "copy standard input",
     "decompress": "decompress inputs",
+    "csv": "take CSV apart",
+    "compile": "compile kernels",
     "read": "read inputs",
     "index": "index rows",
     "upload": "to the device",

@@ -15,6 +15,8 @@ from gpumerge_cli.units import format_bytes, format_seconds
 ORDER = (
     "spool",
     "decompress",
+    "csv",
+    "compile",
     "plan",
     "read",
     "upload",
@@ -29,7 +31,7 @@ ORDER = (
 )
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
-_AHEAD = ("spool", "decompress", "plan")
+_AHEAD = ("spool", "decompress", "csv", "compile", "plan")
 """What is no stage of the workers' time."""
 
 

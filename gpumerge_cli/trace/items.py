@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.base import Bytes
@@ -25,6 +26,7 @@ class Items:
         self.name = name
         self._run = run
         self._order = order
+        self._key = key_by(order)
         # Where lines end, terminators included; items of one size need no table.
         self._ends = None if order.text is None else np.flatnonzero(run == order.text.terminator) + 1
         self.size = len(run) // order.item_bytes if self._ends is None else len(self._ends)
@@ -36,7 +38,7 @@ class Items:
         return start + 1
 
     def key_at(self, start: int) -> Any:
-        return self._order.key(self._item(start))
+        return self._key(self._item(start))
 
     def label(self, number: int) -> str:
         """The item's key, of lines the line, cut to twelve characters."""

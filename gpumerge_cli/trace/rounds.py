@@ -1,6 +1,6 @@
 """What the kernels that stage rounds hold in shared memory, round by round.
 
-Follows kernels/merge_circular.cu and merge_tiled.cu, and their twins in backends/cpu/kernels.py.
+Follows kernels/merge_circular.cu and merge_tiled.cu, and their twins in kernels/cpu.
 """
 
 from __future__ import annotations

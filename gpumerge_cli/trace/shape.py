@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
 from gpumerge_cli.engine.request import BackendRequest
-from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
 Lengths = list[tuple[int, int]]
@@ -37,8 +36,6 @@ def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shap
     Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
     """
     launch = on.launch
-    if on.backend == "reference":
-        raise UsageError("--backend reference: it sorts, so it cuts nothing", way_out="use auto, gpu or cpu")
     if on.backend == "auto" and launch != LaunchRequest(launch.kernel):
         from gpumerge_cli.backends.gpu.policy import DeviceLimits, resolve
 
@@ -48,7 +45,7 @@ def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shap
         return Shape(policy, "GPU", "the sizes are asked for", _on_gpu(policy, total))
     from gpumerge_cli.backends.select import select
 
-    selected = select(on.backend, on.device, order, None, launch_given=True)
+    selected = select(on.backend, on.device, order, None)
     policy = selected.backend.resolve(launch, order)
     splits = _on_gpu(policy, total) if selected.backend.name == "gpu" else _on_cpu(policy, threads)
     return Shape(policy, selected.backend.name.upper(), selected.why, splits)

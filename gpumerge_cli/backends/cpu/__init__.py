@@ -1,4 +1,4 @@
-"""The CPU backend."""
+"""The CPU backend: the library that is compiled from kernels/ when the package is built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def create() -> CpuBackend:
-    """The CPU backend; imports Numba only where a kernel is not compiled yet."""
+    """The CPU backend. Raises DeviceError where its library is missing or does not fit this processor."""
     from gpumerge_cli.backends.cpu.backend import CpuBackend
 
     return CpuBackend()

@@ -1,31 +1,123 @@
-"""The compiled kernels, by name; Numba is imported only where one is not compiled yet."""
+"""The compiled library: which level this processor takes, loading it, and its entries as entries.h has them.
+
+GPUMERGE_CPU_LEVEL forces a level: one of LEVELS, or its last part, as in "v3".
+"""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import zlib
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from gpumerge_cli.native import Compiled, Library
-from gpumerge_cli.order import Order
+from gpumerge_cli import __version__
+from gpumerge_cli.backends.cpu.declarations import parse
+from gpumerge_cli.errors import DeviceError, UsageError
+
+VARIABLE = "GPUMERGE_CPU_LEVEL"
+# What a processor of each level has beyond the one ahead of it, in the words of /proc/cpuinfo.
+_FLAGS = {
+    "x86-64-v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+    "x86-64-v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
+    "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+LEVELS: tuple[str, ...] = tuple(_FLAGS) if os.uname().machine == "x86_64" else (os.uname().machine,)
+"""The levels that there are for this kind of machine, the least first."""
+_PACKAGE = Path(__file__).resolve().parents[2]
+_REINSTALL = "reinstall gpumerge"
+_SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo, which the system makes up as it is read, slowly for many processors
 
 
-def _compile(name: str) -> Compiled:
-    from gpumerge_cli.backends.cpu.entries import compiled
+@cache
+def library() -> Any:
+    """The library: its functions, constants and structures by their names in entries.h.
 
-    return compiled(name)
-
-
-_HERE = Path(__file__).parent
-LIBRARY = Library("cpu", [*_HERE.glob("*.py"), *(_HERE.parents[1] / name for name in ("jit.py", "lines.py"))], _compile)
-
-
-def kind_of(order: Order) -> str:
-    """What kernels are compiled for: "u4" is key bits of 4 bytes, "f4" those of floats, "rows" lines and records."""
-    if order.is_rows:
-        return "rows"
-    return f"{'f' if order.kind == 'float' else 'u'}{order.width}"
+    Raises DeviceError where it is missing, of another version or for another processor, UsageError for a level that
+    cannot be forced.
+    """
+    return load(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
 
 
-def key_context(order: Order) -> tuple[int, int, int, int]:
-    """What kernels want to know of fixed-width keys, besides their kind: flip, infinity and sign. See keys.py."""
-    sign = 1 << (8 * order.width - 1)
-    return order.flip, order.infinity or 0, sign, 0
+def load(folder: Path, level: str) -> Any:
+    """The library of `level` in `folder`; as `library`."""
+    path = folder / f"gpumerge-{level}.so"
+    try:
+        text = entries_file().read_text("utf-8")
+        loaded = ctypes.CDLL(str(path))
+        loaded.gm_version.restype = ctypes.c_char_p
+        version = loaded.gm_version().decode()
+    except (OSError, AttributeError) as error:
+        what = str(error).removeprefix(f"{path}: ") if path.exists() else "it is missing from this installation"
+        raise DeviceError(f"the CPU's library {path.name} cannot be loaded: {what}", way_out=_REINSTALL) from None
+    if version != expected_version(text):
+        raise DeviceError(
+            f"the CPU's library {path.name} is of version {version}, the program of {expected_version(text)}",
+            way_out=_REINSTALL,
+        )
+    declared = parse(text)
+    for name, (result, arguments) in declared.functions.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    functions = {name: getattr(loaded, name) for name in declared.functions}
+    return SimpleNamespace(**functions, **declared.constants, **declared.structures)
+
+
+def entries_file() -> Path:
+    """Where entries.h lies: inside the package (a wheel) or beside it (a source tree)."""
+    inside = _PACKAGE / "kernels" / "cpu" / "entries.h"
+    return inside if inside.exists() else _PACKAGE.parent / "kernels" / "cpu" / "entries.h"
+
+
+def expected_version(entries: str) -> str:
+    """What the library says that was built for this package and the text of entries.h."""
+    return f"{__version__}-{zlib.crc32(entries.encode()):08x}"
+
+
+def chosen_level(folder: Path) -> str:
+    """The level to load from `folder`: the one that is forced, or the best that is there and that the processor has.
+
+    Raises UsageError and DeviceError as `library`.
+    """
+    has = processor_levels()
+    forced = os.environ.get(VARIABLE, "")
+    if forced:
+        found = [level for level in LEVELS if forced in (level, level.rpartition("-")[2])]
+        if not found:
+            raise UsageError(f"{VARIABLE}: {forced!r} is no level", way_out=f"use one of {', '.join(LEVELS)}")
+        if found[0] not in has:
+            best = f"use {has[-1]} at most, or unset it" if has else "unset it"
+            raise UsageError(f"{VARIABLE}: this processor has not what {found[0]} takes", way_out=best)
+        return found[0]
+    if not has:
+        raise DeviceError(
+            f"this processor has not what {LEVELS[0]}, the least level of the CPU's library, takes",
+            way_out="install gpumerge from its sources with CXX and CXXFLAGS set to a compiler and flags for it",
+        )
+    return next((level for level in reversed(has) if (folder / f"gpumerge-{level}.so").exists()), has[-1])
+
+
+@cache
+def processor_levels() -> tuple[str, ...]:
+    """Those of LEVELS that this processor has, the least first."""
+    if os.uname().machine != "x86_64":
+        return LEVELS
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines = file.read(_SOME_PROCESSORS).splitlines()
+    except OSError:
+        lines = []
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    return levels_of(frozenset(flags))
+
+
+def levels_of(flags: frozenset[str]) -> tuple[str, ...]:
+    """The levels of x86-64 that a processor with these flags has, the least first."""
+    found: list[str] = []
+    for level, needed in _FLAGS.items():
+        if not flags.issuperset(needed.split()):
+            break
+        found.append(level)
+    return tuple(found)

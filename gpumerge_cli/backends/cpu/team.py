@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 # A piece shorter than this is done before another thread would have started.
 _SHORTEST_PIECE = 1 << 15
@@ -16,7 +18,11 @@ class Team:
 
     def __init__(self, threads: int) -> None:
         self.size = max(1, threads)
-        self._pool = ThreadPoolExecutor(self.size) if self.size > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
+        if self.size > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self.size)
 
     def __enter__(self) -> Team:
         return self

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.backends.gpu.compile_time import compile_seconds
 from gpumerge_cli.errors import DeviceError
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+__all__ = ["compile_seconds", "create"]
 
 
 def create(device: int = 0) -> GpuBackend:

@@ -12,7 +12,8 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
-from gpumerge_cli.backends.gpu.source import Macros, compiler_options, flatten, order_macros
+from gpumerge_cli.backends.gpu.compiled import functions
+from gpumerge_cli.backends.gpu.source import Macros, compiler_options, order_macros
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
 
@@ -55,8 +56,8 @@ def cub_sort_macros(order: Order, count: int) -> Macros:
 @lru_cache(maxsize=64)
 def _cub_functions(device: int, macros: Macros) -> tuple[Any, Any]:
     options = (*compiler_options(macros), *cub_include_options(), "-std=c++17")
-    module = cupy.RawModule(code=flatten("baseline_cub.cu"), options=options)
-    return module.get_function("cub_partition"), module.get_function("cub_merge")
+    partition, merge = functions("baseline_cub.cu", options, "cub_partition", "cub_merge")
+    return partition, merge
 
 
 class CubTree:
@@ -102,8 +103,8 @@ class CubSort:
         self._out = out
         self._scratch, self._cuts = DeviceBuffer(), DeviceBuffer()
         options = (*compiler_options(cub_sort_macros(order, run[1])), *cub_include_options(), "-std=c++17")
-        module = cupy.RawModule(code=flatten("baseline_cub_sort.cu"), options=options)
-        self._functions = [module.get_function(f"cub_sort_{step}") for step in ("tiles", "partition", "merge")]
+        names = [f"cub_sort_{step}" for step in ("tiles", "partition", "merge")]
+        self._functions = functions("baseline_cub_sort.cu", options, *names)
 
     def run(self, stream: cupy.cuda.Stream) -> None:
         """Queue the sort on `stream`, which is current."""

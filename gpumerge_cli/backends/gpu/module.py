@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.gpu.compiled import functions
 from gpumerge_cli.backends.gpu.policy import (
     STATIC_SHARED,
     DeviceLimits,
@@ -25,7 +26,6 @@ from gpumerge_cli.backends.gpu.source import (
     Macros,
     comparison_macros,
     compiler_options,
-    flatten,
     lines_order,
     partition_macros,
     policy_macros,
@@ -33,6 +33,7 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.tree import Level
+from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.order import Order
 
 Address = int
@@ -53,8 +54,7 @@ def _function(device: int, file: str, name: str, macros: Macros, largest: int) -
     A kernel that needs more than the usual is allowed the most there is: CuPy hands out one function object for equal
     sources, so an allowance per shape would lower that of a shape asked for before.
     """
-    module = cupy.RawModule(code=flatten(file), options=compiler_options(macros))
-    function = module.get_function(name)
+    (function,) = functions(file, compiler_options(macros), name)
     if largest:
         function.max_dynamic_shared_size_bytes = largest - function.shared_size_bytes
     return function
@@ -243,29 +243,35 @@ class Kernels:
         self._launch("make_rows", _ceil_div(lines, _THREADS), _THREADS, (text, starts, lines, rows), file="rows.cu")
 
     def gather(
-        self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int | None
-    ) -> int:
-        """Write the lines or records of `rows` to `out`; returns their bytes.
+        self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int, whole: bool
+    ) -> tuple[int, cupy.ndarray | None]:
+        """Write the lines or records of `rows` to the `nbytes` at `out`, as far as they fit; returns how many they are.
 
-        nbytes: their bytes, if known; of lines the call waits for the device if not.
+        whole: they should take all of them, as rows of runs in order do if none was dropped; what they do take comes
+        second, on the device. Otherwise a call for lines waits for the device.
         """
         if rows[1] == 0:
-            return 0
+            return 0, None
         if self._order.record:
             nbytes = rows[1] * self._order.record
             self._launch("gather_records", self._text_blocks(nbytes + 3), _THREADS, (text, *rows, out), file="rows.cu")
-            return nbytes
+            return nbytes, None
         ends = cupy.empty(rows[1], cupy.int64)
         self._launch(
             "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="rows.cu"
         )
         cupy.cumsum(ends, out=ends)
-        nbytes = int(ends[-1]) if nbytes is None else nbytes
+        taken = ends[-1:].copy() if whole else None
+        if not whole:
+            written = int(ends[-1])
+            if written > nbytes:  # rows of runs out of order
+                raise out_of_order()
+            nbytes = written
         self._launch(
             "gather_lines", self._text_blocks(nbytes), _THREADS,
             (text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes), file="rows.cu",
         )  # fmt: skip
-        return nbytes
+        return nbytes, taken
 
     def _text_blocks(self, nbytes: int) -> int:
         return _ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)
@@ -301,3 +307,9 @@ def _words(numbers: Sequence[int]) -> Any:
 
 def _ceil_div(count: int, size: int) -> int:
     return -(-count // size)
+
+
+def out_of_order() -> DisorderError:
+    """The error for merged lines that are not those of the inputs, as only inputs out of order can have it."""
+    what = "inputs are out of order: merged, some of their lines are there twice and others not at all"
+    return DisorderError(what, way_out="leave --no-check out")

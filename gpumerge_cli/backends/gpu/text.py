@@ -10,7 +10,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
-from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.module import Kernels, out_of_order
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import sort_rows
 from gpumerge_cli.backends.gpu.sorting import sort_items
@@ -35,13 +35,14 @@ class DeviceText:
         self._starts: cupy.ndarray | None = None
         self._edges: list[int] | None = None
         self._fresh = False
+        self._taken: cupy.ndarray | None = None
         self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
 
     def reset(self, address: int, lengths: Sequence[int]) -> None:
         """A new chunk: runs of these byte lengths, back to back at `address`."""
         self._address = address
         self._lengths = lengths
-        self._starts = self._edges = None
+        self._starts = self._edges = self._taken = None
         self._fresh = False
 
     @property
@@ -110,9 +111,17 @@ class DeviceText:
             )
         return self._gathered(lines, out, nbytes, unique)
 
+    def raise_disorder(self) -> None:
+        """Raise DisorderError if the rows gathered last do not make up the chunk: its runs were not in order.
+
+        Their lines then take more bytes than there is room for, or leave some of it as it was. Waits for the device.
+        """
+        if self._taken is not None and int(self._taken[0]) != sum(self._lengths):
+            raise out_of_order()
+
     def free(self) -> None:
         """Give the memory back."""
-        self._starts = self._edges = None
+        self._starts = self._edges = self._taken = None
         for buffer in (self._rows, self._merged, self._scratch):
             buffer.free()
 
@@ -121,9 +130,8 @@ class DeviceText:
         kept = lines
         if unique:
             kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", text, starts)
-        written = self._kernels.gather(
-            text, starts, (self._merged.address, kept), out, nbytes if kept == lines else None
-        )
+        rows = (self._merged.address, kept)
+        written, self._taken = self._kernels.gather(text, starts, rows, out, nbytes, kept == lines)
         return written, lines - kept
 
     def _found(self) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate, pairwise
@@ -186,7 +186,7 @@ class GpuWorkspace:
             self._drop_equals(unique, count)
 
     def download(self) -> Bytes:
-        """See Workspace. Waits for all work so far."""
+        """See Workspace. Waits for all work so far. Raises DisorderError if lines were merged that are not in order."""
         total = self.merged_bytes
         with self._span("download", total):
             if self._pairs is not None:
@@ -196,7 +196,14 @@ class GpuWorkspace:
             if total:
                 self._copy_bytes(merged.ctypes.data, self._output.address, total, _TO_HOST)
         self.synchronize()
+        if self._text is not None:
+            with self._entered():
+                self._text.raise_disorder()
         return merged
+
+    def outputs(self) -> Iterable[Bytes]:
+        """See Workspace."""
+        return [self.download()]
 
     def copy(self) -> None:
         """See Workspace."""

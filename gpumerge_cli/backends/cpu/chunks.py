@@ -1,0 +1,137 @@
+"""Chunks, each of which the library reads, merges and writes in one call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.backends.base import Bytes, LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.cpu.memory import view
+from gpumerge_cli.backends.cpu.sources import Sources
+from gpumerge_cli.backends.cpu.specs import equals, launch_spec, order_spec, sort_spec
+from gpumerge_cli.errors import output_error
+from gpumerge_cli.extents import Target
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+
+_STAGES = ("read", "index", "check", "kernel", "write")
+
+
+class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
+    """An input is not in order. source: its number."""
+
+    def __init__(self, source: int) -> None:
+        super().__init__(source)
+        self.source = source
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done with every chunk. unique: of items that compare equal only the first goes out.
+
+    target: where results go; None if they stay in memory.
+    """
+
+    sources: Sources
+    order: Order
+    policy: LaunchPolicy | SortPolicy
+    check: bool
+    unique: bool
+    target: Target | None
+
+
+class Chunks:
+    """The work, for any number of workers."""
+
+    def __init__(self, work: Work) -> None:
+        own = library()
+        self.work = work
+        self.order = order_spec(work.order)
+        self.sorts = isinstance(work.policy, SortPolicy)
+        self.launch = sort_spec(work.policy) if isinstance(work.policy, SortPolicy) else launch_spec(work.policy)
+        self.equals = equals("first" if work.unique else None)
+        self.gate = None
+        if work.target is not None:
+            self.gate = own.gm_gate_open(work.target.writers)
+            if self.gate is None:
+                raise MemoryError
+
+    def __del__(self) -> None:
+        if getattr(self, "gate", None) is not None:
+            library().gm_gate_close(self.gate)
+
+
+class ChunkWorker:
+    """Works on one chunk at a time. counts: items of each source in the last chunk; dropped: items left out of it."""
+
+    def __init__(self, chunks: Chunks, capacity: int) -> None:
+        self.counts: list[int] = []
+        self.dropped = 0
+        self.merged_bytes = 0  # of the last result
+        self.spans: list[Span] = []
+        self._own = library()
+        self._chunks = chunks
+        self._handle = self._own.gm_open(chunks.order, capacity, 1)
+        if self._handle is None:
+            raise MemoryError
+
+    @property
+    def writes(self) -> bool:
+        """Whether results are written to the target."""
+        return self._chunks.work.target is not None
+
+    def run(self, ranges: Sequence[tuple[int, int]], offset: int) -> None:
+        """Merge these ranges of the sources, and write the result at `offset` of the target, if there is one.
+
+        Raises Disordered, InputError, OutputError, MemoryError.
+        """
+        own, chunks, work = self._own, self._chunks, self._chunks.work
+        count = len(ranges)
+        edges = np.array(ranges, np.int64)
+        spec = own.ChunkSpec(work.sources.specs, edges.ctypes.data, count, work.check, chunks.sorts, chunks.equals)
+        sink = own.SinkSpec(descriptor=-1)
+        if work.target is not None:
+            target = work.target
+            sink = own.SinkSpec(target.descriptor, target.start + offset, target.piece, target.swap, chunks.gate)
+        result, failure = own.ChunkResult(), own.Failure()
+        status = own.gm_chunk(self._handle, spec, chunks.launch, sink, result, failure)
+        stopped = time.perf_counter()
+        if status == own.DISORDER:
+            raise Disordered(failure.input)
+        if status == own.WRITE_FAILED:
+            assert work.target is not None
+            raise output_error(OSError(failure.error, os.strerror(failure.error)), work.target.name)
+        work.sources.judge(status, failure)
+        counts = (ctypes.c_int64 * count)()
+        own.gm_counts(self._handle, counts)
+        self.counts, self.dropped, self.merged_bytes = list(counts), result.dropped, result.nbytes
+        self._tell(result, int((edges[:, 1] - edges[:, 0]).sum()), stopped)
+
+    def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
+        self.spans = []
+        if not self._chunks.work.check:  # then no more was looked at than which of equal items goes out
+            result.kernel_ns, result.check_ns = result.kernel_ns + result.check_ns, 0
+        for stage in reversed(_STAGES):
+            seconds = getattr(result, f"{stage}_ns") / 1e9
+            if seconds > 1e-6 and (stage != "index" or self._chunks.work.order.is_rows):
+                moved = result.nbytes if stage == "write" else nbytes
+                self.spans.append(Span(stage, seconds, moved, stopped))
+            stopped -= seconds
+        self.spans.reverse()
+
+    def outputs(self) -> list[Bytes]:
+        """The result of the last `run`, valid until the next."""
+        return [view(self._own.gm_result(self._handle, None, None), self.merged_bytes)]
+
+    def close(self) -> None:
+        """Give its memory back."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._own.gm_close(handle)

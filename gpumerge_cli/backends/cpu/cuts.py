@@ -1,0 +1,39 @@
+"""Cuts of merges, made by the library on the sources themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.cpu.sources import Readable, Sources
+from gpumerge_cli.backends.cpu.specs import order_spec
+from gpumerge_cli.order import Order
+
+Row = NDArray[np.int64]
+
+
+class Cuts:
+    """Cuts the merge of sources."""
+
+    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
+        self._own = library()
+        self._sources = Sources(sources)
+        self._order = order_spec(order)
+        self.sizes: Row = np.array([source.size for source in sources], np.int64)
+
+    def between(self, low: Row, high: Row, targets: Row) -> NDArray[np.int64]:
+        """One row for each target, ascending: the position of every source at which the cut lies.
+
+        low, high: cuts between which all lie. Each has about as many bytes of all sources ahead of it as its target
+        says, and is exact under (key, source, position). Raises InputError, MemoryError.
+        """
+        inputs, count = len(self.sizes), len(targets)
+        rows = [np.ascontiguousarray(row, np.int64) for row in (low, high, targets)]
+        cuts = np.empty((count, inputs), np.int64)
+        spec = self._own.CutSpec(self._sources.specs, *(row.ctypes.data for row in rows), inputs, count)
+        failure = self._own.Failure()
+        self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
+        return cuts

@@ -1,0 +1,16 @@
+"""Memory that the library tells the address of, as arrays."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from gpumerge_cli.backends.base import Bytes
+
+
+def view(address: int | None, nbytes: int) -> Bytes:
+    """The bytes there, which must outlive the array."""
+    if not nbytes or address is None:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(memoryview((ctypes.c_uint8 * nbytes).from_address(address)), np.uint8)

@@ -1,0 +1,74 @@
+"""Sources as the library reads them, and what it says of those that fail."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.cpu.memory import view
+from gpumerge_cli.errors import input_error
+from gpumerge_cli.extents import Extent
+
+
+class Readable(Protocol):
+    """What is needed of formats.base.Source."""
+
+    name: str
+    size: int
+
+    @property
+    def extent(self) -> Extent | None:
+        """Where its bytes lie; None if only `read_into` gets at them."""
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        """Fill `out` from `start` on."""
+
+
+class Sources:
+    """An array of the library's SourceSpec, which keeps alive what it points to."""
+
+    def __init__(self, sources: Sequence[Readable]) -> None:
+        own = library()
+        self.sources = sources
+        self.specs = (own.SourceSpec * max(1, len(sources)))()
+        self._caught = threading.local()
+        self._kept: list[Any] = [dict(own.SourceSpec._fields_)["read"](self._read)]
+        for number, (source, spec) in enumerate(zip(sources, self.specs, strict=False)):
+            spec.size, spec.held, extent = source.size, source.size, source.extent
+            spec.descriptor = -1
+            if extent is None:
+                spec.read, spec.context = self._kept[0], number
+                continue
+            spec.descriptor, spec.start, spec.held, spec.swap = (
+                extent.descriptor, extent.start, extent.held, extent.swap,
+            )  # fmt: skip
+            if extent.memory is not None:
+                spec.memory = extent.memory.ctypes.data
+                self._kept.append(extent.memory)
+
+    def _read(self, number: int, position: int, address: int, nbytes: int) -> int:
+        try:
+            self.sources[number].read_into(position, view(address, nbytes))
+        except BaseException as error:  # told where the call came from
+            self._caught.error = error
+            return -1
+        return 0
+
+    def judge(self, status: int, failure: Any) -> None:
+        """Raises what reading has come to, in the source's own words; MemoryError where the library had no memory."""
+        own = library()
+        if status == own.DONE:
+            return
+        if status == own.CALLBACK_FAILED:
+            raise self._caught.error
+        if status in (own.READ_FAILED, own.INPUT_SHRANK):
+            source = self.sources[failure.input]
+            source.read_into(failure.position, np.empty(min(1, source.size - failure.position), np.uint8))
+            raise input_error(OSError(failure.error, os.strerror(failure.error)), source.name)
+        raise MemoryError

@@ -1,0 +1,69 @@
+"""Orders and policies as the library's structures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.order import Order
+
+_KINDS = {
+    "uint": "UNSIGNED_KEYS",
+    "bytes": "UNSIGNED_KEYS",
+    "int": "SIGNED_KEYS",
+    "float": "FLOAT_KEYS",
+    "lines": "LINES",
+}
+_EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
+
+
+def order_spec(order: Order) -> Any:
+    """The OrderSpec of an order; it keeps alive what it points to."""
+    own = library()
+    kind = getattr(own, _KINDS[order.kind])
+    spec = own.OrderSpec(
+        kind=own.RECORDS if order.record else kind,
+        width=order.width,
+        descending=order.descending,
+        record=order.record,
+        offset=order.offset,
+        key_kind=kind if order.record else 0,
+        big_endian=order.record > 0 and order.big_endian,
+    )
+    if order.text is not None:
+        spec.kept = order.text.table()
+        spec.table = spec.kept.ctypes.data
+        spec.terminator = order.text.terminator
+    return spec
+
+
+def launch_spec(policy: LaunchPolicy) -> Any:
+    """The LaunchSpec of a merge."""
+    name = f"tiled_{policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
+    return library().LaunchSpec(
+        kernel=getattr(library(), name.upper()),
+        block_size=policy.block_size,
+        items=policy.items_per_thread,
+        tile=policy.tile_size,
+    )
+
+
+def sort_spec(policy: SortPolicy) -> Any:
+    """The LaunchSpec of a sort."""
+    spec = launch_spec(policy.launch)
+    spec.algorithm = getattr(library(), f"SORT_{policy.algorithm.upper().replace('-', '_')}")
+    spec.sort_tile = policy.tile
+    return spec
+
+
+def equals(unique: Unique) -> int:
+    """The Equals that `unique` means."""
+    return int(getattr(library(), _EQUALS[unique]))
+
+
+def judge(status: int) -> None:
+    """Raises MemoryError where the library had no memory."""
+    if status == library().NO_MEMORY:
+        raise MemoryError
+    assert status == library().DONE, f"the CPU's library returns {status}"

@@ -1,0 +1,220 @@
+"""One chunk in host memory, worked on by the library."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique, judge_recursion
+from gpumerge_cli.backends.cpu import baselines
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.cpu.memory import view
+from gpumerge_cli.backends.cpu.specs import equals, judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+
+_PART = 8 << 20  # of what is far larger than asked for, what is put out at once
+
+
+class CpuWorkspace:
+    """As Workspace says. Arrays that it gives are the library's memory, gone when it is closed."""
+
+    remote = False
+
+    def __init__(self, order: Order, capacity: int, threads: int) -> None:
+        self.spans: list[Span] = []
+        self.counts: list[int] = []
+        self.dropped = 0
+        self.merged_bytes = 0
+        self._order = order
+        self._spec = order_spec(order)
+        self._team = Team(threads)
+        self._capacity = capacity
+        self._nbytes = 0
+        self._lengths: list[int] = []
+        self._by_parts = False
+        self._parts = threading.local()
+        self._copied: Bytes = np.empty(0, np.uint8)
+        self._by_library: NDArray[Any] | None = None  # what a baseline gave, if it ran last
+        self._own = library()
+        self._handle: int | None = self._own.gm_open(self._spec, capacity, threads)
+        if self._handle is None:
+            raise MemoryError
+        self._room: Bytes = np.empty(0, np.uint8)
+        self.staging(capacity)
+
+    def staging(self, nbytes: int) -> Bytes:
+        if nbytes > len(self._room):
+            address = self._own.gm_staging(self._handle, nbytes)
+            if address is None:
+                raise MemoryError
+            self._room = view(address, nbytes)
+        self._nbytes = nbytes
+        return self._room[:nbytes]
+
+    def part(self, position: int, nbytes: int) -> Bytes:
+        return self._room[position : position + nbytes]
+
+    def send(self, position: int, nbytes: int) -> None:
+        pass  # it is there
+
+    def adopt(self, lengths: Sequence[int]) -> None:
+        self._nbytes = sum(lengths)
+        self.upload(lengths)
+        self._by_parts = True
+
+    def receive(self, position: int, nbytes: int) -> Bytes:
+        room: Bytes = getattr(self._parts, "room", self._room[:0])
+        if len(room) < nbytes:
+            room = self._parts.room = np.empty(nbytes, np.uint8)
+        self._own.gm_receive(self._handle, position, nbytes, room.ctypes.data)
+        return room[:nbytes]
+
+    def upload(self, lengths: Sequence[int]) -> None:
+        self._lengths = list(lengths)
+        # For the sake of a long line, so much more than asked for that one copy is to do.
+        self._by_parts = self._order.is_rows and self._nbytes > 2 * self._capacity
+        start = time.perf_counter()
+        counts = (ctypes.c_int64 * len(lengths))()
+        judge(self._own.gm_upload(self._handle, (ctypes.c_int64 * len(lengths))(*lengths), len(lengths)))
+        self._own.gm_counts(self._handle, counts)
+        self.counts = list(counts)
+        if self._order.is_rows:
+            self._span("index", start)
+
+    def disorder(self, *, strict: bool = False) -> Disorder | None:
+        failure = self._own.Failure()
+        with self._timed("check"):
+            status = self._own.gm_disorder(self._handle, strict, failure)
+        if status == self._own.DISORDER:
+            return Disorder(failure.input, failure.position)
+        judge(status)
+        return None
+
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        self._put_out(self._own.gm_merge, launch_spec(policy), equals(unique))
+
+    def merge_heads(self, goes_on: Sequence[bool], unique: Unique = None) -> list[int]:
+        """Merge the uploaded rows, in order or not, as engine/heads.py says; returns how many bytes of each run.
+
+        goes_on: of each run, whether rows of it follow that are not here; such a run has at least one, and where the
+        first of these runs ends, the merge does. `counts` then tells the rows that were merged. unique: as of merge,
+        but of equal neighbours.
+        """
+        runs = len(self.counts)
+        taken, counts = (ctypes.c_int64 * runs)(), (ctypes.c_int64 * runs)()
+        with self._timed("kernel"):
+            follows = (ctypes.c_int64 * runs)(*goes_on)
+            judge(self._own.gm_merge_heads(self._handle, follows, equals(unique), taken))
+        self._own.gm_counts(self._handle, counts)
+        self.counts = list(counts)
+        self._take_result()
+        return list(taken)
+
+    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        if policy.algorithm == "recursive":
+            judge_recursion(sum(self.counts))
+        # Rows that came by parts are brought together as they are asked for.
+        sort = self._own.gm_sort_rows if self._by_parts else self._own.gm_sort
+        self._put_out(sort, sort_spec(policy), equals(unique))
+
+    def _put_out(self, work: Callable[..., int], *arguments: Any) -> None:
+        with self._timed("kernel"):
+            judge(work(self._handle, *arguments))
+        self._take_result()
+
+    def _take_result(self) -> None:
+        self._by_library = None
+        nbytes, items = ctypes.c_int64(), ctypes.c_int64()
+        self._own.gm_result(self._handle, ctypes.byref(nbytes), ctypes.byref(items))
+        self.merged_bytes = nbytes.value
+        self.dropped = sum(self.counts) - items.value
+
+    def download(self) -> Bytes:
+        if self._by_library is not None:
+            return np.ascontiguousarray(self._by_library).view(np.uint8)
+        return self._result()
+
+    def _result(self) -> Bytes:
+        nbytes = ctypes.c_int64()
+        address = self._own.gm_result(self._handle, ctypes.byref(nbytes), None)
+        if address is None and nbytes.value:  # sorted rows that wait to be asked for
+            whole = np.empty(nbytes.value, np.uint8)
+            self._own.gm_receive(self._handle, 0, len(whole), whole.ctypes.data)
+            return whole
+        return view(address, nbytes.value)
+
+    def outputs(self) -> Iterable[Bytes]:
+        if not self._by_parts or not self.merged_bytes:
+            return [self.download()]
+        parts = range(0, self.merged_bytes, _PART)
+        return (self.receive(position, min(_PART, self.merged_bytes - position)) for position in parts)
+
+    def copy(self) -> None:
+        if len(self._copied) < self._nbytes:
+            self._copied = np.empty(self._nbytes, np.uint8)
+        out = self._copied
+        self._team.run(np.copyto, [(out[a:b], self._room[a:b]) for a, b in self._team.pieces(self._nbytes)])
+
+    def poison(self) -> None:
+        self._result()[:] = 0xA5
+        self._by_library = None
+
+    def _keys(self) -> NDArray[Any]:
+        return self._room[: self._nbytes].view(self._order.dtype)
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        if self._order.is_rows or not self._nbytes:
+            return {}
+        keys, ends = self._keys(), accumulate(self.counts, initial=0)
+        found = baselines.baselines([keys[a:b] for a, b in pairwise(ends)], self._order)
+        return {name: partial(self._run_library, work) for name, work in found.items()}
+
+    def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        if self._order.is_rows or not self._nbytes:
+            return {}
+        found = baselines.sorts(self._keys(), self._order)
+        return {name: partial(self._run_library, work) for name, work in found.items()}
+
+    def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:
+        # Not copied to the room for output: libraries are timed without that.
+        self._by_library = work()
+
+    def time(self, work: Callable[[], None]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    def synchronize(self) -> None:
+        pass
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._team.close()
+            self._by_library = None
+            self._room = self._copied = np.empty(0, np.uint8)
+            self._own.gm_close(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._span(name, start)
+
+    def _span(self, name: str, start: float) -> None:
+        self.spans.append(Span(name, time.perf_counter() - start, self._nbytes))

@@ -1,0 +1,58 @@
+"""How far inputs are that a pass goes over before the work can begin: compressed ones, and those of CSV."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.registry import Format
+
+Advance = Callable[[int, int], None]
+
+
+class Passes:
+    """The passes over files, told to `advance` as the first half of everything; from any thread.
+
+    total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
+    """
+
+    def __init__(self, names: Sequence[str], formats: Sequence[Format], advance: Advance | None) -> None:
+        self._sizes = [_size(name) * _count(name, chosen) for name, chosen in zip(names, formats, strict=True)]
+        self.total = sum(self._sizes)
+        self._advance = advance
+        self._done = 0.0
+        self._lock = threading.Lock()
+        self._counts = [max(1, _count(name, chosen)) for name, chosen in zip(names, formats, strict=True)]
+
+    def of(self, number: int) -> Callable[[float], None]:
+        """What to call with the share of file `number` that one pass has gone on by."""
+        size = self._sizes[number] / self._counts[number]
+
+        def went_on(share: float) -> None:
+            with self._lock:
+                self._done = min(float(self.total), self._done + share * size)
+                if self._advance is not None and self.total:
+                    self._advance(int(self._done) // 2, self.total)
+
+        return went_on
+
+    def rest(self, advance: Advance | None) -> Advance | None:
+        """What to tell the work's progress to, which is the second half where there were passes."""
+        if advance is None or not self.total:
+            return advance
+        return lambda done, total: advance((total + done) // 2, total)
+
+
+def _count(name: str, chosen: Format) -> int:
+    packed = not chosen.plain and compression_of(name) != ""
+    return packed + chosen.csv
+
+
+def _size(name: str) -> int:
+    try:
+        return 0 if name == STDIO else os.path.getsize(name)
+    except (OSError, ValueError):  # which opening it tells
+        return 0
