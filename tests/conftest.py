@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, settings
 
 from gpumerge_cli.backends import cpu, gpu
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.reference import ReferenceBackend
 from gpumerge_cli.engine import check as engine_check
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.resources import Shares
@@ -31,7 +30,11 @@ settings.load_profile("default")
 def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What this machine's user has set is not the tests' matter."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.getbasetemp() / "no-configuration")
-    for name in [name for name in os.environ if name.startswith("GPUMERGE_") and not name.startswith("GPUMERGE_TEST_")]:
+    for name in [
+        name
+        for name in os.environ
+        if name.startswith("GPUMERGE_") and not name.startswith(("GPUMERGE_TEST_", "GPUMERGE_CPU_LEVEL"))
+    ]:
         del os.environ[name]
 
 
@@ -43,11 +46,9 @@ def _gpu() -> Backend | str:
         return str(error)
 
 
-@pytest.fixture(params=["reference", "cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Every backend that the machine has; the GPU's is skipped, with its reason, where there is none."""
-    if request.param == "reference":
-        return ReferenceBackend()
     if request.param == "cpu":
         return cpu.create()
     return request.getfixturevalue("gpu_backend")  # type: ignore[no-any-return]

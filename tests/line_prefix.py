@@ -182,7 +182,7 @@ def human(text: bytes) -> int:
     exponent, digits, rest = decimal(text[minus:])
     if not digits:
         return ZERO
-    unit = 1 if rest[:1] == b"k" else max(0, b" KMGTPEZYRQ".find(rest[:1])) if rest else 0
+    unit = 1 if rest[:1] == b"k" else max(0, b" KMGTPEZY".find(rest[:1])) if rest else 0
     image = (unit << 59) + (magnitude(exponent, digits) >> 4)
     return ZERO - image if minus else ZERO + image
 

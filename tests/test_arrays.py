@@ -176,6 +176,21 @@ def test_long_arrays_on_the_device(kernel: str, power: int) -> None:
     assert gpumerge_cli.is_sorted(out)
 
 
+def test_masked_arrays_are_refused() -> None:
+    keys = np.ma.masked_array([1, 2, 3], [False, True, False])
+    for refused in (
+        lambda: gpumerge_cli.merge(np.arange(3), keys),
+        lambda: gpumerge_cli.sort(keys),
+        lambda: gpumerge_cli.is_sorted(keys),
+        lambda: gpumerge_cli.merge(np.arange(3), out=keys),
+        lambda: gpumerge_cli.sort(np.arange(3), out=keys),
+    ):
+        with pytest.raises(UsageError, match=r"masked items have no order; give array.compressed\(\)"):
+            refused()
+    _, moved = gpumerge_cli.sort(np.array([3, 1, 2]), values=keys)
+    assert moved.mask.tolist() == [True, False, False]
+
+
 def test_a_key_is_a_name() -> None:
     array = np.zeros(3, [("a", "i4")])
     with pytest.raises(UsageError, match="key=3 is no field's name"):

@@ -4,23 +4,63 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import gpumerge_cli
+from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.cpu.backend import CpuBackend
-from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.order import Order
-from tests import fuzz
+from tests import fuzz, fuzz_api
+from tests.linekeys import item_key
+from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
-def test_random_cases_are_right(backend: Backend, rng: np.random.Generator) -> None:
-    seed = int(rng.integers(2**32))
-    lines: list[str] = []
-    counts, failures = fuzz.run(backend, seed, range(6 * len(fuzz.ORDERS)), lines.append)
-    assert failures == 0, "\n".join(lines)
-    assert all(counts[order.describe()] == 6 for order in fuzz.ORDERS)
+def test_random_cases_are_right(backend: Backend, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    seed, count = int(rng.integers(2**32)), 6 * len(fuzz.ORDERS)
+    if backend.name == "gpu":  # in use here, so in no fork
+        lines: list[str] = []
+        counts, failures = fuzz.run(backend, seed, range(count), lines.append)
+        assert failures == 0, "\n".join(lines)
+        assert all(counts[order.describe()] == 6 for order in fuzz.ORDERS)
+    else:
+        code = fuzz.main(["--backend", backend.name, "--seed", str(seed), "--cases", str(count)])
+        assert code == 0, capsys.readouterr().out
+
+
+def test_random_calls_are_right(rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    code = fuzz_api.main(["--cases", "150", "--seed", str(rng.integers(2**32))])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_calls_are_of_every_kind(tmp_path: Path) -> None:
+    calls = [fuzz_api.drawn(3, number, "cpu", tmp_path) for number in range(600)]
+    assert {(call.function, call.ordered) for call in calls} >= {
+        (name, ordered) for name in ("merge", "sort", "is_sorted") for ordered in (False, True)
+    }
+    notes = {note for call in calls for note in call.notes}
+    assert notes >= {"every other", "reversed", "unaligned", "read-only", "mapped", "field"}
+    assert {call.key for call in calls} >= {"id", "in.n", "in.raw", "k", "v"}
+    assert {option for call in calls for option in call.options} >= {
+        "out", "values", "threads", "algorithm", "kernel", "block_size", "items_per_thread", "tile_size", "tile_load",
+        "fan_in", "transfer", "key", "descending", "backend",
+    }  # fmt: skip
+    assert len({note for note in notes if note.startswith("to be refused")}) > 12
+
+
+def test_wrong_calls_are_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    really = gpumerge_cli.sort
+
+    def wrong(array: Any, **options: Any) -> Any:
+        found = really(array, **options)
+        return found[::-1] if isinstance(found, np.ndarray) else found
+
+    monkeypatch.setattr(gpumerge_cli, "sort", wrong, raising=False)
+    assert fuzz_api.main(["--cases", "60", "--seed", "1"]) == 1
+    assert "python -m tests.fuzz_api --seed 1 --backend cpu --only " in capsys.readouterr().out
 
 
 def test_cases_are_of_every_kind() -> None:
@@ -29,6 +69,10 @@ def test_cases_are_of_every_kind() -> None:
     assert {case.shape for case in cases} == set(fuzz.SHAPES)
     assert {case.policy.kernel for case in cases} == {"basic", "tiled", "circular", "path"}
     assert {case.unique for case in cases} == {None, "first", "ahead"}
+    assert {case.disorder for case in cases} == {"", *fuzz.DISORDERS}
+    budgets = [case.budget for case in cases if case.budget is not None]
+    assert min(budgets) < 100
+    assert max(budgets) > 10_000_000
     assert {len(case.lengths) for case in cases} >= set(range(1, 13))
     lengths = {length for case in cases for length in case.lengths}
     assert {0, 1, 2} <= lengths
@@ -39,13 +83,13 @@ def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
     for number in range(4 * len(fuzz.ORDERS)):
         case, runs = fuzz.drawn(5, number, ReferenceBackend())
         assert [len(run) for run in runs] == list(case.lengths)
-        for run in runs:
+        for run in runs if not case.disorder else ():
             if case.order.record:
                 items = np.frombuffer(b"".join(run), np.uint8)
                 images = case.order.image(case.order.keys(items)) if run else np.empty(0)
                 assert (images[1:] >= images[:-1]).all()
             elif case.order.is_lines:
-                keys = [case.order.key(line) for line in run]
+                keys = [item_key(case.order, line) for line in run]
                 assert all(not later < earlier for earlier, later in pairwise(keys))
             else:
                 images = case.order.image(np.asarray(run))
@@ -62,6 +106,8 @@ class _UnstableWorkspace(ReferenceWorkspace):
 
 
 class _Unstable(ReferenceBackend):
+    name = "cpu"
+
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return _UnstableWorkspace(order, capacity)
 
@@ -69,13 +115,13 @@ class _Unstable(ReferenceBackend):
 def test_what_is_wrong_is_found_and_can_be_run_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("gpumerge_cli.backends.select.ReferenceBackend", _Unstable)
+    monkeypatch.setattr(cpu, "create", _Unstable)
     summary = tmp_path / "summary.txt"
-    wish = ["--seed", "11", "--backend", "reference"]
+    wish = ["--seed", "11", "--backend", "cpu"]
     assert fuzz.main([*wish, "--cases", "400", "-o", str(summary)]) == 1
     printed = capsys.readouterr().out
     assert printed == summary.read_text()
-    assert printed.startswith("seed 11, 400 cases on reference")
+    assert printed.startswith("seed 11, 400 cases on cpu")
     found = [line for line in printed.splitlines() if line.startswith("case ")]
     # Nothing but ties is wrong, and only floats and numbers of lines have ties that differ.
     assert found
@@ -87,7 +133,7 @@ def test_what_is_wrong_is_found_and_can_be_run_again(
 
 
 def test_a_right_run_exits_0(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fuzz.main(["--backend", "reference", "--cases", "60"]) == 0
+    assert fuzz.main(["--backend", "cpu", "--cases", "60"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("seed ")
     assert "60 of 60 right" in printed

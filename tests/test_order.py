@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, LONG, Order
+from gpumerge_cli.order import DTYPES, Order
+from tests.linekeys import item_key, key_of
 from tests.oracles import number_of, record_ranks, sorted_lines
 from tests.strategies import Records, record_runs, special_values
 
@@ -21,7 +22,7 @@ def test_images_order_as_numpy_does(dtype: str, descending: bool) -> None:
     values = special_values(np.dtype(dtype))
     order = Order.of(dtype, descending=descending)
     image = order.image(values).astype(object)
-    assert [order.key(values[i : i + 1].tobytes()) for i in range(len(values))] == image.tolist()
+    assert [item_key(order, values[i : i + 1].tobytes()) for i in range(len(values))] == image.tolist()
     _, ranks = np.unique(values, return_inverse=True, equal_nan=True)
     ranks = -ranks if descending else ranks
     assert np.array_equal(image[:, None] < image[None, :], ranks[:, None] < ranks[None, :])
@@ -45,7 +46,7 @@ def test_every_dtype_the_tool_promises() -> None:
 def test_numeric_keys_equal_exact_arithmetic(lines: list[bytes]) -> None:
     for descending in (False, True):
         order = Order.lines(numeric=True, descending=descending)
-        assert sorted(lines, key=order.key) == sorted_lines(lines, numeric=True, descending=descending)
+        assert sorted(lines, key=key_of(order)) == sorted_lines(lines, numeric=True, descending=descending)
 
 
 @pytest.mark.parametrize(
@@ -55,62 +56,19 @@ def test_numeric_keys_equal_exact_arithmetic(lines: list[bytes]) -> None:
 def test_the_number_that_a_line_begins_with(line: bytes, value: str) -> None:
     order = Order.lines(numeric=True)
     assert number_of(line) == number_of(value.encode())
-    assert order.key(line)[0] == order.key(value.encode())[0]
+    assert item_key(order, line)[0] == item_key(order, value.encode())[0]
 
 
-@given(
-    lines=st.lists(
-        st.tuples(st.sampled_from([b"", b"12", b"-3.5", b"a" * 255, b"a" * 256]), st.binary(max_size=4)), max_size=4
-    ),
-    numeric=st.booleans(),
-    descending=st.booleans(),
-    stable=st.booleans(),
-    long=st.lists(st.booleans(), min_size=4, max_size=4),
-)
-def test_keys_that_hold_only_the_beginning_of_a_line(
-    lines: list[tuple[bytes, bytes]], numeric: bool, descending: bool, stable: bool, long: list[bool]
-) -> None:
-    order = Order.lines(numeric=numeric, descending=descending, stable=stable)
-    whole = [
-        (begin + b"b" * LONG * is_long + end).replace(b"\n", b"")
-        for (begin, end), is_long in zip(lines, long, strict=False)
-    ]
-    keys = [order.key(line) for line in whole]
-    lazy = [order.key(line, (lambda line=line: line) if len(line) > LONG else None) for line in whole]
-    for x, y in product(range(len(whole)), repeat=2):
-        assert (lazy[x] < lazy[y]) == (keys[x] < keys[y])
-        assert (lazy[x] < keys[y]) == (keys[x] < keys[y])
-        assert (keys[x] < lazy[y]) == (keys[x] < keys[y])
-
-
-@given(case=record_runs(sizes=(1, 3, 8, 12, 300)), long=st.booleans())
-def test_keys_and_images_of_records_agree(case: Records, long: bool) -> None:
+@given(case=record_runs(sizes=(1, 3, 8, 12, 300)))
+def test_keys_and_images_of_records_agree(case: Records) -> None:
     order, records = case.order, case.all
-    lazy = [order.key(record, (lambda record=record: record) if long else None) for record in records]
+    keys = [item_key(order, record) for record in records]
     images = order.image(order.keys(np.frombuffer(b"".join(records), np.uint8)))
     ranks = record_ranks(records, case.offset, case.key) * (-1 if case.descending else 1)
     assert len(images) == len(records)
     some = range(0, len(records), 1 + len(records) // 12)
     for x, y in product(some, repeat=2):
-        assert (lazy[x] < lazy[y]) == bool(images[x] < images[y]) == bool(ranks[x] < ranks[y])
-
-
-def test_a_long_key_is_not_held() -> None:
-    order = Order.records(2000, 100, 1500)
-    same, last = b"x" * 1599, b"y" * 400
-    a, b = same + b"a" + last, same + b"b" + last
-    read: list[bytes] = []
-
-    def again(record: bytes) -> bytes:
-        read.append(record)
-        return record
-
-    x, y = order.key(a, lambda: again(a)), order.key(b, lambda: again(b))
-    assert x < y
-    assert not y < x
-    assert len(read) == 4
-    assert not order.key(b"w" * 2000, lambda: again(a)) > x
-    assert len(read) == 4
+        assert (keys[x] < keys[y]) == bool(images[x] < images[y]) == bool(ranks[x] < ranks[y])
 
 
 @pytest.mark.parametrize(

@@ -121,10 +121,32 @@ def test_one_value_in_every_file_is_still_cut(tmp_path: Path) -> None:
         source.close()
 
 
-def test_disorder_cannot_break_the_partition(tmp_path: Path, rng: np.random.Generator) -> None:
-    data = [rng.integers(0, 1000, 5_000).astype(np.int64).tobytes() for _ in range(3)]
+@pytest.mark.parametrize("plan", [make_plan, plan_in_spans])
+@pytest.mark.parametrize("chunk_bytes", [1, 700, 3_000])
+def test_disorder_cannot_break_the_partition(
+    tmp_path: Path, rng: np.random.Generator, plan: Callable[..., Plan], chunk_bytes: int
+) -> None:
+    data = [rng.integers(0, 1000, 500).astype(np.int64).tobytes() for _ in range(3)]
     sources = open_runs(tmp_path, data, "raw", "int64")
-    pieces(make_plan(sources, Order.of("int64"), 3_000), data)
+    for chunk in pieces(plan(sources, Order.of("int64"), chunk_bytes), data):
+        assert all(len(piece) % 8 == 0 for piece in chunk)
+    for source in sources:
+        source.close()
+
+
+@pytest.mark.parametrize("plan", [make_plan, plan_in_spans])
+@pytest.mark.parametrize("chunk_bytes", [1, 700, 3_000])
+def test_lines_out_of_order_stay_whole(
+    tmp_path: Path, rng: np.random.Generator, plan: Callable[..., Plan], chunk_bytes: int
+) -> None:
+    data = []
+    for _ in range(4):
+        lengths = np.where(rng.random(300) < 0.03, rng.integers(0, 9_000, 300), rng.integers(0, 12, 300))
+        data.append(b"".join(bytes(rng.integers(48, 60, length).astype(np.uint8)) + b"\n" for length in lengths))
+    sources = open_runs(tmp_path, data, "text")
+    for order in (Order.lines(), Order.lines(numeric=True, descending=True)):
+        for chunk in pieces(plan(sources, order, chunk_bytes), data):
+            assert all(piece[-1:] in (b"", b"\n") for piece in chunk)
     for source in sources:
         source.close()
 
@@ -138,30 +160,6 @@ def test_a_plan_is_pure_data(tmp_path: Path) -> None:
     assert [chunk["offset"] for chunk in read["chunks"]] == [chunk.offset for chunk in plan.chunks]
     for source in sources:
         source.close()
-
-
-def test_probes_grow_with_the_logarithm(tmp_path: Path) -> None:
-    sources = open_runs(tmp_path, [np.arange(1 << 18, dtype=np.int32).tobytes()] * 2, "raw", "int32")
-    probes = 0
-    for source in sources:
-        source.item_at = _counted(source.item_at, lambda: _add())  # type: ignore[method-assign]
-
-    def _add() -> None:
-        nonlocal probes
-        probes += 1
-
-    plan = make_plan(sources, Order.of("int32"), 1 << 18)
-    assert probes <= len(plan) * 2 * (18 + 10)
-    for source in sources:
-        source.close()
-
-
-def _counted(function: Callable[..., Any], note: Callable[[], None]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        note()
-        return function(*arguments)
-
-    return call
 
 
 @pytest.mark.parametrize("block", [1, 3, 10, 1000])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -11,7 +13,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends.cpu.library import LEVELS
+
 ROOT = Path(__file__).parent.parent
+
+
+def test_the_sdist_has_all_that_a_build_takes(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    sources = [path for path in (ROOT / "kernels").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert sources
+    assert {str(path.relative_to(ROOT)) for path in sources} <= names
+    assert {"pyproject.toml", "LICENSE", "kernels/NOTICE", "README.md", "gpumerge_cli/__main__.py"} <= names
+    assert [name for name in names if name.endswith((".so", ".o", ".pyc"))] == []
 
 
 @pytest.mark.slow
@@ -23,8 +40,12 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     kernels = [path.name for path in (ROOT / "kernels").iterdir() if path.suffix in (".cu", ".cuh")]
     assert kernels
     assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
+    assert {f"gpumerge_cli/lib/gpumerge-{level}.so" for level in LEVELS} <= set(names)
+    assert "gpumerge_cli/kernels/cpu/entries.h" in names
+    assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
     assert {"gpumerge_cli/py.typed", "gpumerge_cli/report/html.css"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "data/"))]
+    assert {"LICENSE", "NOTICE"} <= {name.rpartition("/")[2] for name in names if "dist-info/licenses/" in name}
     shared = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
     assert shared == {
         "share/man/man1/gpumerge.1",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Workspace
 from gpumerge_cli.order import DTYPES, Order
+from tests.linekeys import item_key
 from tests.oracles import merged_keys, same_bits, sorted_lines
 from tests.strategies import as_text, key_runs, line_runs
 
@@ -146,7 +147,7 @@ def test_first_disorder_of_keys(backend: Backend, case: Any, data: st.DataObject
             run[data.draw(st.integers(0, len(run) - 1))] = data.draw(st.sampled_from([0, 1, 3]))
     expected = None
     for number, run in enumerate(runs):
-        keys = [order.key(run[i : i + 1].tobytes()) for i in range(len(run))]
+        keys = [item_key(order, run[i : i + 1].tobytes()) for i in range(len(run))]
         falls = [i for i in range(1, len(keys)) if keys[i] < keys[i - 1]]
         if falls:
             expected = (number, falls[0] * order.width)
@@ -170,7 +171,7 @@ def test_first_disorder_of_lines(backend: Backend, case: Any, data: st.DataObjec
         run.insert(data.draw(st.integers(0, len(run))), data.draw(st.sampled_from([b"", b"5", b"~~~~~~~~~~"])))
     expected = None
     for number, run in enumerate(runs):
-        falls = [i for i in range(1, len(run)) if order.key(run[i]) < order.key(run[i - 1])]
+        falls = [i for i in range(1, len(run)) if item_key(order, run[i]) < item_key(order, run[i - 1])]
         if falls:
             expected = (number, len(as_text(run[: falls[0]])))
             break

@@ -310,6 +310,37 @@ def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> 
     assert len(read_log(str(tmp_path / "log"))) == len(made)
 
 
+AS_A_JOB_IS_JUDGED = """
+import os, sys
+from gpumerge_cli.cli import batch_tasks
+from gpumerge_cli.__main__ import main
+really, left = batch_tasks._judged, 3
+def judged(task):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), {number})
+    return really(task)
+batch_tasks._judged = judged
+sys.argv[1:] = ["batch", "jobs.toml"]
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_jobs_are_judged_ends_the_batch(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    jobs = "".join(f'[[job]]\noperation = "sort"\ninputs = "a.txt"\noutput = "{n}.out"\n' for n in range(5))
+    (tmp_path / "jobs.toml").write_text(jobs)
+    code = AS_A_JOB_IS_JUDGED.format(number=int(number))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (128 + number, "gpumerge: interrupted; no output was written\n")
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "jobs.toml"]
+
+
 def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (jobs,) = re.findall(r"```toml\n(.*?)```", (ROOT / "data" / "manual" / "batches.md").read_text(), re.DOTALL)
     (tmp_path / "jobs.toml").write_text(jobs)

@@ -14,14 +14,14 @@ import pytest
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, Unique
-from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.order import Order
+from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 ROOT = Path(__file__).parents[2]
-SMALL = ("bench", "--backend", "reference", "--sizes", "2^8:2^10:4", "--repeat", "2")
+SMALL = ("bench", "--backend", "cpu", "--sizes", "2^8:2^10:4", "--repeat", "2")
 
 
 def test_a_table_goes_to_standard_output_and_progress_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_files_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run([*SMALL, "--shapes", "tiny,one-sided", "--runs", "3", "--seed", "5", "-q", *outputs]) == 0
     assert capsys.readouterr() == ("", "")
     told = json.loads(paths[0].read_text())
-    assert (told["kind"], told["backend"], told["repeat"], told["seed"]) == ("bench", "reference", 2, 5)
+    assert (told["kind"], told["backend"], told["repeat"], told["seed"]) == ("bench", "cpu", 2, 5)
     cases = {(row["shape"], row["runs"], row["size"], row["count"]) for row in told["rows"]}
     assert cases == {
         ("tiny", 3, 256, 256),
@@ -55,16 +55,13 @@ def test_files_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert paths[2].read_text().startswith("# gpumerge bench")
 
 
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
-def test_what_is_not_named_is_varied_one_at_a_time(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_named_is_varied_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     middle = benches.Axes(("int8",), (300,), ("uniform",), (2,))
     swept = benches.Axes(("int8", "float64"), (100, 300), ("uniform", "tiny"), (2, 3))
     monkeypatch.setattr(benches, "preset", lambda name, quick: benches.Preset(middle, swept, 2 + quick))
     for quick in (False, True):
         path = tmp_path / "r.json"
-        assert run(["bench", "--backend", backend, "-q", "-o", str(path), *(["--quick"] if quick else [])]) == 0
+        assert run(["bench", "--backend", "cpu", "-q", "-o", str(path), *(["--quick"] if quick else [])]) == 0
         told = json.loads(path.read_text())
         assert told["repeat"] == 2 + quick
         assert len({(row["items"], row["shape"], row["runs"], row["size"]) for row in told["rows"]}) == 6
@@ -81,7 +78,7 @@ def test_render_makes_tables_from_files(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| int32 | uniform | 4 | 2^10 |" in both
     assert run(["bench", "--render", str(first)]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("2 cases on reference")
+    assert captured.out.startswith("2 cases on cpu")
     assert captured.err == ""
 
 
@@ -89,7 +86,7 @@ def test_render_needs_no_device_and_no_array_library(tmp_path: Path) -> None:
     assert run([*SMALL, "-q", "-o", str(tmp_path / "r.json")]) == 0
     code = (
         f"import sys; from gpumerge_cli.cli.app import run; run(['bench', '--render', {str(tmp_path / 'r.json')!r}]); "
-        "print(sorted({'numpy', 'numba', 'cupy', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'numpy', 'cupy', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
@@ -119,8 +116,8 @@ def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SMALL, "--runs", "2,4", "--figures", str(folder), "-o", str(results)]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "dtypes-reference: not drawn: the results hold one dtype only" in captured.err
-    drawn = {"throughput-reference.svg", "ladder-reference.png", "runs-reference.svg"}
+    assert "dtypes-cpu: not drawn: the results hold one dtype only" in captured.err
+    drawn = {"throughput-cpu.svg", "ladder-cpu.png", "runs-cpu.svg"}
     assert drawn <= set(os.listdir(folder))
     before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
     assert run(["bench", "--render", str(results), "--figures", str(folder), "-q"]) == 0
@@ -144,7 +141,7 @@ def test_results_of_two_devices_make_no_single_report(tmp_path: Path, capsys: py
     assert run([*SMALL, "-q", "-o", str(first)]) == 0
     second.write_text(json.dumps(json.loads(first.read_text()) | {"device": "another"}))
     assert run(["bench", "--render", str(first), str(second)]) == 0
-    assert capsys.readouterr().out.count("2 cases on reference") == 2
+    assert capsys.readouterr().out.count("2 cases on cpu") == 2
     assert run(["bench", "--render", str(first), str(second), "-o", str(tmp_path / "r.md")]) == 2
     assert "several devices" in capsys.readouterr().err
     assert not (tmp_path / "r.md").exists()
@@ -153,7 +150,7 @@ def test_results_of_two_devices_make_no_single_report(tmp_path: Path, capsys: py
 def test_a_signal_ends_it_with_the_results_so_far(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     sizes = ("--sizes", "1000,2^24", "--repeat", "50")
-    command = [sys.executable, "-m", "gpumerge_cli", "bench", "--backend", "reference", *sizes, "-o", str(path)]
+    command = [sys.executable, "-m", "gpumerge_cli", "bench", "--backend", "cpu", *sizes, "-o", str(path)]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("[1/2]")
@@ -193,6 +190,8 @@ class WrongWorkspace(ReferenceWorkspace):
 
 
 class WrongBackend(ReferenceBackend):
+    name = "cpu"
+
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return WrongWorkspace(order, capacity)
 
@@ -200,7 +199,7 @@ class WrongBackend(ReferenceBackend):
 def test_a_wrong_kernel_exits_2_and_is_in_the_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(select, "ReferenceBackend", WrongBackend)
+    monkeypatch.setattr(select.cpu, "create", WrongBackend)
     path = tmp_path / "r.json"
     assert run([*SMALL, "-o", str(path)]) == 2
     error = capsys.readouterr().err

@@ -104,3 +104,41 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
 
     with pytest.raises(EndedError):
         check_files(inputs, ItemRequest(), BackendRequest("cpu"), memory=1 << 20, advance=end)
+
+
+@pytest.mark.parametrize("command", ["check", "merge"])
+@pytest.mark.parametrize(
+    ("lines", "options", "told"),
+    [
+        ("x 9\ny 10\n", "-k2,2", "'y 10' comes after 'x 9', ' 10' after ' 9' by -k 2,2; sort it first"),
+        ("a,x,2\nb,x,1\n", "-t, -k2,2 -k3n", "'b,x,1' comes after 'a,x,2', '1' after '2' by -k 3n; sort it first"),
+        ("q,2,b\nz,2,a\n", "--csv -k2", "'z,2,a' comes after 'q,2,b', '2,a' after '2,b' by -k 2; sort it first"),
+        ("z;1\na;2\n", "--csv -t; -k1", "'a;2' comes after 'z;1', 'a;2' after 'z;1' by -k 1; sort it first"),
+        ("z,1\n1,2\n", "--csv -k1nr", "'1,2' comes after 'z,1', '1,2' after 'z,1' by -k 1nr; sort it first"),
+        ('"q",2\nz,1\n', "--csv -k2:n", "'z,1' comes after '\"q\",2', '1' after '2' by -k 2n,2; sort it first"),
+        ("2\n1\n", "-n", "'1' comes after '2'; the file is in -n -r order: add -r"),
+        ("2 b\n2 a\n3\n", "-n", "'2 a' comes after '2 b', with equal keys; the file is in -n -s order: add -s"),
+        ("b 1\na 1\nc 2\n", "-k2,2", "'a 1' comes after 'b 1', with equal keys; the file is in -s order: add -s"),
+        ("b 1\na 1\nc 0\n", "-k2,2", "'a 1' comes after 'b 1', with equal keys; sort it first"),
+        (f"{'m' * 60}2\n{'m' * 60}1\n", "-d", "...'mmmmmmmmmm1' comes after ...'mmmmmmmmmm2'; sort it first"),
+    ],
+)
+def test_a_disorder_by_a_key_shows_the_key(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str, lines: str, options: str, told: str
+) -> None:
+    (tmp_path / "a").write_text(lines)
+    where = ["-o", str(tmp_path / "b")] if command == "merge" else []
+    assert run([command, "--backend=cpu", *options.split(), str(tmp_path / "a"), *where]) == (command == "check" or 2)
+    assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a:2: disorder: {told}\n"
+
+
+@pytest.mark.parametrize("command", ["check", "merge"])
+def test_a_disorder_of_records_shows_their_keys(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
+) -> None:
+    key = b"k" * 50
+    (tmp_path / "a.rec").write_bytes(b"z" + key + b"2" + b"a" + key + b"1" + b"b" + key + b"3")
+    options = ["--record-size=52", "--key-offset=1", "--key-size=51", str(tmp_path / "a.rec"), "--backend=cpu"]
+    assert run([command, *options, *(["-o", str(tmp_path / "b.rec")] if command == "merge" else [])]) != 0
+    told = "...'kkkkkkkkkk1' comes after ...'kkkkkkkkkk2'; sort it first"
+    assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a.rec@1: disorder: {told}\n"

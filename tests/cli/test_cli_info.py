@@ -19,7 +19,7 @@ def test_json_names_every_backend_and_pick(capsys: pytest.CaptureFixture[str]) -
     captured = capsys.readouterr()
     assert captured.err == ""
     told = json.loads(captured.out)
-    assert {one["backend"] for one in told["backends"]} == {"gpu", "cpu", "reference"}
+    assert {one["backend"] for one in told["backends"]} == {"gpu", "cpu"}
     for one in told["backends"]:
         assert one["device"] if one["available"] else one["why_not"]
     assert told["libraries"]["numpy"]

@@ -16,9 +16,9 @@ import pytest
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.order import Order
+from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 ROOT = Path(__file__).parents[2]
 

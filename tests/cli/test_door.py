@@ -53,14 +53,14 @@ def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.Capture
 
 
 def parameters() -> list[tuple[str, object]]:
-    group = typer.main.get_command(application.app)
+    group = typer.main.get_command(application.application())
     commands = group.commands  # type: ignore[attr-defined]
     assert tuple(commands) == COMMANDS
     return [(name, parameter) for name, command in commands.items() for parameter in command.params]
 
 
 def test_every_command_and_option_is_documented() -> None:
-    group = typer.main.get_command(application.app)
+    group = typer.main.get_command(application.application())
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert command.help, name
     for name, parameter in parameters():
@@ -80,10 +80,39 @@ def test_choices_are_those_of_the_backends() -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from gpumerge_cli.cli.app import run; run(['merge', '--help']); "
-        "print(sorted({'numpy', 'numba', 'cupy', 'rich', 'json', 'asyncio'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'numpy', 'cupy', 'rich', 'json', 'asyncio'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
+
+
+def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "a.i32").write_bytes(bytes(4))
+    words = ["merge", "-q", "--backend=cpu", "--threads=1", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]
+    unneeded = {"pydantic", "rich", "json", "tempfile", "statistics", "hashlib", "logging", "gpumerge_cli.cli.bench"}
+    code = (
+        f"import sys; from gpumerge_cli.cli.app import run; run({words}); "
+        f"print(sorted({unneeded} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [(None, None), ("8", 8), (8, 8), ("008", 8), ("0", None), ("-1", None), ("1" * 30, int("1" * 30)), ("1.5", None)],
+)
+def test_numbers_are_what_typer_takes_them_for(given: object, value: object) -> None:
+    command = typer.main.get_command(application.application(["merge"])).commands["merge"]  # type: ignore[attr-defined]
+    context = typer.Context(command)
+    (checked,) = (one for one in command.get_params(context) if one.name == "threads")
+    (plain,) = (one for one in command.params if one.name == "threads")
+    for coerce in (checked.get_runtime_param().coerce, type(plain).get_runtime_param(plain).coerce):
+        if value is None and given is not None:
+            with pytest.raises(application.CLICK_ERROR):
+                coerce(given, param=plain, ctx=context)
+        else:
+            assert coerce(given, param=plain, ctx=context) == value
 
 
 def test_version() -> None:
@@ -289,10 +318,11 @@ __main__.main()
 
 
 AT_A_CALL = """
-import os, signal, sys
+import os, pkgutil, signal, sys
 from gpumerge_cli import __main__
 sys.argv[1:] = {arguments!r}
-really, left = os.{name}, {call}
+owner = pkgutil.resolve_name({owner!r})
+really, left = owner.{name}, {call}
 def interrupted(*arguments):
     global left
     result = really(*arguments)
@@ -300,14 +330,16 @@ def interrupted(*arguments):
     if left == 0:
         os.kill(os.getpid(), signal.SIGINT)
     return result
-os.{name} = interrupted
+owner.{name} = interrupted
 __main__.main()
 """
 
 
-def interrupted_after(name: str, call: int, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """A run that gets SIGINT right after so many calls of a function of os."""
-    code = AT_A_CALL.format(name=name, call=call, arguments=arguments)
+def interrupted_after(
+    name: str, call: int, arguments: list[str], owner: str = "os"
+) -> subprocess.CompletedProcess[str]:
+    """A run that gets SIGINT right after so many calls of a function of `owner`."""
+    code = AT_A_CALL.format(owner=owner, name=name, call=call, arguments=arguments)
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, errors="replace"
     )
@@ -334,9 +366,64 @@ def test_a_signal_says_what_was_written(tmp_path: Path) -> None:
     assert [os.path.exists(name) for name in names] == [True, True, False]
     done = interrupted_after("write", 1, ["merge", "-q", names[0]])
     assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; standard output has a part of the output\n")
-    done = interrupted_after("pwrite", 1, ["merge", "-q", names[0], "-o", str(tmp_path / "out.i32")])
+    writer = "gpumerge_cli.backends.cpu.chunks:ChunkWorker"
+    done = interrupted_after("run", 1, ["merge", "-q", names[0], "-o", str(tmp_path / "out.i32")], writer)
     assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; no output was written\n")
     assert sorted(os.listdir(tmp_path)) == ["a.i32", "b.i32"]
+
+
+AT_AN_IMPORT = """
+import os, sys
+class Finder:
+    left = {left}
+    def find_spec(self, name, path=None, target=None):
+        Finder.left -= 1
+        if Finder.left == 0:
+            os.kill(os.getpid(), {number})
+from gpumerge_cli.__main__ import main
+sys.argv[1:] = {arguments!r}
+sys.meta_path.insert(0, Finder())
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("words", ["--version", "merge a.txt", "sort a.txt", "batch jobs.toml"])
+def test_a_signal_while_things_are_imported_is_one_line(number: signal.Signals, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "jobs.toml").write_text('[[job]]\noperation = "sort"\ninputs = "a.txt"\noutput = "o"\n')
+    ends = []
+    for left in (1, 2, 5, 12, 30, 80):
+        code = AT_AN_IMPORT.format(left=left, number=int(number), arguments=words.split())
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        ends.append((done.returncode, done.stderr.count("\n"), done.stderr.startswith("gpumerge: interrupted; ")))
+    assert ends[:4] == [(128 + number, 1, True)] * 4
+    assert set(ends) <= {(128 + number, 1, True), (0, 0, False)}  # some import less
+
+
+def test_a_signal_where_nothing_can_be_raised_comes_again() -> None:
+    code = """
+import os, signal, sys, time, weakref
+from gpumerge_cli import __main__
+from gpumerge_cli.cli import app
+class Thing: pass
+def work(arguments):
+    thing = Thing()
+    reference = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0))[0])
+    del thing
+    time.sleep(120)
+app._dispatch = work
+__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=90)
+    assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
+
+
+def test_no_handler_of_errors_takes_a_signal_for_one() -> None:
+    assert not issubclass(Interrupted, Exception)
 
 
 def test_handlers_are_put_back() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli.gnu import parse_sort
 from gpumerge_cli.errors import UsageError
+from tests.linekeys import item_key, key_of
 
 
 def gnu_sort() -> str:
@@ -40,6 +41,8 @@ def test_own_options_take_nothing_from_gnus() -> None:
 
 
 FIELD = st.one_of(st.integers(0, 5).map(str), st.sampled_from(["", "1", "18446744073709551616", " 1", "+2", "x", "-1"]))
+# GNU sort adds such a byte position to an address, and begins ahead of the field.
+PAST_ALL_MEMORY = re.compile(r"\.18446744073709551616")
 LETTERS = st.text("bdfghiMnRrVx", max_size=3)
 POSITION = st.builds(
     lambda field, char, letters: field + ("" if char is None else f".{char}") + letters,
@@ -108,7 +111,7 @@ ORDERING = st.one_of(
     st.sampled_from("bdfghiMnrVsu").map("-{}".format),
     SPEC.map("-k{}".format),
     st.sampled_from(["-k1", "-k2,2", "-k1.2,2.1", "-k2,3.1b", "-t,", "-t1", "+1\0-2", "+0.1\0-1.2b", "--sort=v"]),
-).filter(lambda argument: "R" not in argument)
+).filter(lambda argument: "R" not in argument and not PAST_ALL_MEMORY.search(argument))
 
 
 @given(st.lists(ORDERING, max_size=4), st.lists(LINE, min_size=1, max_size=8))
@@ -119,7 +122,7 @@ def test_orders_mean_what_they_mean_to_gnu_sort(arguments: list[str], lines: lis
     except UsageError:
         return
     done = sort(arguments, {}, b"".join(line + b"\n" for line in lines))
-    merged = sorted(lines, key=command.order.key)
+    merged = sorted(lines, key=key_of(command.order))
     if command.unique:
-        merged = list({command.order.key(line): line for line in reversed(merged)}.values())[::-1]
+        merged = list({item_key(command.order, line): line for line in reversed(merged)}.values())[::-1]
     assert (done.returncode, done.stdout) == (0, b"".join(line + b"\n" for line in merged))

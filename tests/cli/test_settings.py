@@ -13,6 +13,7 @@ from gpumerge_cli.cli.app import all_commands, run
 from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.gnu_options import LONG, OWN, SETTINGS
 from gpumerge_cli.cli.settings import Settings
+from gpumerge_cli.trust import tell_once
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_the_nearer_wins(
 
 
 def test_settings_reach_commands_and_flags_win(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
-    place("[merge]\nnumeric-sort = true\nbackend = 'reference'\n", GPUMERGE_REVERSE="yes", GPUMERGE_QUIET="1")
+    place("[merge]\nnumeric-sort = true\nbackend = 'cpu'\n", GPUMERGE_REVERSE="yes", GPUMERGE_QUIET="1")
     Path("a.txt").write_text("10\n9\n")
     Path("b.txt").write_text("11\n2\n")
     assert run(["merge", "a.txt", "b.txt"]) == 0
@@ -95,15 +96,15 @@ def test_switches_can_be_taken_back(place: Callable[..., None], capfd: pytest.Ca
 
 
 def test_what_means_something_else_in_a_command_is_set_for_it_alone(place: Callable[..., None]) -> None:
-    place("output = 'all.i32'", GPUMERGE_REPORT="last.html")
+    place(user="output = 'all.i32'", GPUMERGE_REPORT="last.html")
     assert used("merge", "report") == ("last.html", "GPUMERGE_REPORT")
     assert used("sort", "report") == ("last.html", "GPUMERGE_REPORT")
-    assert used("merge", "output")[1] == "gpumerge.toml:1"
+    assert used("merge", "output")[1] == "config.toml:1"
     for command, name in (("batch", "report"), ("bench", "output"), ("path", "output")):
         assert used(command, name) == (None, "")
-    place("[bench]\noutput = 'all.json'", GPUMERGE_BATCH_REPORT="lines.jsonl")
+    place(user="[bench]\noutput = 'all.json'", GPUMERGE_BATCH_REPORT="lines.jsonl")
     assert used("batch", "report") == ("lines.jsonl", "GPUMERGE_BATCH_REPORT")
-    assert used("bench", "output")[1] == "gpumerge.toml:2"
+    assert used("bench", "output")[1] == "config.toml:2"
 
 
 def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -> None:
@@ -136,9 +137,16 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("memory = ['1G']", {}, ["merge", "a"], "gpumerge.toml:1: ", ["text, not a list"]),
         ("threads = \n", {}, ["merge", "a"], "gpumerge.toml:1: ", ["no TOML"]),
         ("a = 1\na = 2", {}, ["merge", "a"], "gpumerge.toml:2: ", ["no TOML"]),
+        (f"threads = {'[' * 2000}{']' * 2000}", {}, ["sort", "a"], "gpumerge.toml:1: ", ["too deep"]),
+        (f"threads = {'[' * 300}{']' * 300}", {}, ["merge", "a"], "gpumerge.toml:1: ", ["too deep"]),
+        (f"threads = {'1' * 5000}", {}, ["merge", "a"], "gpumerge.toml:1: ", ["no TOML", "4300 digits"]),
         ("[sort]\ncompress-program = 'rm'", {}, ["sort", "a"], "gpumerge.toml:2: ", ["no program", "config.toml"]),
-        ("report = '../../r.json'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
-        ("report = '/etc/r.json'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+        ("random-source = '../../r'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+        ("random-source = '/etc/r'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+        ("[merge]\nreport = 'r.json'", {}, ["merge", "a"], "gpumerge.toml:2: ", ["no file to write", "config.toml"]),
+        ("output = 'a'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["no file to write", "config.toml"]),
+        ("joblog = 'a'", {}, ["batch", "a"], "gpumerge.toml:1: ", ["no file to write"]),
+        ("figures = 'a'", {}, ["bench"], "gpumerge.toml:1: ", ["no file to write"]),
     ],
 )
 def test_what_cannot_be_is_one_line_that_says_where(
@@ -167,30 +175,31 @@ def test_what_cannot_be_is_one_line_that_says_where(
 def test_settings_yield_to_what_they_do_not_go_with(
     place: Callable[..., None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    place("repeat = 1\n[merge]\nreport = 'r.json'\noutput = 'out.txt'\nquiet = true\nbackend = 'cpu'")
+    place("repeat = 1\n[merge]\nquiet = true\nbackend = 'cpu'", user="[merge]\nreport = 'r.json'\noutput = 'out.txt'")
     Path("a.txt").write_text("a\n")
     assert run(["merge", "a.txt", "a.txt", "--plan"]) == 0
     assert json.loads(capfd.readouterr().out)["chunks"]
     assert run(["merge", "a.txt", "a.txt", "--compare"]) == 0
-    assert json.loads(Path("../r.json").read_text())["repeat"] == 1
-    assert not Path("../out.txt").exists()
+    assert json.loads(Path("../../home/gpumerge/r.json").read_text())["repeat"] == 1
+    assert not Path("../../home/gpumerge/out.txt").exists()
     assert run(["merge", "a.txt", "a.txt"]) == 0
-    assert Path("../out.txt").read_text() == "a\na\n"
+    assert Path("../../home/gpumerge/out.txt").read_text() == "a\na\n"
 
 
 def test_settings_hold_for_jobs_that_do_not_say_otherwise(
     place: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place("[merge]\nnumeric-sort = true\noutput = 'no.txt'", GPUMERGE_BACKEND="cpu", GPUMERGE_MEMORY="64M")
+    place("[merge]\nnumeric-sort = true", "output = 'no.txt'", GPUMERGE_BACKEND="cpu", GPUMERGE_MEMORY="64M")
     Path("a.txt").write_text("9\n10\n")
     job = {"name": "m", "operation": "merge", "inputs": ["a.txt", "a.txt"], "output": "out.txt", "report": "r.json"}
     Path("jobs.jsonl").write_text(json.dumps(job))
     assert run(["batch", "jobs.jsonl", "--quiet"]) == 0
     assert Path("out.txt").read_text() == "9\n9\n10\n10\n"
     assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
-    Path("jobs.jsonl").write_text(json.dumps({**job, "backend": "reference"}))
+    place(GPUMERGE_BACKEND="gpu")
+    Path("jobs.jsonl").write_text(json.dumps({**job, "backend": "cpu"}))
     assert run(["batch", "jobs.jsonl", "--quiet"]) == 0
-    assert json.loads(Path("r.json").read_text())["backend"] == "reference"
+    assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
     place(GPUMERGE_MERGE_KERNEL="quick")
     assert run(["batch", "jobs.jsonl", "--quiet"]) == 2
     error = capsys.readouterr().err
@@ -349,3 +358,39 @@ def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixt
     for command in ("check", "sort"):
         assert run([command, "missing.txt"]) == 2
         assert capsys.readouterr().err.startswith("Traceback")
+
+
+def test_a_project_file_that_others_may_have_written_is_not_read(
+    place: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place("threads = 3")
+    file, folder, below = (tmp_path / name for name in ("project/gpumerge.toml", "project", "project/deep"))
+    for path in (file, folder, below):
+        before = path.stat().st_mode
+        for mode in (before | 0o002, before | 0o022):
+            path.chmod(mode)
+            tell_once.cache_clear()
+            assert used("merge", "threads") == (None, "")
+            assert used("merge", "threads") == (None, "")
+            told = capsys.readouterr().err
+            assert told == f"gpumerge: {file} is not read: others may write to {path}; chmod go-w mends that\n"
+        path.chmod(before)
+    assert used("merge", "threads") == (3, "gpumerge.toml:1")
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    if user:
+        assert used("merge", "threads") == (None, "")
+        assert f"{file} is not read: {file} belongs to somebody else" in capsys.readouterr().err
+    else:  # what root set up is everybody's
+        assert used("merge", "threads") == (3, "gpumerge.toml:1")
+        os.chown(file, user + 2, -1)
+        assert used("merge", "threads") == (None, "")
+        assert f"{file} is not read: {file} belongs to somebody else" in capsys.readouterr().err
+
+
+def test_a_group_of_ones_own_is_nobody_else(place: Callable[..., None], tmp_path: Path) -> None:
+    place("threads = 3")
+    file = tmp_path / "project" / "gpumerge.toml"
+    file.chmod(0o664)
+    own = file.stat().st_gid == file.stat().st_uid
+    assert used("merge", "threads") == ((3, "gpumerge.toml:1") if own else (None, ""))

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.cli import app as door
+from tests import against_sort
 from tests.against_sort import Trial, disagreement, trials
 from tests.test_line_keys import EXAMPLES, needs_sort
 
@@ -27,8 +28,14 @@ from tests.test_line_keys import EXAMPLES, needs_sort
 )
 @given(trial=trials())
 def test_the_same_bytes_and_exit_codes(backend: Backend, trial: Trial, tmp_path: Path) -> None:
-    if backend.name != "reference":
-        assert disagreement(trial, backend.name, tmp_path) == ""
+    assert disagreement(trial, backend.name, tmp_path) == ""
+
+
+@needs_sort
+def test_long_lines_and_megabytes_too(rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    for size, cases in (("long", 25), ("megabytes", 2)):
+        wish = ["--size", size, "--cases", str(cases), "--seed", str(rng.integers(2**32))]
+        assert against_sort.main(wish) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("disordered", [b"c\na\nb\n", b"b\nb\na"])
@@ -70,9 +77,9 @@ def test_binary_items_have_no_header_and_say_where_they_fall(
 ) -> None:
     np.array([1, 3, 2], np.int32).tofile(tmp_path / "a.i32")
     for wrong in ("--header=1", "--csv"):
-        assert door.run(["sort", "--backend=reference", wrong, str(tmp_path / "a.i32")]) == 2
+        assert door.run(["sort", "--backend=cpu", wrong, str(tmp_path / "a.i32")]) == 2
         assert "leave --header and --csv out" in capsys.readouterr().err
-    assert door.run(["sort", "--backend=reference", "-c", str(tmp_path / "a.i32")]) == 1
+    assert door.run(["sort", "--backend=cpu", "-c", str(tmp_path / "a.i32")]) == 1
     said = capsys.readouterr().err
     assert "a.i32@2" in said
     assert "2" in said.split("a.i32@2", 1)[1]
@@ -88,7 +95,7 @@ def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @needs_sort
 @pytest.mark.parametrize("arguments", [["-n"], ["-m"], []])
 @pytest.mark.parametrize(
-    ("name", "out"), [("a.gz", "b.gz"), ("a.txt", "b.zst"), ("a.ZST", "b.npy"), ("a.txt", "b.i32")]
+    ("name", "out"), [("a.gz", "b.gz"), ("a.txt", "b.zst"), ("a.ZST", "b.xz"), ("a.txt", "b.parquet")]
 )
 def test_names_say_nothing_of_lines(arguments: list[str], name: str, out: str, tmp_path: Path) -> None:
     given = tmp_path / name
@@ -129,6 +136,7 @@ def test_csv_keys_by_number_and_by_name(key: str, tmp_path: Path, capfdbinary: p
         (["--header=1", "-k", "v:n"], "CSV, by -k 2n,2"),
         (["--header=1", "-k", "2:nr", "-k1,1", "-s"], "CSV, by -k 2nr,2 -k 1,1, ties left"),
         (["-t;", "-k2,2"], "CSV, by -k 2,2 -t ';'"),
+        (["-k1"], "CSV, by -k 1"),
         ([], "CSV, bytewise"),
     ],
 )

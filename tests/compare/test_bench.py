@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
-from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.report.model import BenchRow
+from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
 def kernels_of(backend: Backend) -> list[str]:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.reference import ReferenceBackend, ReferenceWorkspace
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare
 from gpumerge_cli.compare.stats import relative_spread, with_ratios
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile, Measured
+from tests.linekeys import item_key
+from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 INT32 = Order.of("int32")
 
@@ -176,7 +177,7 @@ def test_nothing_to_compare_is_an_error() -> None:
 @pytest.mark.parametrize("descending", [False, True])
 def test_lines_are_compared(numeric: bool, descending: bool) -> None:
     order = Order.lines(numeric=numeric, descending=descending)
-    runs = [b"".join(sorted([b"10\n", b"9\n", b"-3\n"], key=lambda line: order.key(line[:-1]))), b"7\n"]
+    runs = [b"".join(sorted([b"10\n", b"9\n", b"-3\n"], key=lambda line: item_key(order, line[:-1]))), b"7\n"]
     rows = run(FakeBackend("path"), loaded_lines(*runs, order=order))
     assert [name for name, row in rows.items() if not row.right] == ["path"]
 

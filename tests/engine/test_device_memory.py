@@ -19,7 +19,7 @@ from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Chunk, split
+from gpumerge_cli.plan import Chunk, Planner
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import first_keys, item_request, merged_keys
 from tests.strategies import as_text
@@ -135,7 +135,8 @@ def test_split_partitions_a_chunk(write: Write, rng: np.random.Generator) -> Non
     names = [write(f"{number}.i16", run) for number, run in enumerate(runs)]
     sources = [open_source(name, resolve_format(name, None, None)) for name in names]
     whole = Chunk(((100, 9000), (0, 0), (10, 10_000), (9990, 10_000)), 10_100)
-    parts = split(sources, Order.of("int16"), whole, 3000)
+    planner = Planner(sources, Order.of("int16"))
+    parts = planner.split(whole, 3000)
     assert len(parts) > 5
     assert parts[0].offset == whole.offset
     for number, (start, stop) in enumerate(whole.ranges):
@@ -145,7 +146,7 @@ def test_split_partitions_a_chunk(write: Write, rng: np.random.Generator) -> Non
         assert all(one[1] == two[0] for one, two in pairwise(edges))
     assert [part.offset for part in parts[1:]] == [part.offset + part.nbytes for part in parts[:-1]]
     assert max(part.nbytes for part in parts) < 3600
-    assert split(sources, Order.of("int16"), parts[0], 10**6) == [parts[0]]
+    assert planner.split(parts[0], 10**6) == [parts[0]]
     for source in sources:
         source.close()
 

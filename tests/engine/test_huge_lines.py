@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.base import Backend, Bytes
+from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.cli import app as door
 
 MB = 1_000_000
@@ -23,8 +25,6 @@ def written(path: Path, size: int) -> list[bytes]:
 
 @pytest.mark.parametrize("options", [[], ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]])
 def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[str]) -> None:
-    if backend.name == "reference":
-        pytest.skip("the reference is only as fast as it has to be")
     lines = written(tmp_path / "a", 25 * MB)
     if "-k2,2n" in options:
         lines.sort(key=lambda line: int(([*line.split(), b"0"])[1]))
@@ -39,6 +39,43 @@ def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[s
     assert door.run(["sort", "-c", *where, *order, str(tmp_path / "a")]) == 1
     assert door.run(["sort", "-m", *where, *options, str(tmp_path / "b"), "-o", str(tmp_path / "c")]) == 0
     assert (tmp_path / "c").read_bytes() == expected
+
+
+@pytest.mark.parametrize("options", [["-S", "4M"], ["-S", "1G"]], ids=" ".join)
+@pytest.mark.parametrize("small", [0, 300_000])
+def test_a_long_line_is_held_once_and_moved_once(
+    tmp_path: Path, options: list[str], small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the line there is memory for its parts only, and what is put out is no more than what goes in."""
+    size = 200 * MB
+    lines = [b"n", *(b"%07d" % number for number in range(small)), b"m" * size, b"z 1", b"b"]
+    (tmp_path / "a").write_bytes(b"".join(line + b"\n" for line in lines))
+    expected = b"".join(line + b"\n" for line in sorted(lines))
+    moved = 0
+
+    def count(name: str) -> None:
+        given = getattr(CpuWorkspace, name)
+
+        def counted(self: CpuWorkspace, *arguments: int) -> Bytes:
+            nonlocal moved
+            out: Bytes = given(self, *arguments)
+            moved += len(out)
+            return out
+
+        monkeypatch.setattr(CpuWorkspace, name, counted)
+
+    count("receive")
+    count("download")
+    program = (
+        "import sys; from gpumerge_cli.cli.app import run; from gpumerge_cli.engine.resources import peak_memory; "
+    )
+    program += "run(sys.argv[1:]); print(peak_memory())"
+    where = ["sort", "--backend=cpu", *options, "-T", str(tmp_path), str(tmp_path / "a"), "-o", str(tmp_path / "b")]
+    assert door.run(where) == 0
+    assert (tmp_path / "b").read_bytes() == expected
+    assert len(expected) <= moved < 2 * len(expected)
+    done = subprocess.run([sys.executable, "-c", program, *where], capture_output=True, check=True)
+    assert int(done.stdout) < 1.5 * size + (200 << 20)
 
 
 @pytest.mark.slow

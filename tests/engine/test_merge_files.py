@@ -59,6 +59,25 @@ def test_keys_in_many_chunks(
     assert sorted(os.listdir(tmp_path)) == sorted([*map(os.path.basename, names), "out.npy"])
 
 
+def test_unchecked_inputs_out_of_order_come_out_whole(
+    small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    on = BackendRequest("cpu", threads=2)
+    keys = [rng.integers(0, 5000, 20_000).astype(np.int32) for _ in range(5)]
+    names = tuple(write(f"{number}.i32", run) for number, run in enumerate(keys))
+    merge_files(MergeRequest(names, str(tmp_path / "out.i32"), on=on, check=False))
+    assert np.array_equal(np.sort(np.fromfile(tmp_path / "out.i32", np.int32)), np.sort(np.concatenate(keys)))
+
+    lines = [
+        [b"%d" % key + b"y" * (9000 if key % 97 == 0 else 0) for key in rng.integers(0, 999, 2_000)] for _ in range(3)
+    ]
+    names = tuple(write(f"{number}.txt", as_text(run)) for number, run in enumerate(lines))
+    items = item_request(numeric=True)
+    merge_files(MergeRequest(names, str(tmp_path / "out.txt"), items, on, check=False))
+    found = (tmp_path / "out.txt").read_bytes().splitlines()
+    assert sorted(found) == sorted(line for run in lines for line in run)
+
+
 @settings(max_examples=40)
 @given(case=key_runs(most_runs=4))
 def test_any_keys(backend: Backend, tmp_path_factory: pytest.TempPathFactory, case: Any) -> None:
@@ -255,12 +274,11 @@ def test_an_interrupt_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    from gpumerge_cli.formats import sink
 
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sink.ItemSink, "write_at", interrupt)
+    monkeypatch.setattr(engine_stream._Shared, "finished", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -299,7 +317,7 @@ def test_disorder_across_the_edge_of_chunks(
     """Each chunk is in order by itself; only the neighbours across the edge are not."""
     path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
     plan = Plan(np.array([[0], [12], [24]]))
-    monkeypatch.setattr(engine_stream, "spans_of", lambda *arguments: iter([list(plan.chunks)]))
+    monkeypatch.setattr(engine_stream.Planner, "spans", lambda *arguments: iter([list(plan.chunks)]))
     with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
         merge(backend, [path], str(tmp_path / "out.i32"))
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends.cpu.chunks import ChunkWorker
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine import held
 from gpumerge_cli.engine import sort as engine
@@ -132,7 +133,7 @@ def test_any_write_of_a_run_fails(
     monkeypatch.setattr(engine, "_LEAST_PIECE", 64 << 10)
     monkeypatch.setattr(held, "os", _FullAfter(calls, number))
     before = sorted(os.listdir("/proc/self/fd"))
-    assert door.run(["sort", "--backend=reference", "-S1M", *more, *place.arguments]) == 2
+    assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert os.strerror(number).lower() in said.lower()
@@ -155,15 +156,23 @@ def test_an_error_while_runs_are_merged(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Temporary files that were cut, as by a failing disk."""
-    really, calls = held.SpilledFile.read_into, iter(range(1 << 30))
+    spilled: list[held.SpilledFile] = []
+    keep, work, calls = held.SpilledFile.__init__, ChunkWorker.run, iter(range(1 << 30))
 
-    def fail(self: held.SpilledFile, position: int, out: Any) -> None:
-        if next(calls) == 20:
-            os.ftruncate(self._descriptor, 0)
-        really(self, position, out)
+    def kept(self: held.SpilledFile, *arguments: Any) -> None:
+        keep(self, *arguments)
+        spilled.append(self)
 
-    monkeypatch.setattr(held.SpilledFile, "read_into", fail)
-    assert door.run(["sort", "--backend=reference", "-S1M", *place.arguments]) == 2
+    def fail(self: ChunkWorker, *arguments: Any) -> None:
+        if next(calls) == 3:
+            for file in spilled:
+                os.ftruncate(file._descriptor, 0)
+        work(self, *arguments)
+
+    monkeypatch.setattr(held.SpilledFile, "__init__", kept)
+    monkeypatch.setattr(ChunkWorker, "run", fail)
+    assert door.run(["sort", "--backend=cpu", "-S1M", *place.arguments]) == 2
+    assert len(spilled) > 1
     assert capsys.readouterr().err.endswith("a temporary file has become shorter\n")
     place.assert_untouched()
 
@@ -200,7 +209,7 @@ def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, m
             assert len(place.beside()) <= (number == signal.SIGKILL)
         place.output.write_bytes(EARLIER)
     if place.beside():
-        assert door.run(["sort", "--backend=reference", *place.arguments]) == 0
+        assert door.run(["sort", "--backend=cpu", *place.arguments]) == 0
         assert place.output.read_bytes() == whole
         assert place.beside() == []
 

@@ -225,7 +225,7 @@ def test_many_equal_lines_and_nothing_at_all(backend: Backend, tmp_path: Path) -
 
 def test_a_header_stays_ahead(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"name\nz\nb\n")
-    (tmp_path / "b").write_bytes(b"Name\na\n")
+    (tmp_path / "b").write_bytes(b"name\na\n")
     names = [str(tmp_path / "a"), str(tmp_path / "b")]
     sort(backend, names, str(tmp_path / "out"), ItemRequest("text", header_lines=1))
     assert (tmp_path / "out").read_bytes() == b"name\na\nb\nz\n"
@@ -244,9 +244,7 @@ def test_fields_of_csv_are_sorted_by_what_they_mean(backend: Backend, tmp_path: 
 
 
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
-    from gpumerge_cli.backends.reference import ReferenceBackend
-
-    backend = ReferenceBackend()
+    backend = cpu.create()
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     inputs, output = [str(tmp_path / "a.i32")], str(tmp_path / "b.i32")
     with pytest.raises(UsageError, match="recursive"):
@@ -262,12 +260,10 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("gzip") is None, reason="there is no gzip command")
 def test_a_program_packs_temporary_files(tmp_path: Path) -> None:
-    from gpumerge_cli.backends.reference import ReferenceBackend
-
     lines = b"".join(b"%d\n" % (number * 7919 % 10_007) for number in range(10_007))
     (tmp_path / "a").write_bytes(lines)
     sort(
-        ReferenceBackend(), [str(tmp_path / "a")], str(tmp_path / "b"), ItemRequest("text"),
+        cpu.create(), [str(tmp_path / "a")], str(tmp_path / "b"), ItemRequest("text"),
         always_spill=True, compress_program="gzip",
     )  # fmt: skip
     assert (tmp_path / "b").read_bytes() == b"".join(sorted(lines.splitlines(keepends=True)))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
@@ -144,3 +145,16 @@ def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
 def test_what_is_too_short_to_be_compressed(write: Write, suffix: str, data: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         open_source(write(f"a.txt{suffix}", data), Format("text"))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_the_same_output_is_the_same_bytes_whenever_and_wherever(
+    write: Write, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = write("a.txt", b"".join(b"%06d\n" % number for number in range(9000)))
+    found = []
+    for place, seconds in (("x", 1_000_000_000), ("y", 1_700_000_000)):
+        monkeypatch.setattr("time.time", lambda seconds=seconds: float(seconds))
+        merge(cpu.create(), [name], str(tmp_path / f"{place}{suffix}"))
+        found.append((tmp_path / f"{place}{suffix}").read_bytes())
+    assert found[0] == found[1]

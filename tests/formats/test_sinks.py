@@ -48,6 +48,45 @@ def test_permissions_are_kept_and_new_files_get_the_usual_ones(tmp_path: Path) -
         os.umask(umask)
 
 
+def test_owners_are_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "old"
+    place.write_bytes(b"")
+    place.chmod(0o6755)
+    own = os.getegid()
+    gave: list[tuple[int, int]] = []
+
+    def chown(descriptor: int, user: int, group: int) -> None:
+        gave.append((user, group))
+        if user != -1:
+            raise PermissionError(errno.EPERM, "")
+        really(descriptor, -1, own)
+
+    def replaced(place: Path) -> int:
+        OutputFile(str(place)).commit()
+        return stat.S_IMODE(place.stat().st_mode)
+
+    assert replaced(place) == 0o6755
+    really, before = os.fchown, os.stat(place)
+    other = os.stat_result((before.st_mode, *before[1:4], before.st_uid + 1, before.st_gid + 1, *before[6:]))
+    monkeypatch.setattr("gpumerge_cli.formats.output._status_of", lambda _: other)
+    monkeypatch.setattr(os, "fchown", chown)
+    assert replaced(place) == 0o755
+    assert gave == [(before.st_uid + 1, before.st_gid + 1), (-1, before.st_gid + 1)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_leaves_a_file_its_owner(tmp_path: Path) -> None:
+    place = tmp_path / "old"
+    place.write_bytes(b"")
+    os.chown(place, 12345, 12346)
+    place.chmod(0o6751)
+    output = OutputFile(str(place))
+    output.write_at(0, DATA)
+    output.commit()
+    status = place.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (12345, 12346, 0o6751)
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "real").write_bytes(b"")

@@ -35,7 +35,7 @@ def content(source: Source) -> bytes:
 def test_lines_by_position(tmp_path_factory: pytest.TempPathFactory, data: bytes, position: int) -> None:
     path = tmp_path_factory.mktemp("lines") / "text"
     path.write_bytes(data)
-    source = opened(str(path))
+    source = opened(str(path), "text")
     whole = data if not data or data.endswith(b"\n") else data + b"\n"
     starts = [0] if whole else []
     starts += [i + 1 for i, byte in enumerate(whole) if byte == 10 and i + 1 < len(whole)]
@@ -229,3 +229,27 @@ def test_files_that_do_not_tell_their_size_are_copied() -> None:
     source = opened("/proc/version")
     assert content(source) == Path("/proc/version").read_bytes()
     source.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no such file")
+def test_what_cannot_be_read_is_named() -> None:
+    with pytest.raises(InputError, match=r"^/proc/self/mem: "):
+        opened("/proc/self/mem", "text")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': '<i4', 'fortran_order': False, 'shape': (3,), 'a\\d': 1, }",  # Python warns of the escape sequence
+        b"{'descr': '<i4', 'fortran_order': False, 'shape': (3L,), }",  # NumPy warns of the L, which is Python 2's
+        b"{'descr': '<i4', 'fortran_order': 1is 1, 'shape': (3,), }",  # Python warns of the 1i
+    ],
+)
+def test_headers_that_warn_warn_nobody(write: Write, recwarn: pytest.WarningsRecorder, header: bytes) -> None:
+    head = header.ljust(117) + b"\n"
+    name = write("a.npy", b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(12))
+    try:
+        assert opened(name).size == 12
+    except InputError:
+        assert b"3L" not in header
+    assert not [*recwarn]

@@ -103,7 +103,10 @@ def test_lines_of_json() -> None:
         (b'{"threads": NaN}\n', 1, "NaN"),
         (b'{"defaults": {}}\n{"defaults": {}}\n{"name": "a"}\n', 2, "twice"),
         (b"[[job]]\nx = " + b"[" * 5000 + b"]" * 5000, 1, "too deep"),
-        (json.dumps({"a": 1}).encode() + b"\n" + b"[" * 100_000, 2, "JSON"),
+        (json.dumps({"a": 1}).encode() + b"\n" + b"[" * 100_000, 2, "too deep"),
+        (b'{"inputs": ' + b"[" * 900 + b"]" * 900 + b"}\n", 1, "too deep"),
+        (b'{"threads": ' + b'{"a": ' * 2000 + b"1" + b"}" * 2000 + b"}\n", 1, "too deep"),
+        (b"[[job]]\nx = " + b"[" * 300 + b"]" * 300, 1, "too deep"),
     ],
 )
 def test_what_cannot_be_read_has_its_line(data: bytes, line: int, words: str) -> None:

@@ -217,7 +217,7 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "sub"', [(4, "sub: is a directory")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "no/o"', [(4, "no such folder")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "job.toml"', [(4, "job.toml is the job file")]),
-        ('[[job]]\noperation="merge"\ninputs = "c.i32"\noutput = "o"\nnumeric-sort = true', [(5, "is binary")]),
+        ('[[job]]\noperation="merge"\ninputs = "c.i32"\noutput = "o.i32"\nnumeric-sort = true', [(5, "is binary")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "${NO}/o"', [(4, "${NO}: the environment has no")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{job"', [(4, "lone brace")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{nome}"', [(4, "{nome} is no field")]),

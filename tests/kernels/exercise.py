@@ -20,6 +20,7 @@ from gpumerge_cli.backends.base import ALGORITHMS, FAN_INS, KERNELS, Backend, La
 from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
+from tests.linekeys import key_of
 from tests.oracles import first_keys, merged_keys, same_bits
 from tests.strategies import as_text, special_values
 
@@ -71,9 +72,9 @@ def _lines(backend: Backend, text: LineOrder) -> int:
     order = Order.lines(text)
     end = bytes([text.terminator])
     pool = [b"%d,%dK,%s" % (x % 7, x, MONTHS[x % 4]) * (1 + x % 2) for x in rng.integers(0, 999, 907)]
-    lines = [sorted(run, key=order.key) for run in (pool[:900], pool[900:])]
+    lines = [sorted(run, key=key_of(order)) for run in (pool[:900], pool[900:])]
     texts = [as_text(run, end) for run in lines]
-    merged = sorted((line for run in lines for line in run), key=order.key)
+    merged = sorted((line for run in lines for line in run), key=key_of(order))
     workspace = backend.workspace(order, 1 << 16)
     workspace.staging(sum(map(len, texts)))[:] = np.frombuffer(b"".join(texts), np.uint8)
     workspace.upload(list(map(len, texts)))
@@ -84,7 +85,7 @@ def _lines(backend: Backend, text: LineOrder) -> int:
         assert workspace.download().tobytes() == as_text(merged, end), (order, request)
         right += 1
     workspace.merge(backend.resolve(LaunchRequest(), order), "first")
-    first = [next(group) for _, group in groupby(merged, order.key)]
+    first = [next(group) for _, group in groupby(merged, key_of(order))]
     assert workspace.download().tobytes() == as_text(first, end), order
     right += 1
     for sort in _SORTS[: None if text.simple else 1]:

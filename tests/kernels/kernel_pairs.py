@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.order import Order
+from tests.linekeys import key_of
 
 Run = np.ndarray[Any, Any]
 
@@ -184,4 +185,4 @@ def sorted_lines(order: Order, lines: list[bytes]) -> list[bytes]:
     """Lines in order, each with its terminator."""
     assert order.text is not None
     end = bytes([order.text.terminator])
-    return [line + end for line in sorted((line.replace(end, b"") for line in lines), key=order.key)]
+    return [line + end for line in sorted((line.replace(end, b"") for line in lines), key=key_of(order))]

@@ -63,6 +63,7 @@ WORKS = (
     "sort",
     "rows_sort",
     "serial",
+    "level",
 )
 MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
@@ -111,7 +112,8 @@ class Variant:
 class Case:
     """One run of one kernel (`work`; for rows also which `merge`), and the bytes that must come out.
 
-    text: the order of lines. strict: equal neighbours are disorder.
+    text: the order of lines. strict: equal neighbours are disorder. loose: the runs are not in order, and nothing is
+    expected but that the output's items are the input's.
     """
 
     variant: int
@@ -129,14 +131,15 @@ class Case:
     skews: tuple[int, int, int] = (0, 0, 0)
     text: LineOrder | None = None
     strict: bool = False
+    loose: bool = False
 
     def pack(self) -> bytes:
         order = b"" if self.text is None else lines_order(self.text).tobytes()
         header = struct.pack(
-            "17q",
+            "18q",
             *(self.variant, WORKS.index(self.work), WORKS.index(self.merge)),
             *(self.block, self.items, self.tile, self.blocks, self.m, self.n, *self.skews),
-            *(self.strict, len(order), len(self.a), len(self.b), len(self.expected)),
+            *(self.strict, self.loose, len(order), len(self.a), len(self.b), len(self.expected)),
         )
         return header + order + self.a + self.b + self.expected
 

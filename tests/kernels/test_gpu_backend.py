@@ -17,6 +17,7 @@ from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 from tests.line_prefix import prefix
+from tests.linekeys import item_key, key_of
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -105,8 +106,8 @@ def test_merges_lines(gpu: GpuBackend, text: LineOrder) -> None:
     c, _ = next((x, y) for name, x, y in line_pairs(order, seed=5) if name == "mixed")
     for name, a, b in line_pairs(order, seed=4):
         runs = [a, b, [], c]
-        merged = sorted(a + b + c, key=lambda line: order.key(line[:-1]))
-        first = [next(group) for _, group in groupby(merged, lambda line: order.key(line[:-1]))]
+        merged = sorted(a + b + c, key=lambda line: item_key(order, line[:-1]))
+        first = [next(group) for _, group in groupby(merged, lambda line: item_key(order, line[:-1]))]
         fill(workspace, [b"".join(run) for run in runs])
         assert workspace.disorder() is None, name
         for request in REQUESTS + TINY:
@@ -144,7 +145,7 @@ def test_finds_the_first_disorder_of_lines(gpu: GpuBackend, text: LineOrder) -> 
         for strict in (False, True):
             found = None
             for run, part in enumerate((a, b, a + b)):
-                keys = [order.key(line[:-1]) for line in part]
+                keys = [item_key(order, line[:-1]) for line in part]
                 bad = (at for at, (x, y) in enumerate(pairwise(keys), 1) if y < x or (strict and not x < y))
                 at = next(bad, None)
                 if at is not None:
@@ -158,11 +159,11 @@ def test_finds_the_first_disorder_of_lines(gpu: GpuBackend, text: LineOrder) -> 
 def test_many_lines(gpu: GpuBackend) -> None:
     order = Order.lines(numeric=True)
     random = np.random.default_rng(6)
-    runs = [sorted((b"%d" % n for n in random.integers(-(10**6), 10**6, 50_000)), key=order.key) for _ in range(3)]
+    runs = [sorted((b"%d" % n for n in random.integers(-(10**6), 10**6, 50_000)), key=key_of(order)) for _ in range(3)]
     workspace = gpu.workspace(order, 0)
     fill(workspace, [b"".join(line + b"\n" for line in run) for run in runs])
     workspace.merge(gpu.resolve(LaunchRequest(), order))
-    assert workspace.download().tobytes().splitlines() == sorted(runs[0] + runs[1] + runs[2], key=order.key)
+    assert workspace.download().tobytes().splitlines() == sorted(runs[0] + runs[1] + runs[2], key=key_of(order))
 
 
 def test_finds_the_first_disorder(gpu: GpuBackend) -> None:

@@ -214,4 +214,7 @@ def test_cub_sort_baseline(order: Order) -> None:
 def test_a_header_is_written_out_once() -> None:
     text = flatten("merge_path.cu")
     assert text.count("struct Lines {") == 1
-    assert '#include "' not in text
+    # What is the CPU's own is left out by the preprocessor.
+    assert {line for line in text.splitlines() if line.startswith('#include "')} <= {
+        '#include "cpu/words.hpp"', '#include "cpu/lines.hpp"', '#include "cpu/field_marks.hpp"',
+    }  # fmt: skip

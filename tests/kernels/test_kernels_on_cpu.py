@@ -15,6 +15,7 @@ from kernel_shim import MERGES, Case, Program, Variant, barriers, function_aroun
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.order import Order
 from tests.line_orders import LINE_ORDERS
+from tests.linekeys import item_key
 
 KEYS = [
     Variant(Order("int", 4), 4, 3),
@@ -103,7 +104,7 @@ def line_cases(program: Program, merge: str) -> Iterator[Case]:
 
 def key_of_line(order: Order, line: bytes) -> Any:
     """Of a line with its terminator."""
-    return order.key(line[:-1])
+    return item_key(order, line[:-1])
 
 
 def record_cases(program: Program, merge: str) -> Iterator[Case]:

@@ -12,6 +12,7 @@ from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.order import Order
+from tests.linekeys import item_key
 
 pytestmark = pytest.mark.thorough
 KEYS = [
@@ -81,7 +82,7 @@ def row_cases(program: Program, merge: str) -> Iterator[Case]:
         inputs: list[tuple[bytes, bytes, int]] = []
         if order.is_lines:
             for _, a, b in line_pairs(order, seed=number):
-                expected = sorted(b + a, key=lambda line: order.key(line[:-1]))
+                expected = sorted(b + a, key=lambda line: item_key(order, line[:-1]))
                 inputs.append((b"".join(b + a), b"".join(expected), len(a + b)))
         else:
             for count in (1, 11, 40):

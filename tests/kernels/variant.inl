@@ -209,6 +209,19 @@ static std::vector<Run> runs_of(const Case& c, const char* items)
     return runs;
 }
 
+static std::string judge_cuts(const std::vector<long long>& cuts, const std::vector<Run>& runs, long long tile)
+{
+    long long total = 0;
+    for (const Run& run : runs) total += run.count;
+    for (std::size_t edge = 0; edge < cuts.size() / RUNS; ++edge) {
+        const long long* const at = cuts.data() + edge * RUNS;
+        for (std::size_t run = 0; run < runs.size(); ++run)
+            if (at[run] < 0 || at[run] > runs[run].count) return "a cut outside of its run";
+        if (std::accumulate(at, at + RUNS, 0ll) != std::min<long long>(edge * tile, total)) return "a cut that does not add up";
+    }
+    return "";
+}
+
 #if ROWS
 
 struct Rows {
@@ -344,6 +357,7 @@ static std::string run_rows(const Case& c)
     Output out(nbytes, h.out_skew);
     gather(text, found, merged.as<Item>(), out.as<unsigned char>(), nbytes);
     if (!out.nothing_ahead()) return "bytes ahead of the output were written";
+    if (h.loose) return made_up(merged.as<char>(), found.count, bytes_of(items.as<Item>(), found.count), sizeof(Item));
     return bytes_of(out.as<unsigned char>(), nbytes);
 }
 
@@ -370,17 +384,25 @@ std::string run(const Case& c)
         return bytes_of(&first, 1);
     }
     if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);
+    if (h.work == LEVEL) {
+        Output out(h.a_bytes, h.out_skew * sizeof(Item));
+        merge_level(c, h.merge, a.as<Item>(), h.n, h.m, out.as<Item>(), nullptr, nullptr);
+        return made_up(out.as<char>(), h.m, c.a, sizeof(Item));
+    }
     if (h.work == PARTITION) {
         const std::vector<long long> cuts = partition_of(runs_of(c, a.as<char>()), h.tile, nullptr, nullptr);
+        if (h.loose) return judge_cuts(cuts, runs_of(c, a.as<char>()), h.tile);
         return bytes_of(cuts.data(), cuts.size());
     }
     if (h.work == RUNS_MERGED) {
         Output out(h.a_bytes, h.out_skew * sizeof(Item));
         merge_runs(h.blocks % 2 == 0, runs_of(c, a.as<char>()), out.as<Item>(), nullptr, nullptr);
+        if (h.loose) return made_up(out.as<char>(), h.a_bytes / sizeof(Item), c.a, sizeof(Item));
         return bytes_of(out.as<char>(), h.a_bytes);
     }
     Output out(h.a_bytes + h.b_bytes, h.out_skew * sizeof(Item));
     merge_items(c, h.work, a.as<Item>(), h.m, b.as<Item>(), h.n, out.as<Item>(), nullptr, nullptr);
+    if (h.loose) return made_up(out.as<char>(), h.m + h.n, c.a + c.b, sizeof(Item));
     return bytes_of(out.as<Item>(), h.m + h.n);
 #endif
 }

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.policy import DeviceLimits, resolve
-from gpumerge_cli.backends.reference import ReferenceBackend
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.trace.items import Items
 from gpumerge_cli.trace.path import axis_of, cut_at, levels_of, path_points, search_for
 from gpumerge_cli.trace.shape import shape_of
+from tests.reference import ReferenceBackend
 
 SORTED = st.lists(st.integers(0, 9), max_size=14).map(sorted)
 INT32 = Order.of("int32")
@@ -158,11 +158,6 @@ def test_more_cuts_than_a_picture_shows_are_counted_only() -> None:
     block, thread = levels_of(a, b, shape, most=100)
     assert (block.count, len(block.cuts)) == (99, 99)
     assert (thread.count, len(thread.cuts)) == (900, 0)
-
-
-def test_the_reference_has_no_cuts() -> None:
-    with pytest.raises(UsageError, match="it cuts nothing"):
-        shape_of(BackendRequest("reference"), INT32, 10, 1)
 
 
 def test_labels_are_keys_short_enough_for_a_picture() -> None:

@@ -1,0 +1,141 @@
+"""Cases in processes apart: one that crashes or hangs is told of, and those behind it run all the same."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+_BATCH = 250
+_PATIENCE = 300.0  # seconds
+_fork = multiprocessing.get_context("fork")
+
+Case = Callable[[int, Callable[[str], None]], tuple[Sequence[str], str]]
+"""Runs a case by its number; what it counts for, and what is wrong, "" if nothing is. Tells first what it is."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A case that has run. kinds: what it counts for. wrong: what is, after what the case was; "" if nothing is."""
+
+    number: int
+    kinds: Sequence[str]
+    wrong: str
+
+
+@dataclass
+class _Child:
+    """A process, the numbers that it has still to run, and what it last told."""
+
+    left: list[int]
+    case: Case
+    told: str = ""
+    process: Any = None
+    receiving: Any = None
+    begun: list[int] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.receiving, sending = _fork.Pipe(duplex=False)
+        self.process = _fork.Process(target=_run, args=(self.case, self.left, sending), daemon=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: these only wait
+            self.process.start()
+        sending.close()
+
+
+def each(case: Case, numbers: Sequence[int], *, workers: int = 1, batch: int = _BATCH) -> Iterator[Ended]:
+    """Run the cases of these numbers, `batch` after each other in a process and `workers` processes at a time.
+
+    A case that ended its process is run again alone, and what that gave is said: memory may have been overwritten by
+    one ahead of it.
+    """
+    waiting = [_Child(list(numbers[at : at + batch]), case) for at in range(0, len(numbers), batch)][::-1]
+    running: list[_Child] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.append(waiting.pop())
+                running[-1].start()
+            ready = wait([child.receiving for child in running], _PATIENCE)
+            for child in [child for child in running if child.receiving in ready or not ready]:
+                try:
+                    what, told = child.receiving.recv() if child.receiving in ready else ("hangs", None)
+                except EOFError:
+                    what, told = "gone", None
+                if what == "told":
+                    child.told = told
+                elif what == "begun":
+                    child.begun.append(told)
+                    child.told = ""
+                elif what == "ended":
+                    child.left.remove(told.number)
+                    yield told
+                else:
+                    running.remove(child)
+                    _end(child, kill=what == "hangs")
+                    if child.left:
+                        yield _lost(child, what)
+                        child.left.pop(0)
+                        if child.left:
+                            waiting.append(_Child(child.left, case))
+    finally:
+        for child in running:
+            _end(child, kill=True)
+
+
+def _lost(child: _Child, what: str) -> Ended:
+    number = child.left[0]
+    how = "it hangs" if what == "hangs" else _ending(child.process.exitcode)
+    if what != "hangs":
+        again = _Child([number], child.case)
+        again.start()
+        wrong = ""
+        try:
+            while again.receiving.poll(_PATIENCE):
+                said, told = again.receiving.recv()
+                wrong = told.wrong if said == "ended" else wrong
+            how += ", and hangs alone"
+            _end(again, kill=True)
+        except EOFError:
+            _end(again, kill=False)
+            behind = f"is right alone, behind cases {child.begun[0]} to {number}"
+            how += f", and alone: {_ending(again.process.exitcode) if again.process.exitcode else wrong or behind}"
+    return Ended(number, ("lost",), f"{child.told or f'case {number}'}: {how}")
+
+
+def _end(child: _Child, *, kill: bool) -> None:
+    if kill:
+        child.process.kill()
+    child.process.join()
+    child.receiving.close()
+
+
+def _ending(code: int) -> str:
+    return f"the process ended by {signal.Signals(-code).name}" if code < 0 else f"the process ended with {code}"
+
+
+def _run(case: Case, numbers: Sequence[int], sending: Connection) -> None:
+    faulthandler.disable()  # pytest has it on
+    for number in numbers:
+        sending.send(("begun", number))
+        told = ""
+
+        def tell(what: str) -> None:
+            nonlocal told
+            told = what
+            sending.send(("told", what))
+
+        try:
+            kinds, wrong = case(number, tell)
+        except Exception:
+            kinds, wrong = ("raised",), traceback.format_exc(limit=-4)
+        sending.send(("ended", Ended(number, tuple(kinds), wrong and f"{told or f'case {number}'}: {wrong}")))
+    sending.close()
+    os._exit(0)

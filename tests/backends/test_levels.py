@@ -1,0 +1,51 @@
+"""Part of the suite once more at the least level, in a process of its own: processors take the best they have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.cpu import library
+
+ROOT = Path(__file__).parents[2]
+LEAST = library.LEVELS[0]
+# Keys and lines, of two runs and many, by every kernel; rows by keys and numbers, sorted by every way there is.
+PARTS = (
+    "test_levels.py::test_the_level_is_the_one_that_is_forced",
+    "test_merge.py::test_many_runs",
+    "test_merge.py::test_lines_equal_a_stable_sort",
+    "test_merge.py::test_default_shapes_on_larger_runs",
+    "test_merge.py::test_first_disorder_of_lines",
+    "test_records.py",
+    "test_sort.py::test_many_lines_by_keys[cpu--s -k2,2nr]",
+    "test_sort.py::test_many_rows_by_parts",
+)
+
+
+@pytest.mark.skipif(library.VARIABLE not in os.environ, reason="no level is forced")
+def test_the_level_is_the_one_that_is_forced() -> None:
+    assert cpu.create().info().details["level"] == os.environ[library.VARIABLE]
+
+
+@pytest.mark.skipif(library.VARIABLE in os.environ, reason="a level is forced already")
+def test_the_least_level_merges_and_sorts() -> None:
+    folder = ROOT / "gpumerge_cli" / "lib"
+    if not (folder / f"gpumerge-{LEAST}.so").exists():
+        pytest.skip(f"no library of {LEAST} is built here: python kernels/build_library.py builds every level")
+    if library.processor_levels() in ((), (LEAST,)):
+        pytest.skip(f"all tests run at {LEAST} here")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not gpu and not thorough"]
+    done = subprocess.run(
+        [*command, *(f"tests/backends/{part}" for part in PARTS)],
+        cwd=ROOT,
+        env={**os.environ, library.VARIABLE: LEAST},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

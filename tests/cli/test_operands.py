@@ -1,0 +1,68 @@
+"""All operands are looked at before any of them is read: reading one may take for ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(words: list[str], folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    words = [sys.executable, "-m", "gpumerge_cli", *words]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(words, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("command", ["sort", "sort -m", "sort -n -u", "merge", "check"])
+@pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
+@pytest.mark.parametrize("wrong", ["missing", "folder", "missing/a"])
+def test_a_name_that_is_none_ends_it_at_once(command: str, endless: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")  # nobody ever opens it for writing
+    done = run([*command.split(), "--format=text", endless, wrong], tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"gpumerge: %s: " % wrong.encode())
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("command", ["sort", "sort -m", "merge"])
+@pytest.mark.parametrize("wrong", ["missing/a", "folder", "text/a", "a" * 300])
+def test_an_output_that_cannot_be_made_ends_it_at_once(command: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_bytes(b"")
+    os.mkfifo(tmp_path / "pipe")
+    done = run([*command.split(), "--format=text", "pipe", "-o", wrong], tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"gpumerge: %s: " % wrong.encode())
+    assert done.stderr.count(b"\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe", "text"]
+
+
+def test_an_output_is_as_it_was_until_its_inputs_are_read(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"before\n")
+    (tmp_path / "lines").write_bytes(b"a\0b" * 10)
+    assert run(["sort", "--csv", "lines", "-o", "out"], tmp_path).returncode == 2
+    assert (tmp_path / "out").read_bytes() == b"before\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lines", "out"]
+
+
+@pytest.mark.parametrize("command", ["sort", "sort -m", "merge -q", "check"])
+def test_the_name_of_a_field_is_not_looked_up_in_a_pipe(command: str, tmp_path: Path) -> None:
+    """What is read of a pipe is gone: its records would be missing in the output."""
+    (tmp_path / "p.csv").write_bytes(b"id,v\n1,y\n2,x\n")
+    os.mkfifo(tmp_path / "pipe")
+    words = [*command.split(), "--csv", "--header", "1", "-k", "id:n"]
+    told = run([*words, "pipe", "missing"], tmp_path)
+    assert (told.returncode, told.stdout) == (2, b"")
+    assert told.stderr.startswith(b"gpumerge: missing: no such file")
+    told = run([*words, "/dev/stdin"], tmp_path, b"id,v\n1,y\n2,x\n")
+    assert (told.returncode, told.stdout) == (2, b"")
+    assert b"-k NAME: there is no header to find it in" in told.stderr
+    done = run([*words, "/dev/stdin", "p.csv"], tmp_path, b"id,v\n1,z\n3,z\n")
+    assert (done.returncode, done.stderr) == (0, b"")
+    if command != "check":
+        assert done.stdout.splitlines()[0] == b"id,v"
+        assert sorted(done.stdout.splitlines()[1:]) == [b"1,y", b"1,z", b"2,x", b"3,z"]

@@ -1,0 +1,34 @@
+"""The library that these tests hold: the one that the program runs, or one that sanitizers watch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from gpumerge_cli.backends.cpu import library as loader
+
+ROOT = Path(__file__).parents[2]
+VARIABLE = "GPUMERGE_TEST_LIBRARY"
+
+
+def path() -> Path:
+    """The library that VARIABLE names, or the installed one."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    folder = Path(loader.__file__).parents[2] / "lib"
+    return folder / f"gpumerge-{loader.chosen_level(folder)}.so"
+
+
+def sanitized(sanitizers: str, level: str) -> Path:
+    """The whole library of that level, built by g++ with these sanitizers; units that did not change are kept."""
+    folder = ROOT / "build" / "cpu" / f"{sanitizers.partition(',')[0]}-{level}"
+    flags = f"-O1 -g1 -fsanitize={sanitizers} -fno-sanitize-recover=all -Wno-unknown-pragmas -Werror"
+    command = [sys.executable, ROOT / "kernels" / "build_library.py", "--levels", level]
+    command += ["--out", folder / "lib", "--objects", folder / "objects"]
+    environment = {**os.environ, "CXX": "g++", "CXXFLAGS": flags}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return Path(done.stdout.strip())

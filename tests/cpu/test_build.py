@@ -1,0 +1,67 @@
+"""What building the CPU's library says when it cannot be built, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).parents[2] / "kernels" / "build_library.py"
+
+
+def build(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    told = {**os.environ, **environment}
+    return subprocess.run([sys.executable, BUILD, *arguments], env=told, capture_output=True, text=True, check=False)
+
+
+def test_a_compiler_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    done = build("--out", str(tmp_path), CXX="no-such-compiler")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "gpumerge: no-such-compiler does not run: No such file or directory; set CXX to a C++20 compiler\n"
+    )
+
+
+def test_a_compiler_that_fails_is_named_with_what_it_says(tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "$0: no C++ here" >&2\nexit 3\n')
+    compiler.chmod(0o755)
+    done = build("--out", str(tmp_path / "lib"), CXX=str(compiler))
+    assert done.returncode == 2
+    first, *said = done.stderr.splitlines()
+    assert first.startswith("gpumerge: ")
+    assert first.endswith(
+        "of the CPU's library cannot be built (exit 3); set CXX to another C++20 compiler, or report this"
+    )
+    assert said == [f"{compiler}: no C++ here"]
+    assert not list((tmp_path / "lib").iterdir())
+
+
+def test_an_unknown_level_is_told() -> None:
+    done = build("--levels", "v9")
+    assert done.returncode == 2
+    assert "v9 is none of" in done.stderr
+
+
+def test_a_compiler_of_another_version_is_told(tmp_path: Path) -> None:
+    package = tmp_path / "ziglang"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "zig").write_text("#!/bin/sh\necho clang version 99\n")
+    (package / "zig").chmod(0o755)
+    done = build("--out", str(tmp_path / "lib"), PYTHONPATH=str(tmp_path), CXX="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gpumerge: zig clang version 99 has no libcxx/src/new_helpers.cpp, ")
+    assert done.stderr.endswith("; install the ziglang that pyproject.toml names, or set CXX to a C++20 compiler\n")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not (BUILD.parents[1] / "build").exists(), reason="nothing was built in this tree")
+def test_nothing_unchanged_is_compiled_again(tmp_path: Path) -> None:
+    level = sorted((BUILD.parents[1] / "gpumerge_cli" / "lib").glob("*.so"))[0].stem.removeprefix("gpumerge-")
+    done = build("--levels", level, "--out", str(tmp_path), "--verbose")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{tmp_path}/gpumerge-{level}.so\n"

@@ -1,0 +1,97 @@
+"""Which level of the CPU's library is loaded, and what a library says that does not fit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends.cpu import library as loader
+from gpumerge_cli.errors import DeviceError, UsageError
+
+FLAGS = {
+    "v2": "fpu cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+    "v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
+    "v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+x86_64 = pytest.mark.skipif(loader.LEVELS[0] != "x86-64-v2", reason="levels are of x86-64")
+
+
+@x86_64
+def test_a_processor_has_the_levels_whose_flags_it_has() -> None:
+    v2, v3, v4 = (frozenset(FLAGS[level].split()) for level in ("v2", "v3", "v4"))
+    assert loader.levels_of(v2 | v3 | v4) == loader.LEVELS
+    assert loader.levels_of(v2 | v3) == loader.LEVELS[:2]
+    assert loader.levels_of(v2 | v4) == loader.LEVELS[:1]
+    assert loader.levels_of(v3 | v4) == ()
+    for missing in v3:
+        assert loader.levels_of((v2 | v3 | v4) - {missing}) == loader.LEVELS[:1]
+
+
+@x86_64
+def test_the_best_level_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(loader.VARIABLE, raising=False)
+    monkeypatch.setattr(loader, "processor_levels", lambda: loader.LEVELS[:2])
+    for level in (loader.LEVELS[0], loader.LEVELS[2]):
+        (tmp_path / f"gpumerge-{level}.so").touch()
+    assert loader.chosen_level(tmp_path) == "x86-64-v2"
+    (tmp_path / "gpumerge-x86-64-v3.so").touch()
+    assert loader.chosen_level(tmp_path) == "x86-64-v3"
+    monkeypatch.setenv(loader.VARIABLE, "v2")
+    assert loader.chosen_level(tmp_path) == "x86-64-v2"
+    monkeypatch.setenv(loader.VARIABLE, "x86-64-v3")
+    assert loader.chosen_level(tmp_path) == "x86-64-v3"
+
+
+@x86_64
+def test_a_level_that_cannot_be_forced_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "processor_levels", lambda: loader.LEVELS[:2])
+    monkeypatch.setenv(loader.VARIABLE, "v5")
+    with pytest.raises(UsageError, match="'v5' is no level; use one of x86-64-v2, x86-64-v3, x86-64-v4"):
+        loader.chosen_level(tmp_path)
+    monkeypatch.setenv(loader.VARIABLE, "v4")
+    with pytest.raises(UsageError, match="this processor has not what x86-64-v4 takes; use x86-64-v3 at most"):
+        loader.chosen_level(tmp_path)
+    monkeypatch.delenv(loader.VARIABLE)
+    monkeypatch.setattr(loader, "processor_levels", lambda: ())
+    with pytest.raises(DeviceError, match="x86-64-v2, the least level"):
+        loader.chosen_level(tmp_path)
+
+
+def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    level = loader.LEVELS[0]
+    path = tmp_path / f"gpumerge-{level}.so"
+    with pytest.raises(DeviceError, match="is missing from this installation; reinstall gpumerge"):
+        loader.load(tmp_path, level)
+    path.write_bytes(b"\x7fELF of another kind")
+    with pytest.raises(DeviceError, match=r"cannot be loaded: .*; reinstall gpumerge"):
+        loader.load(tmp_path, level)
+    real = next((loader.entries_file().parents[2] / "gpumerge_cli" / "lib").glob("*.so"))
+    path.unlink()
+    path.write_bytes(real.read_bytes())
+    monkeypatch.setattr(loader, "__version__", "99.0")
+    with pytest.raises(DeviceError, match=r"is of version .*, the program of 99\.0-.*; reinstall gpumerge"):
+        loader.load(tmp_path, level)
+
+
+@x86_64
+def test_the_command_ends_with_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1\n")
+    command = [sys.executable, "-m", "gpumerge_cli", "merge", "a", "--backend", "cpu", "-o", "out"]
+    told = {**os.environ, loader.VARIABLE: "v9"}
+    done = subprocess.run(command, cwd=tmp_path, env=told, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gpumerge: GPUMERGE_CPU_LEVEL: 'v9' is no level; use one of x86-64-v2, x86-64-v3, x86-64-v4\n"
+
+
+def test_the_library_is_of_these_sources() -> None:
+    """Fails where kernels/ was edited since: run python kernels/build_library.py."""
+    level = loader.library().gm_level().decode()
+    assert level in loader.processor_levels()
+    root = Path(__file__).parents[2]
+    built = (root / "gpumerge_cli" / "lib" / f"gpumerge-{level}.so").stat().st_mtime
+    sources = [*(root / "kernels").glob("*.cuh"), *(root / "kernels" / "cpu").iterdir()]
+    assert [path.name for path in sources if path.stat().st_mtime > built] == []

@@ -1,0 +1,216 @@
+"""The library's rows against Python's keys and Python's sort."""
+
+from __future__ import annotations
+
+import os
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpumerge_cli.order import Order
+from tests.cpu.rows_library import (
+    BASIC,
+    BOTTOM_UP,
+    CIRCULAR,
+    ITERATIVE,
+    KEEP_ALL,
+    KEEP_FIRST,
+    KEEP_NONE_LIKE_FIRST,
+    KERNELS,
+    MERGE,
+    PATH,
+    RADIX,
+    RECURSIVE,
+    TILED_EXACT,
+    Launch,
+    Rows,
+    compare,
+    loaded,
+)
+from tests.line_cases import INEXACT, cases, lines
+from tests.linekeys import item_key, key_of
+
+# Each of the ladder's rungs and of the sorts, in shapes that a few items reach the edges of.
+MERGES = [Launch(kernel, 3, 2, 5, 0, 0) for kernel in KERNELS] + [Launch(PATH, 1, 0, 1 << 14, 0, 0)]
+SORTS = [
+    Launch(PATH, 1, 0, 5, RADIX, 1),
+    Launch(PATH, 1, 0, 5, BOTTOM_UP, 1),
+    Launch(CIRCULAR, 2, 0, 4, MERGE, 3),
+    Launch(TILED_EXACT, 2, 0, 4, MERGE, 1 << 14),
+    Launch(BASIC, 1, 0, 0, ITERATIVE, 1),
+    Launch(BASIC, 1, 0, 0, RECURSIVE, 1),
+]
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "60"))
+
+
+@pytest.fixture(scope="module")
+def library() -> Any:
+    return loaded()
+
+
+def kept(items: list[bytes], order: Order, equals: int) -> list[bytes]:
+    """What is left of sorted items."""
+    found, last = [], item_key(order, items[0]) if items and equals == KEEP_NONE_LIKE_FIRST else None
+    for item in items:
+        key = item_key(order, item)
+        if equals == KEEP_ALL or last is None or key != last:
+            found.append(item)
+        last = key
+    return found
+
+
+def agrees(library: Any, order: Order, runs: list[list[bytes]], end: bytes, threads: int) -> None:
+    """Merges, sorts, checks and merges of heads of these items."""
+
+    def joined(items: list[bytes]) -> bytes:
+        return b"".join(item + end for item in items)
+
+    everything = [item for run in runs for item in run]
+    in_order = [sorted(run, key=key_of(order)) for run in runs]
+    expected = sorted((item for run in in_order for item in run), key=key_of(order))
+    merged = Rows(library, order, [joined(run) for run in in_order], threads)
+    assert merged.counts() == [len(run) for run in runs]
+    assert merged.disorder() is None
+    unsorted = Rows(library, order, [joined(run) for run in runs], threads)
+    for strict in (False, True):
+        assert unsorted.disorder(strict) == first_disorder(order, runs, len(end), strict)
+    for equals in (KEEP_ALL, KEEP_FIRST, KEEP_NONE_LIKE_FIRST):
+        for launch in MERGES:
+            assert merged.run("gm_merge", equals, launch) == joined(kept(expected, order, equals))
+        result = joined(kept(sorted(everything, key=key_of(order)), order, equals))
+        for launch in SORTS:
+            assert unsorted.run("gm_sort", equals, launch) == result
+        unsorted.run("gm_sort_rows", equals)
+        assert unsorted.nbytes == len(result)
+        for first in range(0, len(result), max(1, len(result) // 7)):
+            for size in (1, 50, len(result)):
+                part = result[first : first + size]
+                assert unsorted.receive(first, len(part)) == part
+        if end and equals != KEEP_NONE_LIKE_FIRST:
+            heads = by_heads(order, runs)
+            assert unsorted.run("gm_merge_heads", equals) == joined(kept(heads, order, equals))
+    for launch in MERGES:
+        assert sorted(unsorted.run("gm_merge", KEEP_ALL, launch)) == sorted(joined(everything))
+    merged.close()
+    unsorted.close()
+
+
+def by_heads(order: Order, runs: list[list[bytes]]) -> list[bytes]:
+    """Always the least of the runs' next items, of equal ones that of the first run."""
+    heads, found = [list(run) for run in runs], []
+    while any(heads):
+        at = min(
+            (number for number, run in enumerate(heads) if run), key=lambda number: item_key(order, heads[number][0])
+        )
+        found.append(heads[at].pop(0))
+    return found
+
+
+def first_disorder(order: Order, runs: list[list[bytes]], end: int, strict: bool) -> tuple[int, int] | None:
+    for number, run in enumerate(runs):
+        starts = [0, *accumulate(len(item) + end for item in run)]
+        keys = [item_key(order, item) for item in run]
+        for at in range(1, len(run)):
+            if keys[at] < keys[at - 1] or (strict and keys[at] == keys[at - 1]):
+                return number, starts[at]
+    return None
+
+
+def split(items: list[bytes], cuts: list[int]) -> list[list[bytes]]:
+    edges = [0, *sorted(cut % (len(items) + 1) for cut in cuts), len(items)]
+    return [items[a:b] for a, b in pairwise(edges)]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.data())
+def test_lines(library: Any, data: st.DataObject) -> None:
+    text = data.draw(cases()).order
+    order = Order.lines(text)
+    drawn = data.draw(lines(text, 40))
+    if any(key.compare == "general" for key in text.keys):
+        drawn = [line for line in drawn if not INEXACT.search(line)]
+    keys = [item_key(order, line) for line in drawn]
+    for x, x_key in zip(drawn[:8], keys, strict=False):
+        for y, y_key in zip(drawn[:8], keys, strict=False):
+            assert np.sign(compare(library, order, x, y)) == (x_key > y_key) - (x_key < y_key)
+    runs = split(drawn, data.draw(st.lists(st.integers(0, 99), max_size=4)))
+    agrees(library, order, runs, bytes([text.terminator]), data.draw(st.sampled_from([1, 3])))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.data())
+def test_records(library: Any, data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 80))
+    key = data.draw(st.sampled_from(["u1", "<i2", ">i4", "<f4", ">f8", "<f2", "<u8", ">i8", "S", "S"]))
+    if key == "S":
+        width = data.draw(st.integers(1, size))
+        order = Order.records(size, data.draw(st.integers(0, size - width)), width, descending=data.draw(st.booleans()))
+    else:
+        dtype = np.dtype(key)
+        size = max(size, dtype.itemsize)
+        offset = data.draw(st.integers(0, size - dtype.itemsize))
+        order = Order.records(size, offset, dtype, descending=data.draw(st.booleans()))
+    seed = data.draw(st.integers(0, 1 << 30))
+    chance = np.random.default_rng(seed)
+    symbols = data.draw(st.sampled_from([2, 4, 256]))
+    count = data.draw(st.integers(0, 60))
+    table = chance.integers(0, symbols, (count, size), np.uint8) * np.uint8(255 // (symbols - 1))
+    runs = split([row.tobytes() for row in table], data.draw(st.lists(st.integers(0, 99), max_size=4)))
+    agrees(library, order, runs, b"", data.draw(st.sampled_from([1, 3])))
+
+
+def test_many_lines(library: Any) -> None:
+    """Large enough for every path: several threads, digits, buckets, chains."""
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    chance = np.random.default_rng(seed)
+    few = 5000 if EXAMPLES < 60 else 30_000
+    made = [
+        [b"%d" % number for number in chance.integers(0, 1 << 40, 4 * few)],
+        [b"%d" % number for number in chance.integers(-99, 99, few)],
+        [b"log: 2024-%02d %d" % (number % 12, number) for number in chance.integers(0, 1 << 20, few)],
+        [b"same" * 20 + b"%d" % number for number in chance.integers(0, 5000, few)],
+        [b"x"] * few,
+        [bytes([number % 256, number // 256]).replace(b"\n", b"") for number in chance.integers(0, 1 << 16, 2 * few)],
+    ]
+    for order in (
+        Order.lines(),
+        Order.lines(descending=True),
+        Order.lines(numeric=True),
+        Order.lines(numeric=True, stable=True),
+    ):
+        for items in made:
+            keys = {item: item_key(order, item) for item in set(items)}
+            expected = b"".join(item + b"\n" for item in sorted(items, key=keys.__getitem__))
+            for threads in (1, 2):
+                rows = Rows(library, order, [b"".join(item + b"\n" for item in items)], threads)
+                assert rows.run("gm_sort") == expected
+                rows.close()
+                edges = np.sort(chance.integers(0, len(items), 4)).tolist()
+                runs = [sorted(run, key=keys.__getitem__) for run in split(items, edges)]
+                rows = Rows(library, order, [b"".join(item + b"\n" for item in run) for run in runs], threads)
+                assert rows.disorder() is None
+                assert rows.run("gm_merge") == expected
+                rows.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_lines(library: Any, threads: int) -> None:
+    """Lines whose length no longer lies in their rows, alike in all but their last bytes, among short ones."""
+    long = b"7" * ((1 << 24) + 5)
+    runs = [[b"1", long + b"a", long + b"c"], [b"", long + b"b", long + b"c", b"8"]]
+    order = Order.lines()
+    expected = b"".join(line + b"\n" for line in sorted(line for run in runs for line in run))
+    rows = Rows(library, order, [b"".join(line + b"\n" for line in run) for run in runs], threads)
+    assert rows.counts() == [3, 4]
+    assert rows.disorder() is None
+    assert rows.run("gm_merge") == expected
+    assert rows.run("gm_sort") == expected
+    rows.run("gm_sort_rows")
+    middle = len(expected) // 2
+    assert rows.receive(middle, 100) == expected[middle : middle + 100]
+    rows.close()

@@ -1,0 +1,80 @@
+"""The tests of keys, rows, cuts and chunks once more, in a Python where sanitizers watch the library."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends.cpu.library import processor_levels
+from tests.cpu import libraries
+
+HERE = Path(__file__).parent
+FILES = [str(HERE / f"test_{name}.py") for name in ("keys", "rows", "cuts", "chunk")]
+LEAST, BEST = processor_levels()[0], processor_levels()[-1]
+RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
+# Of tests that take long under a sanitizer, one of each kind; threads share what these few work on.
+FEW = {
+    "address,undefined": "not skewed and not test_long_lines and not (large_sorts and not int32)"
+    " and not (cuts_of_keys and not 120)",
+    "thread": "two_runs or threads or their_place or many_lines or (large_sorts and int32)",
+}
+SHARED = "threads or many or long or their_place or sorts or two_runs"
+
+
+def preload(sanitizers: str) -> str:
+    """What a program must load first. The C++ runtime, too: without it a sanitizer does not find what throws."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    names = [RUNTIMES[sanitizers], "libstdc++.so"]
+    found = [
+        subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        for name in names
+    ]
+    if not all(map(os.path.isabs, found)):
+        pytest.skip(f"g++ has no {names[0]}")
+    return ":".join(map(os.path.realpath, found))
+
+
+def passes(sanitizers: str, level: str, *, few: bool) -> None:
+    """The tests pass on the library of that level. few: the selection for every day."""
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": preload(sanitizers),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": "report_signal_unsafe=0 exitcode=66",
+        "GPUMERGE_TEST_ROUNDS": "3" if few else "12",
+        "GPUMERGE_TEST_EXAMPLES": "8" if few else "60",
+        "GPUMERGE_TEST_FEW": "1" if few else "",
+    }
+    environment[libraries.VARIABLE] = str(libraries.sanitized(sanitizers, level))
+    # Without random places, which the thread sanitizer of older compilers does not live with.
+    command = ["setarch", "-R", sys.executable, "-m", "pytest", "-q", "-x", "-s", "-p", "no:cacheprovider", *FILES]
+    if few or sanitizers == "thread":
+        command += ["-k", FEW[sanitizers] if few else SHARED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=libraries.ROOT)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+
+
+def test_a_selection() -> None:
+    """Of the best level under the one, of the least under the other: vectors and plain bodies are both seen."""
+    chosen = {"address,undefined": BEST, "thread": LEAST}
+    for sanitizers, level in chosen.items():
+        preload(sanitizers)
+        libraries.sanitized(sanitizers, level)
+    with ThreadPoolExecutor(2) as pool:
+        for run in [pool.submit(passes, *one, few=True) for one in chosen.items()]:
+            run.result()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("level", processor_levels())
+@pytest.mark.parametrize("sanitizers", RUNTIMES)
+def test_everything(sanitizers: str, level: str) -> None:
+    passes(sanitizers, level, few=False)

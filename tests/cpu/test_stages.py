@@ -1,0 +1,36 @@
+"""The stages of a chunk that are told: of those that took time, the ones that its items have."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker, Work
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.cpu.sources import Sources
+from gpumerge_cli.order import Order
+
+
+@pytest.mark.parametrize(("order", "indexed"), [(Order.of("int32"), False), (Order.lines(), True)])
+def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = cpu.create()
+    data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
+    source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda start, out: np.copyto(out, data))
+    work = Work(Sources([source]), order, backend.resolve(LaunchRequest(), order), False, False, None)
+    worker = ChunkWorker(Chunks(work), 100)
+    merge = library().gm_chunk
+
+    def slow(*arguments: object) -> object:
+        status = merge(*arguments)
+        arguments[-2].index_ns = arguments[-2].kernel_ns = 10**6  # type: ignore[attr-defined]
+        return status
+
+    monkeypatch.setattr(library(), "gm_chunk", slow)
+    worker.run([(0, 8)], 0)
+    assert "kernel" in {span.name for span in worker.spans}
+    assert ("index" in {span.name for span in worker.spans}) == indexed
+    worker.close()

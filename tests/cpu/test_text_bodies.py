@@ -1,0 +1,80 @@
+"""The bodies that read words and vectors give what those give that read bytes."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.line_cases import cases, lines
+
+HERE = Path(__file__).parent
+KERNELS = HERE.parents[1] / "kernels"
+PADDING = 64
+# With vectors of all sizes that compilers may use, with those that every x86-64 has, and without.
+FORMS = {"bytes": ["-DTEXT_PADDING=0"], "best": ["-DTEXT_PADDING=64", "-march=native"], "words": ["-DTEXT_PADDING=64"]}
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ to build the bodies with")
+    folder = tmp_path_factory.mktemp("bodies")
+
+    def built(name: str) -> Any:
+        command = [compiler, "-std=c++20", "-O1", "-w", "-fPIC", "-shared", f"-I{KERNELS}", f"-I{KERNELS / 'cpu'}"]
+        out = folder / f"{name}.so"
+        subprocess.run([*command, *FORMS[name], str(HERE / "text_bodies.cpp"), "-o", str(out)], check=True)
+        library = ctypes.CDLL(str(out))
+        library.prefix.restype = library.number.restype = ctypes.c_uint64
+        return library
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(FORMS, pool.map(built, FORMS), strict=True))
+
+
+class Place:
+    """A text at an offset from an aligned address, between bytes that it does not hold."""
+
+    def __init__(self, text: bytes, offset: int, fill: int) -> None:
+        self._room = np.full(len(text) + offset + PADDING + 64, fill, np.uint8)
+        skipped = -self._room.ctypes.data % 64 + offset
+        self._room[skipped : skipped + len(text)] = np.frombuffer(text, np.uint8)
+        self.given = (ctypes.c_void_p(self._room.ctypes.data + skipped), ctypes.c_int64(len(text)))
+
+
+def told(library: Any, table: Any, keys: int, x: Place, y: Place) -> list[Any]:
+    """What the bodies of one form say."""
+    order = table.ctypes.data_as(ctypes.c_void_p)
+    bounds, looks = (ctypes.c_int64 * (2 * keys))(), (ctypes.c_int64 * 4)()
+    library.key_bounds(order, *x.given, bounds)
+    library.looks(order, *x.given, *y.given, looks)
+    return [list(bounds), list(looks), library.number(*x.given), library.prefix(order, *x.given)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_fast_bodies_equal_slow_ones(forms: dict[str, Any], data: st.DataObject) -> None:
+    order = data.draw(cases()).order
+    table = order.table()
+    drawn = data.draw(lines(order, 12))
+    # Longer than what is looked at in one go, with ends at each place in it.
+    drawn += [b" ".join(drawn), b",".join(drawn)]
+    drawn = [line.replace(bytes([order.terminator]), b"") for line in drawn]
+    fill = data.draw(st.sampled_from([0, 1, ord("0"), ord("9"), ord(" "), ord(","), ord("."), 255]))
+    offset = data.draw(st.integers(0, 63))
+    for x, y in zip(drawn, [*drawn[1:], drawn[0]], strict=True):
+        offset = (offset + 11) % 64
+        places = Place(x, offset, fill), Place(y, (offset + 7) % 64, fill)
+        slow, *fast = (told(library, table, len(order.keys), *places) for library in forms.values())
+        for found in fast:
+            assert found == slow, (x, y)

@@ -1,0 +1,234 @@
+"""The reference backend: concatenate and sort stably. Slow, obvious, and what the others are held against.
+
+The tests hold the backends against it, and make wrong backends of it.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.base import (
+    Bytes,
+    DeviceInfo,
+    Disorder,
+    LaunchPolicy,
+    LaunchRequest,
+    Pace,
+    SortPolicy,
+    SortRequest,
+    Unique,
+    judge_recursion,
+)
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+from tests.linekeys import item_key, key_of
+
+
+class ReferenceBackend:
+    """NumPy's stable sort for keys and records, Python's for lines; launch shapes mean nothing to it."""
+
+    name = "reference"
+
+    def info(self) -> DeviceInfo:
+        return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
+
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
+        return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
+
+    def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
+        algorithm = "merge" if request.algorithm == "auto" else request.algorithm
+        if algorithm == "recursive" and not order.is_lines:
+            judge_recursion(nbytes // order.item_bytes)
+        return SortPolicy(
+            algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
+        )
+
+    def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
+        out[...] = items[self.sort_ranks(items, order, policy)]
+
+    def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
+        return np.argsort(order.image(items), kind="stable").astype(np.int64, copy=False)
+
+    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+        # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
+        each = 400 if order.is_lines else 24 + 2 * order.width * (order.record > 0)
+        return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
+
+    def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
+        return None
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
+        return ReferenceWorkspace(order, capacity)
+
+    def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
+        source, target = np.ones(nbytes, np.uint8), np.zeros(nbytes, np.uint8)
+        found = []
+        for _ in range(3):
+            start = time.perf_counter()
+            np.copyto(target, source)
+            found.append(time.perf_counter() - start)
+        return min(found)
+
+    def merge_arrays(
+        self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
+    ) -> None:
+        items = np.concatenate([*runs, np.empty(0, out.dtype)])
+        out[...] = items[np.argsort(order.image(items), kind="stable")]
+
+    def first_disorder(self, run: Any, order: Order) -> int | None:
+        return _first_fall(order.image(run))
+
+
+def _first_fall(image: NDArray[Any], strict: bool = False) -> int | None:
+    falls = np.flatnonzero((image[1:] <= image[:-1]) if strict else (image[1:] < image[:-1]))
+    return int(falls[0]) + 1 if falls.size else None
+
+
+def _item_dtype(order: Order) -> np.dtype[Any]:
+    """What items are moved as."""
+    return np.dtype(f"V{order.record}") if order.record else order.unsigned
+
+
+def _image_of(items: NDArray[Any], order: Order) -> NDArray[Any]:
+    return order.image(order.keys(items.view(np.uint8)))
+
+
+def _first_of_equals(items: NDArray[Any], order: Order, unique: Unique) -> NDArray[Any]:
+    image = _image_of(items, order)
+    first = np.ones(len(items), bool)
+    first[1:] = image[1:] != image[:-1]
+    first[:1] = unique != "ahead"
+    return items[first]
+
+
+def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[bytes]:
+    groups = [next(group) for _, group in groupby(lines, key=key_of(order))]
+    return groups[1:] if unique == "ahead" else groups
+
+
+class ReferenceWorkspace:
+    """One chunk at a time, as Workspace says."""
+
+    remote = False
+
+    def __init__(self, order: Order, capacity: int) -> None:
+        self.spans: list[Span] = []
+        self.counts: list[int] = []
+        self.dropped = 0
+        self.merged_bytes = 0
+        self._order = order
+        self._end = b"" if order.text is None else bytes([order.text.terminator])
+        self._staging = np.empty(capacity, np.uint8)
+        self._runs: list[Bytes] = []
+        self._out = np.empty(0, np.uint8)
+
+    def staging(self, nbytes: int) -> Bytes:
+        self._staging = np.empty(nbytes, np.uint8)
+        return self._staging
+
+    def part(self, position: int, nbytes: int) -> Bytes:
+        return self._staging[position : position + nbytes]
+
+    def send(self, position: int, nbytes: int) -> None:
+        pass  # it is there
+
+    def adopt(self, lengths: Sequence[int]) -> None:
+        self.upload(lengths)
+
+    def receive(self, position: int, nbytes: int) -> Bytes:
+        return self._out[position : position + nbytes]
+
+    def upload(self, lengths: Sequence[int]) -> None:
+        ends = np.cumsum([0, *lengths])
+        self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
+        if self._order.is_lines:
+            self.counts = [len(self._lines(run)) for run in self._runs]
+        else:
+            self.counts = [len(run) // self._order.item_bytes for run in self._runs]
+
+    def disorder(self, *, strict: bool = False) -> Disorder | None:
+        start = time.perf_counter()
+        found = next(filter(None, (self._disorder_in(number, strict) for number in range(len(self._runs)))), None)
+        self._span("check", start)
+        return found
+
+    def _disorder_in(self, number: int, strict: bool) -> Disorder | None:
+        run = self._runs[number]
+        if not self._order.is_lines:
+            index = _first_fall(_image_of(run, self._order), strict)
+            return None if index is None else Disorder(number, index * self._order.item_bytes)
+        offset = 0
+        last: Any = None
+        for line in self._lines(run):
+            key = item_key(self._order, line)
+            if last is not None and (key < last or (strict and key == last)):
+                return Disorder(number, offset)
+            last = key
+            offset += len(line) + 1
+        return None
+
+    def _lines(self, run: Bytes) -> list[bytes]:
+        return run.tobytes().split(self._end)[:-1]
+
+    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+        start = time.perf_counter()
+        if self._order.is_lines:
+            lines = [line for run in self._runs for line in self._lines(run)]
+            lines.sort(key=key_of(self._order))
+            kept = _unique_lines(lines, self._order, unique) if unique else lines
+            self._out = np.frombuffer(b"".join(line + self._end for line in kept), np.uint8)
+            self.dropped = len(lines) - len(kept)
+        else:
+            # The runs lie back to back, so that what is concatenated is there already.
+            there = self._staging[: sum(map(len, self._runs))].view(_item_dtype(self._order))
+            items = there[np.argsort(_image_of(there, self._order), kind="stable")]
+            first = _first_of_equals(items, self._order, unique) if unique else items
+            self._out = first.view(np.uint8)
+            self.dropped = len(items) - len(first)
+        self.merged_bytes = len(self._out)
+        self._span("kernel", start)
+
+    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+        if policy.algorithm == "recursive":
+            judge_recursion(sum(self.counts))
+        # A merge here sorts all that there is.
+        self.merge(policy.launch, unique)
+
+    def download(self) -> Bytes:
+        return self._out
+
+    def outputs(self) -> Iterable[Bytes]:
+        return [self.download()]
+
+    def copy(self) -> None:
+        self._out = self._staging.copy()
+
+    def poison(self) -> None:
+        self._out = np.full(self._staging.size, 0xA5, np.uint8)
+
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {}
+
+    def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {}
+
+    def time(self, work: Callable[[], None]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    def synchronize(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._runs = []
+
+    def _span(self, name: str, start: float) -> None:
+        self.spans.append(Span(name, time.perf_counter() - start, self._staging.size))

@@ -1,0 +1,161 @@
+"""Compiling is told while it goes on, timed apart from the work, and counted by the cost model."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli import compiling
+from gpumerge_cli.backends import costs, cpu, gpu
+from gpumerge_cli.backends.costs import Costs
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.cli import app as door
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.measure import COMPILE, Span, Stopwatch
+from gpumerge_cli.order import Order
+from tests.reference import ReferenceBackend
+
+LONG = 60.0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PATIENCE", 0.01)
+
+
+def until_told(what: str, about: float = 3.0) -> None:
+    """Compile until that was told."""
+    heard = threading.Event()
+    with compiling.told(lambda notice: heard.set()), compiling.compiling(what, about):
+        assert heard.wait(LONG)
+
+
+def test_what_takes_long_is_told_and_timed(impatient: None) -> None:
+    notices: list[compiling.Notice] = []
+    spans: list[Span] = []
+    with compiling.told(notices.append), compiling.timed(spans.append):
+        until_told("the kernels")
+    assert notices == [compiling.Notice("the kernels", 3.0)]
+    assert [span.name for span in spans] == [COMPILE]
+    until_told("more")
+    assert len(notices) == len(spans) == 1
+
+
+def test_what_is_only_loaded_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PATIENCE", LONG)
+    heard: list[object] = []
+    with compiling.told(heard.append), compiling.timed(heard.append), compiling.compiling("the kernels", 3.0):
+        pass
+    assert heard == []
+
+
+def test_a_terminal_is_told_once_and_nothing_else_is(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(arguments: object) -> int:
+        for what in ("one", "other", "one"):
+            until_told(what, 7.4)
+        return 0
+
+    monkeypatch.setattr(door, "_dispatch", work)
+    for stream, lines in ((Terminal(), 2), (io.StringIO(), 0)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert door.run([]) == 0
+        told = stream.getvalue().splitlines()
+        assert len(told) == lines
+        if lines:
+            assert told[0] == "gpumerge: compiling one, about 7 s, once: what it makes is kept"
+
+
+def test_stages_are_timed_without_compiling() -> None:
+    watch = Stopwatch()
+    watch.add(Span(COMPILE, 2.0, stopped=10.0))
+    watch.add(Span("sort", 5.0, 100, stopped=12.0), Span("write", 1.0, 100, stopped=13.0))
+    watch.add(Span("read", 1.0, 100, stopped=9.5))
+    other = threading.Thread(target=lambda: watch.add(Span("sort", 5.0, 100, stopped=12.0)))
+    other.start()
+    other.join()
+    assert watch.total(COMPILE).seconds == 2.0
+    assert watch.total("sort").seconds == 3.0 + 5.0
+    assert watch.total("write").seconds == watch.total("read").seconds == 1.0
+
+
+def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Costs().predict("cpu", False, 10**9, 2, 1, 3.0) == Costs().predict("cpu", False, 10**9, 2) + 3.0
+    assert Costs().predict("cpu", False, 0, 2, 3, 3.0) == pytest.approx(Costs().predict("cpu", False, 0, 2, 3) + 1.0)
+    monkeypatch.setattr(costs, "load", Costs)
+    monkeypatch.setattr(gpu, "compile_seconds", lambda: 1000.0)
+    keys = Order.of("int32")
+    chosen = select("auto", 0, keys, 10**10)
+    assert (chosen.backend.name, chosen.compiling) == ("cpu", 0.0)
+    assert "compile" not in chosen.why
+    monkeypatch.setattr(gpu, "compile_seconds", lambda: 0.25)
+    monkeypatch.setattr(gpu, "create", lambda device: cpu.create())
+    chosen = select("auto", 0, keys, 10**11)
+    assert chosen.compiling == 0.25
+    assert ", 250 ms of them to compile, once, for 100 GB by the cost model" in chosen.why
+    assert select("gpu", 0, keys, 10**3).compiling == 0.25
+
+
+def test_kernels_that_are_kept_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cupy"))
+    assert gpu.compile_seconds() > 0
+    (tmp_path / "cupy").mkdir()
+    (tmp_path / "cupy" / "x.cubin").write_bytes(b"")
+    assert gpu.compile_seconds() == 0
+
+
+def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Compiler(ReferenceBackend):
+        name = "cpu"
+
+        def workspace(self, *arguments, **more):  # type: ignore[no-untyped-def]
+            until_told("a workspace")
+            return super().workspace(*arguments, **more)
+
+    monkeypatch.setattr(cpu, "create", Compiler)
+    (tmp_path / "a.txt").write_bytes(b"a\nb\n")
+    names, out, on = (str(tmp_path / "a.txt"),), str(tmp_path / "o.txt"), BackendRequest("cpu")
+    merged = merge_files(MergeRequest(names, out, on=on))
+    sorted_ = sort_files(SortFilesRequest(names, out, on=on))
+    for report in (merged, sorted_):
+        assert report.stage(COMPILE).seconds > 0
+        assert any(stretch.stage == COMPILE for stretch in report.timeline)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt.gz", "a.csv.gz"])
+def test_what_goes_ahead_of_the_work_is_progress_too(name: str, tmp_path: Path) -> None:
+    if name.endswith(".gz"):
+        pytest.importorskip("isal.igzip")
+    draw = random.Random(7)  # what compresses well is read at once
+    rows = b"".join(b"%07d,%s\n" % (number, draw.randbytes(50).hex().encode()) for number in range(30_000))
+    (tmp_path / name).write_bytes(gzip.compress(rows, 1) if name.endswith(".gz") else rows)
+    names, out, on = (str(tmp_path / name),), str(tmp_path / "o"), BackendRequest("cpu")
+    items = ItemRequest("text", csv=".csv" in name)
+    told: list[float] = []
+
+    def advance(done: int, total: int) -> None:
+        told.append(done / total)
+
+    for sorting in (False, True):
+        told.clear()
+        if sorting:
+            sort_files(SortFilesRequest(names, out, items, on), advance=advance)
+        else:
+            merge_files(MergeRequest(names, out, items, on), advance=advance)
+        assert told == sorted(told)
+        assert told[-1] == 1.0
+        ahead = [share for share in told if share <= 0.5]
+        assert len(ahead) >= 3
+        assert ahead[0] < 0.4
