@@ -102,7 +102,7 @@ class Table:
         peaks = dict.fromkeys(commands, 0)
         report = self._folder / "report.json"
         outs = {name: str(self._folder / f"out{number}") for number, name in enumerate(commands)}
-        for turn in range(self._repeat + 1):  # the first is for the page cache and compiled code
+        for turn in range(self._repeat + 1):  # the first is for the page cache and the GPU's code
             for name, command in commands.items():
                 out = outs[name]
                 given = [part.replace("OUT", out).replace("REPORT", str(report)) for part in command]

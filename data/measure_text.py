@@ -113,7 +113,7 @@ def main() -> None:
                 commands[f"gpumerge, {backend}"] = [*ours, f"--backend={backend}", f"--report={report}", *tail]
             found: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
             outs = {name: str(folder / f"out{place}") for place, name in enumerate(commands)}
-            for turn in range(wish.repeat + 1):  # the first is for the page cache and compiled code
+            for turn in range(wish.repeat + 1):  # the first is for the page cache and the GPU's code
                 for name, command in commands.items():
                     took = seconds([*command, "-o", outs[name]], environment, report, set(all_cores[:number]))
                     if turn:
