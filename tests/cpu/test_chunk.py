@@ -10,6 +10,7 @@ import resource
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -170,17 +171,22 @@ def test_inputs_that_fail(library: c.CDLL, tmp_path: Path) -> None:
     library.gm_close(c.c_void_p(workspace))
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """Files of at most 4096 bytes; the signal for more is ignored, as Python has it."""
+    """Files end at 4096 bytes; the signal for more is ignored, as Python has it.
+
+    Print nothing meanwhile: the tests' own output may be a longer file.
+    """
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     assert signal.getsignal(signal.SIGXFSZ) == signal.SIG_IGN
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_outputs_that_fail(library: c.CDLL, tmp_path: Path, small_files: None) -> None:
+def test_outputs_that_fail(library: c.CDLL, tmp_path: Path) -> None:
     spec = spec_of(Order.of("int32"))
     good = memory_source(np.arange(5000, dtype=np.int32).tobytes())
     workspace = library.gm_open(c.byref(spec), 8000, 1)
@@ -190,7 +196,8 @@ def test_outputs_that_fail(library: c.CDLL, tmp_path: Path, small_files: None) -
     for descriptor, error, place in ((full, errno.ENOSPC, 100), (limited, errno.EFBIG, 4096)):
         for _ in range(2):  # the permit is given back
             sink = SinkSpec(descriptor, 100, 1 << 20, 0, gate)
-            status, _, failure = harness.chunk(library, workspace, [good], [(0, 20_000)], sink)
+            with small_files():
+                status, _, failure = harness.chunk(library, workspace, [good], [(0, 20_000)], sink)
             assert (status, failure.error, failure.input) == (harness.WRITE_FAILED, error, -1)
             assert failure.position == place
         os.close(descriptor)
