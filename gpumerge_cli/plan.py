@@ -85,6 +85,10 @@ class Planner:
         """All of the sources."""
         return Chunk(tuple((0, size) for size in self._sizes.tolist()), 0)
 
+    def is_cut(self, positions: Sequence[int]) -> bool:
+        """See Cuts."""
+        return self._cuts.is_cut(positions)
+
     def split(self, chunk: Chunk, chunk_bytes: int) -> list[Chunk]:
         """The chunk cut into chunks of about `chunk_bytes` (at least 1); itself alone if one line is all it holds."""
         return list(self.plan(chunk, chunk_bytes).chunks)

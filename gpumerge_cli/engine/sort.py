@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, SortPolicy, Workspace
@@ -31,6 +30,8 @@ from gpumerge_cli.plan import blocks_of
 from gpumerge_cli.report.model import MergeReport, Stage
 
 Held = MemoryFile | SpilledFile | PackedFile
+Piece = list[tuple[int, int, int]]
+"""What is sorted at a time: (source, start, stop) of each part."""
 _STAGES = (COMPILE, "read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
 _LEAST_PIECE = 64 << 10
 _CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
@@ -154,18 +155,21 @@ class _Job:
 
     def sort(self, sink: Sink, stack: ExitStack, advance: Callable[[int, int], None] | None) -> Outcome:
         """Sort it all to the sink. stack: closes at the end what must stay open until then."""
-        if self.whole or self._is_one_piece():
+        if self.whole:
             return self._at_once(sink, advance)
-        sources = [self.source(held) for held in self.runs(advance)]
+        pieces = list(_pieces(self.inputs.sources, self.piece))
+        if self._is_mostly_one_line(pieces):
+            return self._at_once(sink, advance)
+        sources = [self.source(held) for held in self.runs(pieces, advance)]
         for source in sources:
             stack.callback(source.close)
         return _merged(self, sources, sink, advance)
 
-    def _is_one_piece(self) -> bool:
-        """Whether a single piece holds everything, as it must where one line is nearly all of it."""
-        if self.backend.name != "cpu" or self.request.always_spill:
+    def _is_mostly_one_line(self, pieces: list[Piece]) -> bool:
+        """Whether all but one long line fits into one piece. To keep that line as a run takes more time and memory."""
+        if self.backend.name != "cpu" or self.request.always_spill or not pieces:
             return False
-        return len(list(islice(_pieces(self.inputs.sources, self.piece), 2))) == 1
+        return self.inputs.nbytes - max(map(_bytes_of, pieces)) <= self.piece
 
     def _at_once(self, sink: Sink, advance: Callable[[int, int], None] | None) -> Outcome:
         done, total = 0, self.inputs.nbytes
@@ -195,9 +199,8 @@ class _Job:
         self.counts[:] = outcome.counts
         return outcome
 
-    def runs(self, advance: Callable[[int, int], None] | None) -> list[Held]:
+    def runs(self, pieces: list[Piece], advance: Callable[[int, int], None] | None) -> list[Held]:
         """Sort all pieces; the runs, in the order of the input."""
-        pieces = list(_pieces(self.inputs.sources, self.piece))
         held: list[Held | None] = [None] * len(pieces)
         own = threading.local()  # a workspace a thread
         lock = threading.Lock()
@@ -206,7 +209,7 @@ class _Job:
         def work(number: int) -> None:
             nonlocal done
             ranges = pieces[number]
-            nbytes = sum(stop - start for _, start, stop in ranges)
+            nbytes = _bytes_of(ranges)
             if not hasattr(own, "workspace"):
                 own.workspace = self.backend.workspace(self.inputs.order, self.piece)
                 with lock:
@@ -230,7 +233,7 @@ class _Job:
                 workspace.close()
         return [each for each in held if each is not None]
 
-    def _sorted(self, workspace: Workspace, ranges: list[tuple[int, int, int]], nbytes: int) -> Held:
+    def _sorted(self, workspace: Workspace, ranges: Piece, nbytes: int) -> Held:
         start = time.perf_counter()
         staging = workspace.staging(nbytes)
         position = 0
@@ -266,9 +269,9 @@ def _sort_room(inputs: Inputs) -> float:
     return 2 * _PAIR_BYTES / inputs.item_bytes if inputs.order.is_rows else 1
 
 
-def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[list[tuple[int, int, int]]]:
-    """The inputs cut into pieces of about `size` bytes: (source, start, stop) of each part, in order."""
-    piece: list[tuple[int, int, int]] = []
+def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[Piece]:
+    """The inputs cut into pieces of about `size` bytes, in order."""
+    piece: Piece = []
     held = 0
     for number, source in enumerate(sources):
         for start, stop in blocks_of(source, size):
@@ -279,6 +282,10 @@ def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[list[tuple[int, 
             held += stop - start
     if piece:
         yield piece
+
+
+def _bytes_of(piece: Piece) -> int:
+    return sum(stop - start for _, start, stop in piece)
 
 
 def _merged(job: _Job, sources: list[Source], sink: Sink, advance: Callable[[int, int], None] | None) -> Outcome:

@@ -260,7 +260,7 @@ class _Worker:
         """The merge of the piece, by whom holds it or has written it."""
         stream = self._stream
         workspace = self._opened()
-        if stream.lenient and not is_cut(stream.sources, [stop for _, stop in piece.ranges], stream.order):
+        if stream.lenient and not self._shared.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
         if isinstance(workspace, ChunkWorker):
             return self._in_one_call(workspace, piece)
@@ -343,18 +343,6 @@ def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) 
         return False
     compared = Comparison(order)(source.item_at(start), source.item_before(start))
     return compared < (1 if unique else 0)
-
-
-def is_cut(sources: Sequence[Source], positions: Sequence[int], order: Order) -> bool:
-    """Whether a merge of sources that are in order up to their `positions` puts out what lies ahead of these first.
-
-    Where sources are not in order, a plan's cuts need not be such.
-    """
-    key = key_by(order)
-    places = list(enumerate(zip(sources, positions, strict=True)))
-    ahead = [(key(source.item_before(at)), number) for number, (source, at) in places if at > 0]
-    behind = [(key(source.item_at(at)), number) for number, (source, at) in places if at < source.size]
-    return not ahead or not behind or max(ahead) <= min(behind)
 
 
 def what_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Unique:

@@ -22,16 +22,14 @@ constexpr int MOST_PIVOTS = 100;  // sources in order never need as many
 struct Pivot {
     int64_t input, start, end;
     double fraction;  // of its stretch that is ahead of it
-    std::vector<unsigned char> key;
-
-    Bytes bytes() const { return {key.data(), static_cast<int64_t>(key.size())}; }
+    Bytes key{nullptr, 0};  // none until it is compared with
 };
 
 // The first position in [low, high] whose item does not go before the pivot; both are cuts, `guess` is where to start.
 int64_t bound(Items& run, const Pivot& pivot, int64_t low, int64_t high, int64_t guess)
 {
     const bool after_equals = run.input() < pivot.input;
-    const auto goes_before = [&](int64_t start) { return run.compare(start, pivot.bytes()) < (after_equals ? 1 : 0); };
+    const auto goes_before = [&](int64_t start) { return run.compare(start, pivot.key) < (after_equals ? 1 : 0); };
     int64_t answer = high, limit = high;  // no item that starts in [limit, answer) is known to be
     bool from_low = false, from_high = false;  // whether the edges were found by looking
     for (int64_t at = guess, step = 2 * LOOK; low < limit;) {
@@ -111,20 +109,33 @@ private:
         return sum;
     }
 
+    // Whether the last item that a target lay within holds this one too, and lies between the two cuts: low_ and high_
+    // are then the cuts ahead of it and behind it.
+    bool within_the_last(int64_t target, const int64_t* low, const int64_t* high) const
+    {
+        if (!known_ || target < total(low_.data()) || target > total(high_.data())) return false;
+        for (size_t input = 0; input < at_.size(); ++input)
+            if (low_[input] < low[input] || high_[input] > high[input]) return false;
+        return true;
+    }
+
     void search(int64_t target, int64_t near, const int64_t* low, const int64_t* high, int64_t* row)
     {
         const size_t bytes = at_.size() * sizeof(int64_t);
+        if (within_the_last(target, low, high)) {
+            const bool ahead = target - total(low_.data()) <= total(high_.data()) - target;
+            std::memcpy(row, ahead ? low_.data() : high_.data(), bytes);
+            return;
+        }
+        known_ = false;
         std::memcpy(low_.data(), low, bytes);
         std::memcpy(high_.data(), high, bytes);
         int64_t ahead = total(low), behind = total(high);
         for (int turn = 0; turn < MOST_PIVOTS && ahead + near < target && target + near < behind; ++turn) {
-            const Pivot pivot = choose(turn, target, ahead, behind);
+            Pivot pivot = choose(turn, target, ahead, behind);
             int64_t rank = 0;
             for (size_t input = 0; input < at_.size(); ++input) {
-                const int64_t from = low_[input], length = high_[input] - from;
-                const int64_t guess = from + static_cast<int64_t>(pivot.fraction * static_cast<double>(length));
-                at_[input] = static_cast<int64_t>(input) == pivot.input ? pivot.start
-                                                                        : bound(runs_[input], pivot, from, from + length, guess);
+                at_[input] = static_cast<int64_t>(input) == pivot.input ? pivot.start : place_of(pivot, input);
                 rank += at_[input];
             }
             if (rank > target) {
@@ -140,12 +151,23 @@ private:
             if (with_pivot > target) {  // the target lies within the pivot
                 high_ = at_;
                 behind = with_pivot;
+                known_ = true;
                 break;
             }
             low_ = at_;
             ahead = with_pivot;
         }
         std::memcpy(row, target - ahead <= behind - target ? low_.data() : high_.data(), bytes);
+    }
+
+    // The cut at the pivot, in an input that is not its own.
+    int64_t place_of(Pivot& pivot, size_t input)
+    {
+        const int64_t from = low_[input], length = high_[input] - from;
+        if (length == 0) return from;
+        if (pivot.key.at == nullptr) pivot.key = runs_[static_cast<size_t>(pivot.input)].read_key(pivot.start, key_);
+        const int64_t guess = from + static_cast<int64_t>(pivot.fraction * static_cast<double>(length));
+        return bound(runs_[input], pivot, from, from + length, guess);
     }
 
     // An item between the cuts low_ and high_, which are not the same.
@@ -170,22 +192,49 @@ private:
         int64_t start = run.start_from(place, high);
         if (start >= high) start = run.start_before(high);
         if (start < low) start = low;
-        const Bytes key = run.key(start);
-        Pivot pivot{static_cast<int64_t>(input), start, 0,
-            static_cast<double>(start - low) / static_cast<double>(high - low), {key.at, key.at + key.size}};
-        pivot.end = run.end_of(start);
-        return pivot;
+        return {static_cast<int64_t>(input), start, run.end_of(start),
+            static_cast<double>(start - low) / static_cast<double>(high - low)};
     }
 
     const CutSpec& spec_;
     int64_t* cuts_;
     Window window_;
+    Buffer key_;  // of the pivot
     std::vector<Items> runs_;
-    std::vector<int64_t> low_, high_, at_;  // of the search under way
+    std::vector<int64_t> low_, high_, at_;  // of the last search
+    bool known_ = false;  // whether low_ and high_ are the cuts ahead of one item and behind it
     uint64_t drawn_ = 1;
 };
 
+void judge_cut(const OrderSpec& order, const SourceSpec* sources, const int64_t* positions, int64_t inputs)
+{
+    Window window;
+    Buffer key;
+    Bytes greatest{nullptr, 0};  // of the items ahead, the last one
+    int64_t from = 0;            // its input
+    const auto items_of = [&](int64_t input) { return Items(sources[input], order, input, window); };
+    for (int64_t input = 0; input < inputs; ++input) {
+        if (positions[input] == 0) continue;
+        Items items = items_of(input);
+        const int64_t last = items.start_before(positions[input]);
+        if (greatest.at != nullptr && items.compare(last, greatest) < 0) continue;
+        greatest = items.read_key(last, key);
+        from = input;
+    }
+    for (int64_t input = 0; input < inputs && greatest.at != nullptr; ++input) {
+        if (positions[input] >= sources[input].size) continue;
+        if (items_of(input).compare(positions[input], greatest) < (input < from ? 1 : 0))
+            throw Fault{DISORDER, {0, input, positions[input]}};
+    }
+}
+
 }  // namespace
+
+int64_t gm_is_cut(const struct OrderSpec* order, const struct SourceSpec* sources, const int64_t* positions, int64_t inputs,
+    struct Failure* failure)
+{
+    return stopped_by(failure, [&] { judge_cut(*order, sources, positions, inputs); });
+}
 
 int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure)
 {

@@ -122,6 +122,10 @@ struct CutSpec {
     int64_t inputs, count;
 };
 int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure);
+/* DONE if a merge of sources that are in order up to their positions puts out what lies ahead of these first; DISORDER if
+ * an item behind its position, that of the source told, goes ahead of one that lies ahead. */
+int64_t gm_is_cut(const struct OrderSpec* order, const struct SourceSpec* sources, const int64_t* positions, int64_t inputs,
+    struct Failure* failure);
 
 /* Resident arrays of keys. runs, counts: address and items of each. */
 int64_t gm_merge_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,

@@ -101,13 +101,26 @@ void Items::look(int64_t low, int64_t high)
 
 int64_t Items::start_from(int64_t position, int64_t limit)
 {
-    if (lines()) return position <= 0 ? 0 : position >= limit ? limit : behind_terminator(position - 1, limit);
-    return smaller(limit, (position + item_ - 1) / item_ * item_);
+    if (!lines()) return smaller(limit, (position + item_ - 1) / item_ * item_);
+    if (position <= 0) return 0;
+    if (position >= limit) return limit;
+    const LongLine& line = window_->long_line;
+    if (knows_long() && position > line.start && position <= line.end) return smaller(limit, line.end);
+    return behind_terminator(position - 1, limit);
 }
 
 int64_t Items::end_of(int64_t start)
 {
-    return lines() ? behind_terminator(start, size()) : smaller(size(), start + item_);
+    if (!lines()) return smaller(size(), start + item_);
+    if (knows_long() && window_->long_line.start == start) return window_->long_line.end;
+    const int64_t end = behind_terminator(start, size());
+    remember(start, end);
+    return end;
+}
+
+void Items::remember(int64_t start, int64_t end)
+{
+    if (end - start > SHORT) window_->long_line = {input_, start, end, false};
 }
 
 // Behind the first terminator from `position` on; `limit` if that is not ahead of it.
@@ -129,17 +142,22 @@ int64_t Items::behind_terminator(int64_t position, int64_t limit)
 int64_t Items::start_before(int64_t start)
 {
     if (!lines()) return larger(0, start - item_);
+    if (knows_long() && window_->long_line.end == start) return window_->long_line.start;
     const int end = static_cast<int>(order_->terminator);
-    int64_t block = LOOK;
+    int64_t block = LOOK, before = 0;
     for (int64_t stop = start - 1; stop > 0;) {
         const int64_t low = larger(0, stop - block);
         if (!holds(low, stop)) look(low, stop);
         const void* found = memrchr(held(low), end, static_cast<size_t>(stop - low));
-        if (found != nullptr) return low + (static_cast<const unsigned char*>(found) - held(low)) + 1;
+        if (found != nullptr) {
+            before = low + (static_cast<const unsigned char*>(found) - held(low)) + 1;
+            break;
+        }
         stop = low;
         block = smaller(2 * block, LARGEST_LOOK);
     }
-    return 0;
+    remember(before, start);
+    return before;
 }
 
 int64_t Items::last_in_window(int64_t limit)
@@ -168,16 +186,34 @@ Bytes Items::key_in(const unsigned char* at, int64_t nbytes) const
     return {at, found == nullptr ? nbytes : static_cast<const unsigned char*>(found) - at};
 }
 
+Stretch Items::key_of(int64_t start)
+{
+    if (lines()) return {start, end_of(start) - 1 - start};
+    return {order_->kind == RECORDS ? start + order_->offset : start, order_->width};
+}
+
 Bytes Items::key(int64_t start)
 {
-    int64_t at = start, nbytes = order_->width;
-    if (lines()) nbytes = end_of(start) - 1 - start;
-    else if (order_->kind == RECORDS) at += order_->offset;
+    const auto [at, nbytes] = key_of(start);
     if (!holds(at, at + nbytes) && nbytes <= SHORT) look(at, at + nbytes);
     if (holds(at, at + nbytes)) return {held(at), nbytes};
+    LongLine& line = window_->long_line;
+    const bool is_long = knows_long() && line.start == start;
+    if (is_long && line.held) return {window_->item.data(), nbytes};
+    line.held = false;
     unsigned char* whole = window_->item.reserve(static_cast<size_t>(nbytes));
     read_source(*source_, *order_, input_, at, whole, nbytes);
+    line.held = is_long;
     return {whole, nbytes};
+}
+
+Bytes Items::read_key(int64_t start, Buffer& out)
+{
+    const auto [at, nbytes] = key_of(start);
+    unsigned char* copy = out.reserve(static_cast<size_t>(nbytes));
+    if (holds(at, at + nbytes)) std::memcpy(copy, held(at), static_cast<size_t>(nbytes));
+    else read_source(*source_, *order_, input_, at, copy, nbytes);
+    return {copy, nbytes};
 }
 
 int Items::compare(int64_t start, Bytes other)

@@ -1,5 +1,5 @@
-// Bytes and items of one source, wherever they lie. Whatever is asked is told anew: a source keeps nothing but a window,
-// which may be that of many sources.
+// Bytes and items of one source, wherever they lie. A source keeps nothing but a window, which may be that of many
+// sources: a short stretch and one long line. Whatever else is asked is read anew.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,21 @@ struct Bytes {
     int64_t size;
 };
 
-// The last stretch that was read of any source, and the last item that was too long for it.
+struct Stretch {
+    int64_t at, nbytes;
+};
+
+// A line that takes long to read: where it was found, and whether the window's `item` holds its bytes.
+struct LongLine {
+    int64_t input = -1, start = 0, end = 0;
+    bool held = false;
+};
+
+// The last stretch that was read of any source, and the last line that was too long for it.
 struct Window {
     int64_t input = -1, from = 0, to = 0;
     Buffer room, item;
+    LongLine long_line;
 };
 
 // The items of a source. Positions given must be those of items' starts, or the source's size, where they are called
@@ -49,6 +60,8 @@ public:
     Bytes key_in(const unsigned char* at, int64_t nbytes) const;
     // What compares of an item, valid until the next call: a line without its terminator, a record's key, a key.
     Bytes key(int64_t start);
+    // The same, copied to `out`.
+    Bytes read_key(int64_t start, Buffer& out);
     // Negative, zero or positive as the item at `start` goes before, with or behind one of which `other` compares. Of
     // long lines it reads no more than it has to.
     int compare(int64_t start, Bytes other);
@@ -56,11 +69,14 @@ public:
 
 private:
     int64_t behind_terminator(int64_t position, int64_t limit);
+    bool knows_long() const { return window_->long_line.input == input_; }
+    void remember(int64_t start, int64_t end);
     bool holds(int64_t low, int64_t high) const
     {
         return window_->input == input_ && low >= window_->from && high <= window_->to;
     }
     const unsigned char* held(int64_t position) const { return window_->room.data() + (position - window_->from); }
+    Stretch key_of(int64_t start);  // where its key lies
     int compare_begun(int64_t start, Bytes other);
 
     const SourceSpec* source_;

@@ -103,6 +103,17 @@ def array_of(specs: Sequence[SourceSpec]) -> Any:
     return array
 
 
+def is_cut(
+    library: c.CDLL, order: OrderSpec, sources: Sequence[SourceSpec], positions: Sequence[int]
+) -> tuple[int, Failure]:
+    """(status, failure) of gm_is_cut."""
+    row, failure = np.array(positions, np.int64), Failure()
+    status = library.gm_is_cut(
+        c.byref(order), array_of(sources), c.c_void_p(row.ctypes.data), c.c_int64(len(row)), c.byref(failure)
+    )
+    return status, failure
+
+
 def cut(
     library: c.CDLL, order: OrderSpec, sources: Sequence[SourceSpec], targets: Sequence[int],
     low: Sequence[int] | None = None, high: Sequence[int] | None = None,

@@ -161,6 +161,62 @@ def test_a_line_longer_than_chunks_stands_alone(library: ctypes.CDLL) -> None:
     assert sorted(np.diff(cuts.sum(axis=1)))[-1] == 500_006
 
 
+def test_a_long_line_is_read_a_few_times_however_many_cuts_fall_into_it(library: ctypes.CDLL) -> None:
+    long_line = b"5" + b"m" * 10_000_000 + b"\n"
+    small = [b"%05d\n" % n for n in range(5000)]
+    runs = [b"".join(small[::2]), b"".join(sorted([*small[1::2], long_line])), b"".join(small)]
+    read_bytes = 0
+
+    def source_of(run: bytes) -> harness.SourceSpec:
+        def read(context: int, position: int, out: Any, nbytes: int) -> int:
+            nonlocal read_bytes
+            read_bytes += nbytes
+            ctypes.memmove(out, run[position : position + nbytes], nbytes)
+            return 0
+
+        return harness.callback_source(len(run), read)
+
+    for chosen in (runs, runs[1:2]):
+        read_bytes, total = 0, sum(map(len, chosen))
+        specs = [source_of(run) for run in chosen]
+        status, cuts, _ = harness.cut(library, spec_of(Order.lines()), specs, list(range(0, total, 100_000)))
+        assert status == DONE
+        assert np.diff(cuts.sum(axis=1)).max() == len(long_line)
+        assert read_bytes < 5 * len(long_line)
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("behind", ["sorted", "unsorted"])
+def test_whether_positions_are_a_cut(library: ctypes.CDLL, name: str, behind: str, rng: np.random.Generator) -> None:
+    random_ = random.Random(int(rng.integers(1 << 32)))
+    order, found = LINES[name], set()
+    for runs, most, longest in ((1, 6, 9), (2, 4, 9), (3, 5, 30), (5, 3, 9), (3, 3, 200_000)):
+        for _ in range(40):
+            items = draw_lines(random_, order, runs, most, longest)
+            takes = [random_.randint(0, len(run)) for run in items]
+            if behind == "unsorted":
+                for run, take in zip(items, takes, strict=True):
+                    run[take:] = random_.sample(run[take:], len(run) - take)
+            keys = [[item_key(order, line[:-1]) for line in run] for run in items]
+            ahead = [
+                (of_run[take - 1], run) for run, (of_run, take) in enumerate(zip(keys, takes, strict=True)) if take
+            ]
+            next_ = [
+                (of_run[take], run)
+                for run, (of_run, take) in enumerate(zip(keys, takes, strict=True))
+                if take < len(of_run)
+            ]
+            expected = not ahead or not next_ or max(ahead) <= min(next_)
+            specs = [memory_source(b"".join(run)) for run in items]
+            positions = [sum(map(len, run[:take])) for run, take in zip(items, takes, strict=True)]
+            status, failure = harness.is_cut(library, spec_of(Order.lines(order)), specs, positions)
+            assert (status == DONE) is expected
+            if not expected:
+                assert (status, failure.position) == (harness.DISORDER, positions[failure.input])
+            found.add(expected)
+    assert found == {False, True}
+
+
 def test_cuts_of_files_and_what_they_hold(library: ctypes.CDLL, tmp_path: Path, rng: np.random.Generator) -> None:
     """Headers, keys in foreign byte order, and a missing last newline."""
     runs = [np.sort(rng.integers(0, 1 << 30, 50_000)).astype(np.int32) for _ in range(3)]

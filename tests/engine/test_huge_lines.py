@@ -66,16 +66,34 @@ def test_a_long_line_is_held_once_and_moved_once(
 
     count("receive")
     count("download")
-    program = (
-        "import sys; from gpumerge_cli.cli.app import run; from gpumerge_cli.engine.resources import peak_memory; "
-    )
-    program += "run(sys.argv[1:]); print(peak_memory())"
     where = ["sort", "--backend=cpu", *options, "-T", str(tmp_path), str(tmp_path / "a"), "-o", str(tmp_path / "b")]
     assert door.run(where) == 0
     assert (tmp_path / "b").read_bytes() == expected
     assert len(expected) <= moved < 2 * len(expected)
-    done = subprocess.run([sys.executable, "-c", program, *where], capture_output=True, check=True)
-    assert int(done.stdout) < 1.5 * size + (200 << 20)
+    assert peak_of(where) < 1.5 * size + (200 << 20)
+
+
+def peak_of(arguments: list[str]) -> int:
+    """Bytes of memory that a process of its own takes at most."""
+    program = (
+        "import sys; from gpumerge_cli.cli.app import run; from gpumerge_cli.engine.resources import peak_memory; "
+        "assert run(sys.argv[1:]) == 0; print(peak_memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("place", ["first", "between", "last"])
+def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
+    """Cuts that fall into it neither copy it nor read it again and again."""
+    size, head = 200 * MB, {"first": b"", "between": b"0150000", "last": b"m"}[place]
+    small = [b"%07d" % number for number in range(300_000)]
+    runs = [sorted([*small[::2], head + b"\t" * size]), small[1::2]]
+    for name, lines in zip("ab", runs, strict=True):
+        (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
+    where = ["sort", "-m", "--backend=cpu", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "c")]
+    assert peak_of(where) < 2.2 * size + (200 << 20)
+    assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in sorted([*runs[0], *runs[1]]))
 
 
 @pytest.mark.slow

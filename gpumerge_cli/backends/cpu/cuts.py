@@ -37,3 +37,15 @@ class Cuts:
         failure = self._own.Failure()
         self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
         return cuts
+
+    def is_cut(self, positions: Sequence[int]) -> bool:
+        """Whether a merge of sources that are in order up to their `positions` puts out what lies ahead of these first.
+
+        Where sources are not in order, a plan's cuts need not be such. Raises InputError, MemoryError.
+        """
+        row = np.array(positions, np.int64)
+        failure = self._own.Failure()
+        status = self._own.gm_is_cut(self._order, self._sources.specs, row.ctypes.data, len(row), failure)
+        if status != self._own.DISORDER:
+            self._sources.judge(status, failure)
+        return bool(status == self._own.DONE)
