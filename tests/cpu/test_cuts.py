@@ -198,15 +198,10 @@ def test_whether_positions_are_a_cut(library: ctypes.CDLL, name: str, behind: st
                 for run, take in zip(items, takes, strict=True):
                     run[take:] = random_.sample(run[take:], len(run) - take)
             keys = [[item_key(order, line[:-1]) for line in run] for run in items]
-            ahead = [
-                (of_run[take - 1], run) for run, (of_run, take) in enumerate(zip(keys, takes, strict=True)) if take
-            ]
-            next_ = [
-                (of_run[take], run)
-                for run, (of_run, take) in enumerate(zip(keys, takes, strict=True))
-                if take < len(of_run)
-            ]
-            expected = not ahead or not next_ or max(ahead) <= min(next_)
+            halves = [(of_run[:take], of_run[take:]) for of_run, take in zip(keys, takes, strict=True)]
+            ahead = [(taken[-1], run) for run, (taken, _) in enumerate(halves) if taken]
+            left = [(rest[0], run) for run, (_, rest) in enumerate(halves) if rest]
+            expected = not ahead or not left or max(ahead) <= min(left)
             specs = [memory_source(b"".join(run)) for run in items]
             positions = [sum(map(len, run[:take])) for run, take in zip(items, takes, strict=True)]
             status, failure = harness.is_cut(library, spec_of(Order.lines(order)), specs, positions)
