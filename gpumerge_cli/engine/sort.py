@@ -82,8 +82,6 @@ def sort_files(
                     raise
                 job = _Job.of(inputs, selected.backend, request, stopwatch, whole=False)
                 outcome = job.sort(sink, stack, advance)
-            for original in inputs.sources:
-                original.check_unchanged()
             settle()
             sink.commit(count=sum(job.counts) - outcome.dropped, durable=request.durable)
         except BaseException:
@@ -163,6 +161,8 @@ class _Job:
         sources = [self.source(held) for held in self.runs(pieces, advance)]
         for source in sources:
             stack.callback(source.close)
+        for original in self.inputs.sources:
+            original.check_unchanged()  # not later: what is written may go to one of them
         return _merged(self, sources, sink, advance)
 
     def _is_mostly_one_line(self, pieces: list[Piece]) -> bool:

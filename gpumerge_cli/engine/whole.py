@@ -41,6 +41,8 @@ class Whole:
         """Read, sort, write. Raises DeviceMemoryError before anything is written, if at all."""
         sizes = [source.size for source in self.sources]
         for_each(self._parts(sizes), self._bring, self.workers)
+        for source in self.sources:
+            source.check_unchanged()  # not later: what is written may go to one of them
         self._sort(sizes)
         workspace, sink = self.workspace, self.sink
         chunks = -(-workspace.merged_bytes // self.part)

@@ -23,13 +23,15 @@ _BEGINNINGS = {
     "Zstandard": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",
     "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
     "xz": rb"\xfd7zXZ\x00",
+    "LZMA": rb"\x5d\x00\x00..[\x00\xff]{2}",
+    "LZ4": rb"\x04\x22\x4d\x18",
     ".npy": rb"\x93NUMPY",
     "ZIP": rb"PK\x03\x04",
     "Parquet": rb"PAR1[\x00-\x1f]",
     "HDF5": rb"\x89HDF\r\n\x1a\n",
 }
 """How files begin that are no text, whatever they are called."""
-_COMPRESSED = ("gzip", "Zstandard", "bzip2", "xz")
+_COMPRESSED = ("gzip", "Zstandard", "bzip2", "xz", "LZMA", "LZ4")
 LOOKED_AT = 16
 """Bytes at a file's start that tell."""
 

@@ -25,12 +25,19 @@ from gpumerge_cli.order import DTYPES
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
 """Suffix -> dtype of raw files: ".i32" -> "int32"."""
 TEXT_SUFFIXES: tuple[str, ...] = ("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst")
-_FOREIGN = {
+_BINARY = {
     ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Feather", ".orc": "ORC", ".avro": "Avro", ".h5": "HDF5",
     ".hdf5": "HDF5", ".npz": "an archive of arrays", ".zip": "a ZIP archive", ".tar": "a tar archive", ".bz2": "bzip2",
-    ".xz": "xz", ".json": "JSON", ".jsonl": "JSON",
+    ".xz": "xz", ".lzma": "LZMA", ".lz4": "LZ4", ".7z": "a 7-Zip archive", ".pkl": "a pickle", ".pickle": "a pickle",
+    ".xlsx": "a workbook", ".mat": "MATLAB", ".sqlite": "SQLite", ".pdf": "PDF", ".png": "PNG",
 }  # fmt: skip
-"""What others take files of a suffix for, which nothing here writes; lines may be JSON all the same."""
+"""What a suffix says that nothing here writes."""
+_WRITINGS = {
+    ".json": "JSON", ".jsonl": "JSON", ".html": "HTML", ".xml": "XML", ".md": "Markdown", ".yaml": "YAML",
+    ".toml": "TOML",
+}  # fmt: skip
+"""The same; lines of text may be this."""
+_FOREIGN = _BINARY | _WRITINGS
 
 
 @dataclass(frozen=True)
@@ -208,9 +215,9 @@ def judge_suffix(name: str, source_format: Format, dtype: np.dtype[Any] | None) 
                 return ""
             way_out = "name it .txt" + (", or say --format text" if source_format.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
-        if named and not source_format.plain and not source_format.said and _FOREIGN.get(suffix, "JSON") != "JSON":
+        if named and not source_format.plain and not source_format.said and suffix in _BINARY:
             raise OutputError(
-                f"its suffix says {_FOREIGN[suffix]}, the items are lines of text", where=name, way_out="name it .txt"
+                f"its suffix says {_BINARY[suffix]}, the items are lines of text", where=name, way_out="name it .txt"
             )
         return "" if source_format.plain else suffix
     if named and (suffix in _FOREIGN or (not suffix and not source_format.said)):

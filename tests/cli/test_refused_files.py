@@ -18,6 +18,8 @@ PACKED = {
     "gzip": gzip.compress(b"2\n1\n"),
     "bzip2": bz2.compress(b"2\n1\n"),
     "xz": lzma.compress(b"2\n1\n"),
+    "LZMA": lzma.compress(b"2\n1\n", format=lzma.FORMAT_ALONE),
+    "LZ4": b"\x04\x22\x4d\x18\x64\x40\xa7",
     "Zstandard": b"\x28\xb5\x2f\xfd\x04\x08\x11\x00\x001\n",
 }
 
@@ -166,6 +168,9 @@ def test_headers_that_say_the_same(header: bytes) -> None:
     [
         (["x.i32", "-o", "o.parquet"], "o.parquet: its suffix says Parquet, the items are int32; name it .i32"),
         (["x.i32", "-o", "o.JSON"], "o.JSON: its suffix says JSON, the items are int32; name it .i32"),
+        (["x.i32", "-o", "o.pkl"], "o.pkl: its suffix says a pickle, the items are int32; name it .i32"),
+        (["x.i32", "-o", "o.md"], "o.md: its suffix says Markdown, the items are int32; name it .i32"),
+        (["text.txt", "-o", "o.xlsx"], "o.xlsx: its suffix says a workbook, the items are lines of text; name it .txt"),
         (["x.i32", "-o", "o"], "o: a name without a suffix says lines of text, the items are int32; name it .i32, or "),
         (["n.npy", "-o", "o"], "o: a name without a suffix says lines of text, the items are int64; name it .npy, or "),
         (["n.npy", "-o", "o.gz"], "o.gz: a name without a suffix says lines of text"),

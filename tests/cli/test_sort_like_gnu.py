@@ -167,3 +167,16 @@ def test_a_list_of_files_may_name_standard_input(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "gpumerge_cli", "sort", f"--files0-from={source}"]
         done = subprocess.run(command, input=text, capture_output=True, cwd=tmp_path, env=environment)
         assert (done.returncode, done.stdout) == (code, out)
+
+
+@pytest.mark.parametrize("options", [[], ["-S", "1M"]], ids=["at once", "in runs"])
+@pytest.mark.parametrize("redirection", [">>", "1<>"])
+def test_output_may_go_to_the_input_by_redirection(options: list[str], redirection: str, tmp_path: Path) -> None:
+    """As GNU's sort has it: everything is read before anything is written."""
+    lines = [b"%06d\n" % number for number in range(300_000)]
+    (tmp_path / "f").write_bytes(b"".join(reversed(lines)))
+    program = f'{sys.executable} -m gpumerge_cli sort "$@" f {redirection} f'
+    done = subprocess.run(["sh", "-c", program, "sh", *options], cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    first = b"".join(reversed(lines)) if redirection == ">>" else b""
+    assert (tmp_path / "f").read_bytes() == first + b"".join(lines)
