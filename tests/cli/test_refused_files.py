@@ -170,7 +170,6 @@ def test_headers_that_say_the_same(header: bytes) -> None:
         (["x.i32", "-o", "o.JSON"], "o.JSON: its suffix says JSON, the items are int32; name it .i32"),
         (["x.i32", "-o", "o.pkl"], "o.pkl: its suffix says a pickle, the items are int32; name it .i32"),
         (["x.i32", "-o", "o.md"], "o.md: its suffix says Markdown, the items are int32; name it .i32"),
-        (["text.txt", "-o", "o.xlsx"], "o.xlsx: its suffix says a workbook, the items are lines of text; name it .txt"),
         (["x.i32", "-o", "o"], "o: a name without a suffix says lines of text, the items are int32; name it .i32, or "),
         (["n.npy", "-o", "o"], "o: a name without a suffix says lines of text, the items are int64; name it .npy, or "),
         (["n.npy", "-o", "o.gz"], "o.gz: a name without a suffix says lines of text"),
@@ -187,10 +186,17 @@ def test_outputs_whose_names_say_something_else(
     assert told in refused([command, *words], capsys)
 
 
+def test_lines_are_merged_to_no_name_that_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("text.txt").write_bytes(b"a\nb\n")
+    told = refused(["merge", "text.txt", "-o", "o.xlsx"], capsys)
+    assert "o.xlsx: its suffix says a workbook, the items are lines of text; name it .txt" in told
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ["n.npy", "-o", "o.dat"],
+        ["text.txt", "-o", "o.md"],
         ["--format", "npy", "n.npy", "-o", "o"],
         ["--dtype", "int32", "x.i32", "-o", "o"],
         ["x.i32", "-o", "/dev/null"],
