@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -114,11 +113,10 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
     assert left(tmp_path) == ["out.i32"]
 
 
-@pytest.mark.parametrize(
-    "seed", [int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")]
-)
 @pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.thorough)])
-def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, seed: int, moments: int) -> None:
+def test_sigkill_at_random_moments(
+    inputs: list[str], tmp_path: Path, rng: np.random.Generator, moments: int
+) -> None:
     """The output is the old one or the whole new one; what is left beside it goes with the next run."""
     output = tmp_path / "out.i32"
     command = [*COMMAND, *inputs, "-o", str(output), "-q", "--threads", "2"]
@@ -127,12 +125,11 @@ def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, seed: int,
     longest = time.monotonic() - start
     whole = output.read_bytes()
     output.write_bytes(b"earlier")
-    chance = random.Random(seed)
     ends = {"earlier": 0, "whole": 0, "left": 0}
     for _ in range(moments):
         with subprocess.Popen(command, cwd=ROOT) as merge:
             # Most of a run is start-up; what comes after it is where harm could be done.
-            time.sleep(longest * chance.uniform(0.4, 1.1))
+            time.sleep(longest * rng.uniform(0.4, 1.1))
             merge.kill()
         found = output.read_bytes()
         assert found in (b"earlier", whole)
