@@ -26,6 +26,15 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+_LONGEST = ("test_kernels_on_cpu.py", "test_sanitized.py", "test_unsorted_on_cpu.py", "test_huge_lines.py")
+"""Files of tests that compile or move most: they begin first, so that no worker is left with one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of tests in the order in which workers take them."""
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What this machine's user has set is not the tests' matter."""

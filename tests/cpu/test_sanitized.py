@@ -55,7 +55,21 @@ def passes(sanitizers: str, level: str, *, few: bool) -> None:
     }
     environment[libraries.VARIABLE] = str(libraries.sanitized(sanitizers, level))
     # Without random places, which the thread sanitizer of older compilers does not live with.
-    command = ["setarch", "-R", sys.executable, "-m", "pytest", "-q", "-x", "-s", "-p", "no:cacheprovider", *FILES]
+    command = [
+        "setarch",
+        "-R",
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "0",
+        "-q",
+        "-x",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        *FILES,
+    ]
     if few or sanitizers == "thread":
         command += ["-k", FEW[sanitizers] if few else SHARED]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=libraries.ROOT)
