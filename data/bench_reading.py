@@ -2,8 +2,8 @@
 
 python data/bench_reading.py FILE [--out data/results/cpu-reading.md] [--repeat 7]
 
-FILE is read, not written; it should be a GB or more and fit into memory. Each chunk is summed once it is there, as a merge
-reads it once. Prints GB/s, the medians of runs in turns.
+FILE is read, not written; it should be a GB or more and fit into memory. Each chunk is summed once it is there, as a
+merge reads it once. Prints GB/s, the medians of runs in turns.
 """
 
 from __future__ import annotations
