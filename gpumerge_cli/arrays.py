@@ -68,7 +68,7 @@ def merge(
     target = np.empty(total, items) if out is None else _judged(out, items, total, arrays)
     chosen = select(backend, device, order, target.nbytes).backend
     policy = chosen.resolve(request, order, len(runs))
-    if chosen.name == "gpu" or order.is_rows:
+    if chosen.remote or order.is_rows:
         _merge_in_workspace(chosen, runs, order, policy, target, threads or cores())
     else:
         chosen.merge_arrays(runs, order, policy, target, threads=threads or cores())
@@ -115,7 +115,7 @@ def sort(
             return _sorted(gpu, cupy.ascontiguousarray(array), values, order, items, request, out, 1, cupy.empty)
     chosen = select(backend, device, order, array.nbytes).backend
     run = np.ascontiguousarray(array, items)
-    if chosen.name != "gpu" and not order.is_rows:
+    if not chosen.remote and not order.is_rows:
         return _sorted(chosen, run, values, order, items, request, out, threads or cores(), np.empty)
     if values is not None:
         # Rows of keys and their places: records that any backend sorts.

@@ -25,7 +25,16 @@ ONLY = {
     "backends": {"backends", "errors", "units", "order", "lines", "measure", "cache", "compiling", "extents"},
     "formats": {"formats", "errors", "units", "order", "lines", "extents"},
     "plan": {"plan", "order", "backends.cpu.cuts", "formats.base", "errors"},
-    "backends.cpu": {"backends.base", "backends.cpu", "errors", "order", "measure", "extents"},
+    "backends.cpu": {
+        "backends.base",
+        "backends.calls",
+        "backends.launch",
+        "backends.cpu",
+        "errors",
+        "order",
+        "measure",
+        "extents",
+    },
     "order": {"errors", "lines"},
     "lines": set(),
 }
@@ -34,9 +43,6 @@ ONLY = {
 CPU_ONLY = {
     "backends.cpu": {"backends.select", "engine.heads"},
     "backends.cpu.cuts": {"plan"},
-    "backends.cpu.backend": {"engine.stream"},
-    "backends.cpu.chunks": {"engine.stream"},
-    "backends.cpu.sources": {"engine.stream"},
     "backends.cpu.comparison": {
         "cli.gnu_debug", "compare.oracle", "engine.check", "engine.heads", "engine.stream", "trace.items",
     },

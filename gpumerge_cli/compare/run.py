@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import (
     ALGORITHMS,
-    Backend,
     Bytes,
     LaunchRequest,
     SortRequest,
-    Workspace,
     judge_recursion,
 )
+from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.contest import Contest, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 def compare(
     loaded: LoadedRuns,
-    backend: Backend,
+    backend: ComparedBackend,
     launch: LaunchRequest,
     *,
     repeat: int = 5,
@@ -58,7 +57,7 @@ def compare(
 
 
 def _report(
-    loaded: LoadedRuns, backend: Backend, found: Contest, total: int, repeat: int, version: str
+    loaded: LoadedRuns, backend: ComparedBackend, found: Contest, total: int, repeat: int, version: str
 ) -> CompareReport:
     info = backend.info()
     ceiling = median(found.copies)
@@ -80,7 +79,7 @@ def _report(
 
 def compare_sorts(
     loaded: LoadedRuns,
-    backend: Backend,
+    backend: ComparedBackend,
     request: SortRequest,
     *,
     files: SortFilesRequest | None = None,
@@ -123,7 +122,7 @@ def compare_sorts(
     return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=threads))
 
 
-def _upload(workspace: Workspace, runs: Sequence[Bytes]) -> None:
+def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:
     staging = workspace.staging(sum(run.size for run in runs))
     start = 0
     for run in runs:
