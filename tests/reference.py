@@ -28,6 +28,7 @@ from gpumerge_cli.backends.base import (
     judge_recursion,
 )
 from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.variants import asked_for
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from tests.linekeys import item_key, key_of
@@ -43,7 +44,7 @@ class ReferenceBackend:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm

@@ -29,6 +29,8 @@ ONLY = {
         "backends.base",
         "backends.calls",
         "backends.launch",
+        "backends.splits",
+        "backends.variants",
         "backends.cpu",
         "errors",
         "order",
@@ -46,8 +48,7 @@ CPU_ONLY = {
     "backends.cpu.comparison": {
         "cli.gnu_debug", "compare.oracle", "engine.check", "engine.heads", "engine.stream", "trace.items",
     },
-    "backends.cpu.policy": {"trace.shape"},
-    "backends.cpu.team": {"trace.shape"},
+    "backends.cpu.limits": {"backends.variants.basic", "backends.variants.path", "backends.variants.staging"},
 }  # fmt: skip
 # Rooms whose files still import each other in circles, lazily or for types.
 CIRCULAR = {"cli", "jobs"}

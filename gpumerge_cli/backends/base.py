@@ -17,7 +17,6 @@ from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.backends.launch import (
     ALGORITHMS,
     FAN_INS,
-    KERNELS,
     MOST_RECURSED,
     Algorithm,
     KernelName,
@@ -29,6 +28,8 @@ from gpumerge_cli.backends.launch import (
     Transfer,
     judge_recursion,
 )
+from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.backends.variants import NAMES as KERNELS
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
@@ -212,6 +213,9 @@ class Backend(Protocol):
 
         Raises UsageError naming the limit that a wish exceeds: an algorithm that is no good at that size, too.
         """
+
+    def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+        """How a merge of `total` items by this policy is shared out, where `threads` host threads may work on it."""
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """Sort a 1-D contiguous array of the order's dtype, resident where this backend works, into `out`, stably."""

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gpumerge_cli.errors import UsageError
 
-KernelName = Literal["basic", "tiled", "circular", "path"]
-KERNELS: tuple[KernelName, ...] = ("basic", "tiled", "circular", "path")
+KernelName = str
+"""One of variants.NAMES."""
 TileLoad = Literal["full", "exact"]
 Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
 ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
 FAN_INS = (2, 4, 8, 16)
 """How many runs one pass of the path kernel may merge at most."""
-_USED_BY: Mapping[str, tuple[KernelName, ...]] = {
-    "tile_size": ("tiled", "circular", "path"),
-    "tile_load": ("tiled",),
-    "blocks": ("tiled", "circular"),
-    "fan_in": ("path",),
-    "transfer": ("path",),
-}
-"""Launch options that not every kernel has."""
+OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
+"""Launch options that not every kernel has a use for."""
 
 
 @dataclass(frozen=True)
 class LaunchRequest:
     """What the user asked for; None leaves the choice to the backend. Sizes are in items, `block_size` in threads.
 
-    The other fields: see LaunchPolicy.
+    kernel: one of variants.NAMES, or "auto". The other fields: see LaunchPolicy.
     """
 
-    kernel: KernelName | Literal["auto"] = "auto"
+    kernel: KernelName = "auto"
     block_size: int | None = None
     items_per_thread: int | None = None
     tile_size: int | None = None
@@ -43,8 +36,6 @@ class LaunchRequest:
     transfer: Transfer | None = None
 
     def __post_init__(self) -> None:
-        if self.kernel not in ("auto", *KERNELS):
-            raise UsageError(f"{self.kernel!r} is no kernel", way_out=f"use auto, {', '.join(KERNELS)}")
         if self.tile_load not in (None, "full", "exact"):
             raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
         if self.transfer not in (None, "bulk", "vector"):
@@ -55,18 +46,6 @@ class LaunchRequest:
                 way_out=f"use one of {', '.join(map(str, FAN_INS))}",
             )
 
-    def decided_kernel(self) -> KernelName:
-        """The kernel to run; "auto" is path on every backend. Raises UsageError for a wish that it has no use for."""
-        kernel: KernelName = "path" if self.kernel == "auto" else self.kernel
-        for name, kernels in _USED_BY.items():
-            if getattr(self, name) is not None and kernel not in kernels:
-                option = f"--{name.replace('_', '-')}"
-                raise UsageError(
-                    f"{option}: the {kernel} kernel has no use for it",
-                    way_out=f"leave it out, or use --kernel {' or '.join(kernels)}",
-                )
-        return kernel
-
 
 @dataclass(frozen=True)
 class LaunchPolicy:
@@ -75,30 +54,35 @@ class LaunchPolicy:
     block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
     kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output);
     0 where the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the
-    slices that co-rank names. blocks: blocks in the grid; 0 where the length of the output decides. fan_in: runs that
-    one pass merges at most. transfer: what moves tiles between device and shared memory, the bulk copy engine or the
-    threads, in 16-byte vectors; None where neither does. resident: blocks that a multiprocessor should hold at once,
-    for which the compiler is kept to few enough registers. why: why the backend chose this.
+    slices that co-rank names; None for kernels that have one way. blocks: blocks in the grid; 0 where the length of the
+    output decides. fan_in: runs that one pass merges at most. transfer: what moves tiles between device and shared
+    memory, the bulk copy engine or the threads, in 16-byte vectors; None where neither does. resident: blocks that a
+    multiprocessor should hold at once, for which the compiler is kept to few enough registers. staged: whether blocks
+    work in rounds, a tile of each input at a time. why: why the backend chose this.
     """
 
     kernel: KernelName
     block_size: int
     items_per_thread: int
     tile_size: int = 0
-    tile_load: TileLoad = "full"
+    tile_load: TileLoad | None = None
     blocks: int = 0
     fan_in: int = 2
     transfer: Transfer | None = None
     resident: int = 1
+    staged: bool = False
     why: str = field(default="", compare=False)
+
+    @property
+    def rung(self) -> str:
+        """The kernel, and the way in which it loads tiles if it has several: "path", "tiled exact"."""
+        return f"{self.kernel} {self.tile_load}" if self.tile_load else self.kernel
 
     def describe(self) -> str:
         """For tables: "path 256x19", "tiled 128 threads, tile 1024, exact"."""
         shape = f"{self.kernel} {self.block_size}x{self.items_per_thread or 'all'}"
-        if self.kernel in ("tiled", "circular"):
-            shape += f", tile {self.tile_size}"
-        if self.kernel == "tiled":
-            shape += f" {self.tile_load}"
+        if self.staged:
+            shape += f", tile {self.tile_size}" + (f" {self.tile_load}" if self.tile_load else "")
         if self.fan_in > 2:
             shape += f", {self.fan_in} runs a pass"
         if self.transfer:

@@ -177,7 +177,7 @@ def _measure(
     return run_bench(
         cases,
         chosen,
-        kernels=words,  # type: ignore[arg-type]
+        kernels=words,
         repeat=repeat or found.repeat,
         seed=seed,
         threads=threads or cores(),

@@ -236,7 +236,7 @@ class _Reading:
             header=self.header,
             csv="csv" in self.flags,
             report=self.last.get("report"),
-            kernel=cast("KernelName", self.last.get("kernel", "auto")),
+            kernel=self.last.get("kernel", "auto"),
             algorithm=self.last.get("algorithm"),
             progress="progress" in self.flags,
             format=cast("FormatChoice | None", self.last.get("format")),

@@ -154,6 +154,7 @@ def path(
     are given. Inputs that are too large to be drawn item by item are drawn to a scale, which is said.
     """
     from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.backends.variants import asked_for
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
     from gpumerge_cli.formats.records import RecordRequest
 
@@ -180,7 +181,7 @@ def path(
         csv_names=(lambda separator: csv_names(files or (), separator, header)) if csv else None,
     )
     launch = LaunchRequest(kernel, block_size, items_per_thread, tile_size, tile_load, blocks)
-    launch.decided_kernel()
+    asked_for(launch)
     on = BackendRequest(backend, device, threads, launch)
     records = RecordRequest(record_size, key_offset, key_size, key)
     how = ItemRequest(format, dtype, text, reverse, header, csv, records=records)

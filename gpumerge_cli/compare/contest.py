@@ -65,8 +65,7 @@ def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
     """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
     if isinstance(policy, SortPolicy):
         return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)
-    name = f"tiled {policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
-    return Measured(name, policy.describe(), True, nbytes=2 * nbytes)
+    return Measured(policy.rung, policy.describe(), True, nbytes=2 * nbytes)
 
 
 def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:

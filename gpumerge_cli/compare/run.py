@@ -15,6 +15,7 @@ from gpumerge_cli.backends.base import (
     judge_recursion,
 )
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
+from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.compare.contest import Contest, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
@@ -61,7 +62,7 @@ def _report(
 ) -> CompareReport:
     info = backend.info()
     ceiling = median(found.copies)
-    basic = next((median(row.seconds) for row in found.rows if row.name == "basic" and row.seconds), 0.0)
+    basic = next((median(row.seconds) for row in found.rows if row.name == NAMES[0] and row.seconds), 0.0)
     return CompareReport(
         inputs=loaded.inputs,
         items=sum(file.items for file in loaded.inputs),

@@ -22,12 +22,13 @@ from gpumerge_cli.backends.base import (
     judge_recursion,
 )
 from gpumerge_cli.backends.calls import ChunkWork
-from gpumerge_cli.backends.cpu import policy
+from gpumerge_cli.backends.cpu import policy as policies
 from gpumerge_cli.backends.cpu.chunks import Chunks
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
+from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.order import Order
 
 # A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
@@ -68,10 +69,13 @@ class CpuBackend:
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return policy.resolve(request, order)
+        return policies.resolve(request, order)
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
-        return policy.resolve_sort(request, order, nbytes)
+        return policies.resolve_sort(request, order, nbytes)
+
+    def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+        return policies.splits(policy, threads)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         _judge(policy, len(items))

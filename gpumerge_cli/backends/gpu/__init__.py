@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
+from gpumerge_cli.backends.gpu.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.errors import DeviceError
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
-__all__ = ["compile_seconds", "create"]
+__all__ = ["compile_seconds", "create", "limits_of"]
+
+
+def limits_of(device: int) -> DeviceLimits:
+    """What GPU number `device` allows of a launch; where it is not there, what that allows which defaults suit."""
+    try:
+        return create(device).limits
+    except DeviceError:
+        return TUNED_ON
 
 
 def create(device: int = 0) -> GpuBackend:

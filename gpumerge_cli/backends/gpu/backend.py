@@ -22,6 +22,7 @@ from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.limits import DeviceLimits
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
@@ -29,6 +30,8 @@ from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
@@ -50,6 +53,11 @@ class GpuBackend:
         self._device = device.select(number)
         self._limits = device.limits(self._device)
 
+    @property
+    def limits(self) -> DeviceLimits:
+        """What the device allows of a launch."""
+        return self._limits
+
     def info(self) -> DeviceInfo:
         """See Backend."""
         return device.info(self._device)
@@ -61,6 +69,10 @@ class GpuBackend:
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
         return resolve_sort(request, order, self._limits, nbytes)
+
+    def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+        """See Backend. `threads` is for backends that work on the host."""
+        return named(policy.kernel).gpu.splits(policy, total)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""

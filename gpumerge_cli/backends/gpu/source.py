@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import LaunchPolicy, Transfer
+from gpumerge_cli.backends.launch import LaunchPolicy, Transfer
+from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
-
-Macros = tuple[tuple[str, int], ...]
 
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
@@ -109,18 +109,9 @@ def row_macros(order: Order) -> Macros:
 
 
 def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
-    """The macros of the kernel that the policy launches; only the path kernel's shape is compiled in."""
+    """The macros of the kernel that the policy launches."""
     batch = (("BATCHED", 1),) if batched else ()
-    if policy.kernel != "path":
-        return batch
-    return (
-        *batch,
-        ("RUNS", policy.fan_in),
-        ("BLOCK_SIZE", policy.block_size),
-        ("ITEMS_PER_THREAD", policy.items_per_thread),
-        ("BLOCKS_PER_MULTIPROCESSOR", policy.resident),
-        ("BULK", int(policy.transfer == "bulk")),
-    )
+    return (*batch, *named(policy.kernel).gpu.macros(policy))
 
 
 def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:
