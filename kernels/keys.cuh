@@ -4,7 +4,7 @@
 // with ROWS, a row: the prefix and the number of a line or of a record (see lines.cuh).
 // A key image is an integer that orders as the key does: NumPy's order, in which NaNs are equal and last and -0.0 equals
 // 0.0; DESCENDING takes its complement. Every comparison is one of images, never of floats, which this toolchain would
-// flush to zero (-ftz). Twin of gpumerge_cli/order.py; there all images are unsigned, here those of wide signed keys are
+// flush to zero (-ftz). Twin of gpumerge_cli/order/keys.py; there all images are unsigned, here those of wide signed keys are
 // signed, which spares flipping their sign.
 //
 // Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Of records

@@ -3,7 +3,7 @@
 //
 // A prefix orders rows as the comparison does, except that different ones may share one: only then is text read.
 //
-// How lines compare is data that kernels read: GNU sort's keys, as gpumerge_cli/lines.py lays them out; one module does
+// How lines compare is data that kernels read: GNU sort's keys, as gpumerge_cli/order/rules.py lays them out; one module does
 // for all. tests/linekeys.py says the same in Python, slowly: prefixes are the first words of its images, to the bit.
 //
 // With RECORD_SIZE, rows are records of so many bytes. What is compared is the key of KEY_SIZE bytes at KEY_OFFSET: a

@@ -73,11 +73,11 @@ def generate(
 
     from gpumerge_cli.compare.cases import Family
     from gpumerge_cli.compare.lines import lines
-    from gpumerge_cli.compare.records import key_dtype, records
+    from gpumerge_cli.compare.records import blocks_of, key_dtype
     from gpumerge_cli.engine.write import write_array
     from gpumerge_cli.formats.records import RecordRequest, order_of
     from gpumerge_cli.formats.registry import resolve_format
-    from gpumerge_cli.lines import LineKey, LineOrder
+    from gpumerge_cli.order.rules import LineKey, LineOrder
 
     said = RecordRequest(record_size, key_offset, key_size, key)
     text = LineOrder((LineKey("numeric"),)) if numeric_sort else None
@@ -86,12 +86,9 @@ def generate(
         is_text = layout.name == "text"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
         order = order_of(stored, layout.key, descending=reverse)
-        keys = key_dtype(order) if order.record else stored.newbyteorder("=")
+        keys = key_dtype(order)
         family = Family(shape, keys, items, len(files), seed, not in_order, reverse)
-        if is_text:
-            blocks = lines(family, run, numeric=numeric_sort)
-        else:
-            blocks = records(family, run, order) if order.record else family.blocks(run)
+        blocks = lines(family, run, numeric=numeric_sort) if is_text else blocks_of(family, run, order)
         last = run == len(files) - 1
         settle = ignore_signals if last else lambda: None
         write_array(file, layout, None if is_text else stored, items, blocks, settle=settle)

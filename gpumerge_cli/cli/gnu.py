@@ -29,7 +29,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_sort_word,
 )
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.base import KernelName

@@ -15,7 +15,7 @@ import typer
 from gpumerge_cli.cli import keyspec
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.salt import read_salt
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 IgnoreLeadingBlanks = Annotated[
     bool, typer.Option("--ignore-leading-blanks", "-b", help="Blanks ahead of a key do not count.")

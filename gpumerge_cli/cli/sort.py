@@ -75,7 +75,7 @@ def _items(command: SortCommand) -> ItemRequest:
     from gpumerge_cli.formats.fixed import suffix_of
     from gpumerge_cli.formats.records import RecordRequest
     from gpumerge_cli.formats.registry import RAW_SUFFIXES
-    from gpumerge_cli.lines import LineOrder
+    from gpumerge_cli.order.rules import LineOrder
 
     records = RecordRequest(command.record_size, command.key_offset, command.key_size, command.key_field)
     said = command.format in ("raw", "npy") or command.dtype is not None or records.said

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
-
-import numpy as np
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
@@ -154,34 +151,26 @@ def disorder_error(
     way_out = "sort it with -u first" if unique else "sort it first"
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
-    for other in () if equal else _others(order, keys_equal=by is None):
+    for other in () if equal else order.others(keys_equal=by is None):
         if first_disorder(source, other, backend, workers, unique=unique) is None:
             way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
             break
     why = ", its equal" if equal else _why(here, ahead, order, by)
     told = " comes after ".join(_shown(_whole(here, order), _whole(ahead, order), order))
     error = DisorderError(f"disorder: {told}{why}", where=source.place(offset), way_out=way_out)
-    error.item = None if order.text is None else shown(here, order.text)
+    error.item = None if order.item_bytes else _whole(here, order)
     return error
 
 
 def _whole(item: bytes, order: Order) -> bytes:
     """What is shown of an item: the record that a line of CSV was made of, a record's key, or all of it."""
-    if order.text is not None:
-        return shown(item, order.text)
-    return order.keys(np.frombuffer(item, np.uint8)).tobytes() if order.kind == "bytes" else item
+    return order.key_of(item) if order.text is None else shown(item, order.text)
 
 
 def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
     """The number of the first of the keys of lines by which two of them differ; None if none does."""
-    text = order.text
-    if text is None:
-        return None
-    for number, key in enumerate(text.keys):
-        alone = Order.lines(replace(text, keys=(key,), stable=True))
-        if Comparison(alone)(here, ahead) != 0:
-            return number
-    return None
+    keys = enumerate(order.by_key())
+    return next((number for number, alone in keys if Comparison(alone)(here, ahead) != 0), None)
 
 
 def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
@@ -200,33 +189,14 @@ def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
     return f", {' after '.join(_shown(parts[0], parts[1], order))} by -k {start}{said}"
 
 
-def _others(order: Order, *, keys_equal: bool) -> list[Order]:
-    """Orders that the user may have meant. keys_equal: of lines, whether no key tells those out of order apart."""
-    text = order.text
-    if text is None:
-        return [replace(order, descending=not order.descending)]
-    stable = [Order.lines(replace(text, stable=True))] if keys_equal and text.keys else []
-    if not text.simple:
-        return stable
-    numeric, descending = text.numeric, text.reverse
-    wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
-    return stable + [Order.lines(numeric=n, descending=d, stable=text.stable and n) for n, d in wishes]
-
-
-def _ways(order: Order) -> tuple[bool, bool, bool]:
-    """(numeric, descending, stable)."""
-    text = order.text
-    return (False, order.descending, False) if text is None else (text.numeric, text.reverse, text.stable)
-
-
 def _options(order: Order) -> str:
-    named = [name for name, on in zip(_OPTIONS, _ways(order), strict=True) if on]
-    return " ".join(named) or "ascending" + (" bytewise" if order.is_lines else "")
+    named = [name for name, on in zip(_OPTIONS, order.ways, strict=True) if on]
+    return " ".join(named) or order.plain_way
 
 
 def _change(order: Order, other: Order) -> str:
     changes = []
-    for option, before, after in zip(_OPTIONS, _ways(order), _ways(other), strict=True):
+    for option, before, after in zip(_OPTIONS, order.ways, other.ways, strict=True):
         if before != after:
             changes.append(f"add {option}" if after else f"leave {option} out")
     return " and ".join(changes)
@@ -234,9 +204,9 @@ def _change(order: Order, other: Order) -> str:
 
 def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:
     """Two items, keys of records or parts of lines in short, from a little ahead of where they differ."""
-    if not order.is_lines and order.kind != "bytes":
-        first, second = (order.keys(np.frombuffer(item, np.uint8))[0] for item in (here, ahead))
-        return str(first), str(second)
+    first, second = order.number(here), order.number(ahead)
+    if first is not None and second is not None:
+        return first, second
     common = _common(here, ahead)
     start = common - _SHOWN // 4 if common > _SHOWN // 2 and max(len(here), len(ahead)) > _SHOWN else 0
     return _in_short(here, start, order), _in_short(ahead, start, order)
@@ -251,5 +221,4 @@ def _common(a: bytes, b: bytes) -> int:
 
 def _in_short(item: bytes, start: int, order: Order) -> str:
     part = item[start : start + _SHOWN]
-    said = repr(part.decode("utf-8", "replace")) if order.is_lines else repr(part)[1:]
-    return "..." * (start > 0) + said + "..." * (len(item) > start + _SHOWN)
+    return "..." * (start > 0) + order.quoted(part) + "..." * (len(item) > start + _SHOWN)

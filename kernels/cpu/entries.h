@@ -24,7 +24,7 @@ struct Failure {
 
 enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3, LINES = 4 };
 
-/* What items are and which of two goes first: gpumerge_cli/order.py as numbers.
+/* What items are and which of two goes first: gpumerge_cli/order as numbers.
  * kind: an ItemKind. width: bytes of a key: 1, 2, 4 or 8 of keys; of records any. descending: 0 or 1.
  * Of RECORDS: record, offset: bytes of a record, and where the key lies in it; key_kind: an ItemKind, UNSIGNED_KEYS for a key
  * that is bytes too; big_endian: the most significant byte comes first, as that of bytes does.

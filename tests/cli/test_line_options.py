@@ -13,7 +13,7 @@ from gpumerge_cli.cli import gnu_options, line_options, options
 from gpumerge_cli.cli.gnu import parse_sort
 from gpumerge_cli.cli.gnu_help import HELP
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 _app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _found: list[LineOrder] = []

@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 
 HERE = Path(__file__).parent
 FILES = {
@@ -134,7 +134,7 @@ class Case:
     loose: bool = False
 
     def pack(self) -> bytes:
-        order = b"" if self.text is None else lines_order(self.text).tobytes()
+        order = b"" if self.text is None else lines_order(self.text.table()).tobytes()
         header = struct.pack(
             "18q",
             *(self.variant, WORKS.index(self.work), WORKS.index(self.merge)),
