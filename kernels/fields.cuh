@@ -4,7 +4,7 @@
 
 #include "bytes.cuh"
 
-// As COMPARISONS of lines.py has them.
+// As COMPARISONS of rules.py has them.
 enum Comparison { BYTES, NUMBERS, UNITS, GENERAL, MONTHS, VERSIONS, RANDOM };
 
 // Flags of an order, and of a key.
@@ -26,7 +26,7 @@ struct LineOrder {
     }
 };
 
-static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see lines.py");
+static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see rules.py");
 
 // As far behind `at` as `characters` say, and no further than `stop`.
 __device__ __forceinline__ Place forward(Place at, Place stop, long long characters)

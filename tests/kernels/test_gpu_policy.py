@@ -10,6 +10,7 @@ import pytest
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.policy import grid_size, item_bytes, resolve, shared_bytes
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.backends.variants.path import path_tile
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Keys, Order
@@ -83,7 +84,7 @@ def test_small_blocks_merge_fewer_runs() -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_tiny_shapes_are_allowed(kernel: str, order: Order) -> None:
-    staged = {"tile_size": 4, "blocks": 2} if kernel in ("tiled", "circular") else {}
+    staged = {"tile_size": 4, "blocks": 2} if named(kernel).rounds else {}
     request = LaunchRequest(kernel, block_size=2, items_per_thread=2, **staged)  # type: ignore[arg-type]
     policy = resolve(request, order, SMALL)
     assert (policy.block_size, policy.items_per_thread) == (2, 2)

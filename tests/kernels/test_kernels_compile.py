@@ -23,6 +23,7 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
 )
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.backends.variants.path import path_tile
 from gpumerge_cli.order import DTYPES, Keys, Order
 from gpumerge_cli.order import rules as lines
@@ -39,7 +40,7 @@ RECORD_ORDERS = [
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 # Those between take the same ways through the sources as their neighbours.
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
-LEVELS = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu")
+LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
 
