@@ -27,7 +27,7 @@ constexpr int64_t SAMPLES = 16;           // of a piece, and an eighth of the ru
 // Whether a kernel needs scratch.
 inline bool stages(const LaunchSpec& launch)
 {
-    return launch.kernel == TILED_FULL || launch.kernel == TILED_EXACT || launch.kernel == CIRCULAR;
+    return launch.kernel != PATH && launch.tile > 0;  // what path calls a tile is one of the output
 }
 
 // Merges of items that Kind knows. It has these functions, of which only reserve() may throw; addresses are of items:
