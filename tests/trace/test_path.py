@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends import select
+from gpumerge_cli.backends import gpu, select
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -156,6 +157,15 @@ def test_a_gpu_cuts_by_its_own_policy(choice: Literal["auto", "gpu"], monkeypatc
     block, thread = levels_of(a, b, shape)
     assert [cut.rank for cut in block.cuts] == list(range(shape.policy.tile_size, 10**5, shape.policy.tile_size))
     assert (block.outputs, thread.outputs) == (shape.policy.tile_size, shape.policy.items_per_thread)
+
+
+def test_sizes_asked_for_are_held_against_the_device_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    on = BackendRequest(launch=LaunchRequest(block_size=64))
+    assert shape_of(on, INT32, 1000, 1).policy.block_size == 64
+    monkeypatch.setattr(gpu, "limits_of", lambda device: DeviceLimits(8 << device, 100_000, 4))
+    assert shape_of(replace(on, device=3), INT32, 1000, 1).policy.block_size == 64
+    with pytest.raises(UsageError, match="--block-size 64 is more than the 8 threads"):
+        shape_of(on, INT32, 1000, 1)
 
 
 def test_more_cuts_than_a_picture_shows_are_counted_only() -> None:
