@@ -2,7 +2,7 @@
 
     python -m gpumerge_cli.cli.manual
 
-writes them to data/manual, data/man and data/completions of the working tree.
+writes them to data/manual/commands, data/man and data/completions of the working tree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def pages() -> dict[str, str]:
     from gpumerge_cli.cli.manpage import man_page, sort_man_page
 
     commands = all_commands()
-    made = {f"manual/{command.name}.md": markdown(command) for command in commands[1:]}
+    made = {f"manual/commands/{command.name}.md": markdown(command) for command in commands[1:]}
     made |= {"man/gpumerge.1": man_page(commands), "man/gpumerge-sort.1": sort_man_page(commands)}
     made |= {
         "completions/gpumerge": bash(commands),
@@ -91,12 +91,12 @@ def _settable(command: Command) -> str:
         names = [option.name for option in command.options if option.settable]
         name = "threads" if "threads" in names else names[0]
         return (
-            "Every option can also be [set](configuration.md) by the environment or a configuration file: "
+            "Every option can also be [set](../configuration.md) by the environment or a configuration file: "
             f"`--{name}` by `{variable_name(name)}`, for {command.name} alone by `{variable_name(name, command.name)}`."
         )
     names = [f"`{name}`" for option in command.options if option.settable for name in option.setting_names]
     return (
-        f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](configuration.md) by the environment or a "
+        f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](../configuration.md) by the environment or a "
         "configuration file: none of them changes what goes out. What does is for the command line alone, so that a "
         "script that calls sort gets what it asks for."
     )

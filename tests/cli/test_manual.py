@@ -27,7 +27,7 @@ def test_every_command_has_a_page_with_examples_and_every_option() -> None:
     assert set(EXAMPLES) == {command.name for command in commands}
     man = (DATA / "man" / "gpumerge.1").read_text()
     for command in commands:
-        page = (DATA / "manual" / f"{command.name}.md").read_text()
+        page = (DATA / "manual" / "commands" / f"{command.name}.md").read_text()
         pages_of_man = man if command.name != "sort" else (DATA / "man" / "gpumerge-sort.1").read_text()
         for option in command.options:
             for name in (*option.names, *option.off):

@@ -87,7 +87,7 @@ class Table:
         self.rows: list[str] = []
         self._folder = folder
         self._repeat = repeat
-        root = str(Path(__file__).parents[1])
+        root = str(Path(__file__).resolve().parents[2])
         self._environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": root}
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
 

@@ -1,6 +1,6 @@
 """Time whole commands on files on the CPU, in turns with what else does the work: merges, sorts and start-up.
 
-python data/bench_files.py FOLDER [--out data/results/cpu-files] [--repeat 5] [--scale 1.0] [--only REGEX]
+python data/bench_files.py FOLDER [--out data/results/epyc/files] [--repeat 5] [--scale 1.0] [--only REGEX]
 
 Writes OUT.md and OUT.json: medians and minima of wall and CPU seconds (user and system of all threads), and each over
 the row that a case is compared with. Wants a machine that does nothing else; FOLDER needs 17 GB on the disk to measure.
@@ -38,7 +38,7 @@ from measure_text import CASES as TEXTS
 from measure_text import make as make_text
 
 SUFFIXES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64"}
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
 TAKE = "import sys, numpy; numpy.ones(int(sys.argv[1]), numpy.uint8)"
 NUMPY_SORT = """
@@ -299,7 +299,7 @@ def about() -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", default=str(ROOT / "data" / "results" / "cpu-files"))
+    parser.add_argument("--out", default=str(ROOT / "data" / "results" / "epyc" / "files"))
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", default="", help="of titles: merge 2 x 1 GB, sort, merge 1 KB, arrays, ...")

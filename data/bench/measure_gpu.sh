@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Everything that README.md and the figures show of the GPU, in about five minutes on an H200: bench-*.json in FOLDER.
-# usage: data/measure_gpu.sh FOLDER [PYTHON]; needs 60 GB of host memory and 20 GB on the device.
+# Makes bench-*.json in FOLDER: all that data/manual/speed.md and the figures show of the GPU. Five minutes on an H200.
+# usage: data/bench/measure_gpu.sh FOLDER [PYTHON]; needs 60 GB of host memory and 20 GB on the device.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 python=${2:-python3}
-PYTHONPATH=$(cd "$(dirname "$0")/.." && pwd)
+PYTHONPATH=$(cd "$(dirname "$0")/../.." && pwd)
 export PYTHONPATH
 bench() { # name of the result, options
   "$python" -m gpumerge_cli bench --backend gpu -q -o "$out/bench-$1.json" "${@:2}"

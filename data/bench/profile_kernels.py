@@ -1,7 +1,7 @@
 """What a profiler counts of every kernel: bytes of device memory read and written, occupancy, bank conflicts.
 
 ncu --csv --metrics $(python data/profile_kernels.py --metrics) python data/profile_kernels.py > counts.csv
-python data/profile_kernels.py --table counts.csv > data/results/gpu-profile.md
+python data/profile_kernels.py --table counts.csv > data/results/h200/profile.md
 
 The profiled program merges two runs of int32 by each kernel once, and eight runs by one pass of path.
 """

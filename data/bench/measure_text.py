@@ -82,7 +82,7 @@ def main() -> None:
     wish = parser.parse_args()
     folder = Path(wish.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
     ours = [sys.executable, "-m", "gpumerge_cli", "sort"]
     report = folder / "report.json"

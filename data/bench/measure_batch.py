@@ -89,7 +89,7 @@ def make(work: Path, name: str, suffix: str, jobs: int, nbytes: int, said: str) 
 
 def measured(name: str, work: Path, commands: dict[str, list[str]], repeat: int) -> list[str]:
     """One row a command."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).resolve().parents[2]
     environment = {**os.environ, "LC_ALL": "C", "PYTHONPATH": str(root)}
     times: dict[str, list[float]] = {command: [] for command in commands}
     first: dict[str, bytes] = {}
@@ -130,7 +130,7 @@ def p_value(a: list[float], b: list[float]) -> float:
 
 def table(rows: list[str], arguments: argparse.Namespace) -> str:
     """The rows with what they were measured on."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).resolve().parents[2]
 
     def first_line(*command: str) -> str:
         done = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)
