@@ -1,6 +1,6 @@
 """Time whole commands on files on the CPU, in turns with what else does the work: merges, sorts and start-up.
 
-python data/bench_files.py FOLDER [--out data/results/epyc/files] [--repeat 5] [--scale 1.0] [--only REGEX]
+python data/bench/bench_files.py FOLDER [--out data/results/epyc/files] [--repeat 5] [--scale 1.0] [--only REGEX]
 
 Writes OUT.md and OUT.json: medians and minima of wall and CPU seconds (user and system of all threads), and each over
 the row that a case is compared with. Wants a machine that does nothing else; FOLDER needs 17 GB on the disk to measure.
@@ -284,7 +284,10 @@ def _line(row: dict[str, Any]) -> str:
 
 def about() -> dict[str, str]:
     """The machine, the versions and the commit."""
-    said = lambda *words: subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.split("\n")[0]  # noqa: E731
+
+    def said(*words: str) -> str:
+        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.split("\n")[0]
+
     return {
         "gpumerge": said(*GPUMERGE, "--version"),
         "commit": said("git", "describe", "--always", "--dirty"),

@@ -1,6 +1,6 @@
 """Time two ways to read chunks of a file from page cache: pread into memory that is used again, and a mapping.
 
-python data/bench_reading.py FILE [--out data/results/epyc/reading.md] [--repeat 7]
+python data/bench/bench_reading.py FILE [--out data/results/epyc/reading.md] [--repeat 7]
 
 FILE is read, not written; it should be a GB or more and fit into memory. Each chunk is summed once it is there, as a
 merge reads it once. Prints GB/s, the medians of runs in turns.
@@ -77,7 +77,7 @@ def main() -> None:
     size = os.path.getsize(wish.file) // mmap.PAGESIZE * mmap.PAGESIZE
     lines = [
         f"{size / 1e9:.2f} GB from page cache, GB/s, medians of {wish.repeat} runs in turns; {platform.machine()},"
-        f" {os.cpu_count()} cores, Linux {platform.release()}. Made by `python data/bench_reading.py FILE`.",
+        f" {os.cpu_count()} cores, Linux {platform.release()}. Made by `python data/bench/bench_reading.py FILE`.",
         "",
         "| chunk | threads | pread | mapping | mapping, populated |",
         "|---|---|---|---|---|",

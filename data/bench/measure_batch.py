@@ -1,6 +1,6 @@
 """Time 1,000 small merges: gpumerge batch beside a shell loop over GNU sort -m, in turns; medians to a Markdown table.
 
-python data/measure_batch.py FOLDER OUT.md [--jobs 1000] [--bytes 100000] [--repeat 7] [--only REGEX]
+python data/bench/measure_batch.py FOLDER OUT.md [--jobs 1000] [--bytes 100000] [--repeat 7] [--only REGEX]
 
 Every job merges two files of `--bytes` each to one of its own. FOLDER needs room for four times their size. The first
 turn warms up and does not count; its outputs are held against each other. Two rows differ significantly where an exact

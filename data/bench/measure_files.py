@@ -1,6 +1,6 @@
 """Time whole merges of files against cat and GNU sort -m, in turns, from page cache; medians to a Markdown table.
 
-usage: python data/measure_files.py FOLDER OUT.md [--repeat N] [--scale F] [--only REGEX] [--backend auto|cpu|gpu]
+usage: python data/bench/measure_files.py FOLDER OUT.md [--repeat N] [--scale F] [--only REGEX] [--backend auto|cpu|gpu]
 
 FOLDER is on the disk to measure and needs room for the largest case twice (16 GB; 5 GB without the large ones). Inputs
 are made by `gpumerge generate`. Every round runs each command once, onto a fresh output; the first round warms up and

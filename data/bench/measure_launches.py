@@ -1,7 +1,7 @@
 """How fast path is in other shapes: what the table in backends/gpu/policy.py was chosen by.
 
-python data/measure_launches.py int32 8 384x39x3 512x25x3 320x31x4
-python data/measure_launches.py int64 2 384x15x3 256x19x4 --transfer vector --count 2^27
+python data/bench/measure_launches.py int32 8 384x39x3 512x25x3 320x31x4
+python data/bench/measure_launches.py int64 2 384x15x3 256x19x4 --transfer vector --count 2^27
 
 Shapes: threads a block, items a thread, blocks that a multiprocessor should hold at once. Every output is checked.
 """

@@ -1,6 +1,6 @@
 """The parts that a merge of files is made of, each alone: reading and writing page cache, and the link to the GPU.
 
-usage: python data/measure_parts.py FOLDER OUT.md [--gigabytes N] [--repeat N]
+usage: python data/bench/measure_parts.py FOLDER OUT.md [--gigabytes N] [--repeat N]
 
 FOLDER is on the disk to measure and needs room for twice N gigabytes. Best of the repeats, in GB/s.
 """
@@ -14,9 +14,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 CHUNK = 16 << 20
 CALL = 1 << 20
@@ -35,9 +34,9 @@ def main() -> None:
     rows = []
     write(source, 1, nbytes)
     for threads in sorted({1, 2, 4, len(os.sched_getaffinity(0))}):
-        rows.append(row(f"read, {threads} threads", nbytes, arguments.repeat, lambda: read(source, threads, nbytes)))  # noqa: B023
+        rows.append(row(f"read, {threads} threads", nbytes, arguments.repeat, partial(read, source, threads, nbytes)))
     for threads in sorted({1, 2, 4, len(os.sched_getaffinity(0))}):
-        rows.append(row(f"write, {threads} threads", nbytes, arguments.repeat, lambda: write(target, threads, nbytes)))  # noqa: B023
+        rows.append(row(f"write, {threads} threads", nbytes, arguments.repeat, partial(write, target, threads, nbytes)))
     source.unlink()
     target.unlink()
     rows += link(arguments.repeat)
@@ -61,7 +60,7 @@ def shared_out(threads: int, nbytes: int, work: Callable[[int, memoryview], None
     lock = threading.Lock()
 
     def run() -> None:
-        buffer = memoryview(np.full(CHUNK, 7, np.uint8))
+        buffer = memoryview(bytearray(b"\7" * CHUNK))
         while True:
             with lock:
                 position = next(positions, -1)

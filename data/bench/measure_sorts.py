@@ -1,6 +1,6 @@
 """Whole sorts of files, in turns with what else can do them: cat, GNU sort, DuckDB, polars.
 
-python data/measure_sorts.py FOLDER OUT.md [--only big,sizes,shapes,records,lines,outside] [--backends cpu,gpu]
+python data/bench/measure_sorts.py FOLDER OUT.md [--only big,sizes,shapes,records,lines,outside] [--backends cpu,gpu]
 [--scale 1.0] [--repeat 3]
 
 big: 2^31 uint32 beside cat. sizes: 10 M to 1 G int32. shapes: 100 M int32 in other orders. records: 1 GB of 100-byte

@@ -1,7 +1,7 @@
 """What a profiler counts of every kernel: bytes of device memory read and written, occupancy, bank conflicts.
 
-ncu --csv --metrics $(python data/profile_kernels.py --metrics) python data/profile_kernels.py > counts.csv
-python data/profile_kernels.py --table counts.csv > data/results/h200/profile.md
+ncu --csv --metrics $(python data/bench/profile_kernels.py --metrics) python data/bench/profile_kernels.py > counts.csv
+python data/bench/profile_kernels.py --table counts.csv > data/results/h200/profile.md
 
 The profiled program merges two runs of int32 by each kernel once, and eight runs by one pass of path.
 """
@@ -65,8 +65,8 @@ def table(path: Path) -> str:
             row["Metric Unit"], 1
         )
     mega = 4 * COUNT / 1e6
-    heads = ("kernel", "blocks x threads", "read, MB", "written, MB", "time, us", "occupancy, %")
-    heads += ("bank conflicts an item", "warp instructions for 32 items")
+    heads = ["kernel", "blocks x threads", "read, MB", "written, MB", "time, us", "occupancy, %"]
+    heads += ["bank conflicts an item", "warp instructions for 32 items"]
     text = [
         f"Each kernel once: {COUNT:,} int32 in all, {mega:.0f} MB in and as many out; runs of uniform keys.",
         "",

@@ -1,7 +1,7 @@
 """Sorts of keys in device memory in many shapes, beside the library's and a device copy: for the policy's tables.
 
-python3 data/sweep_sorts.py [DTYPE] [ITEMS] [INPUT]        all shapes of the merge algorithm
-python3 data/sweep_sorts.py [DTYPE] [ITEMS] [INPUT] steps  the defaults, step by step
+python3 data/bench/sweep_sorts.py [DTYPE] [ITEMS] [INPUT]        all shapes of the merge algorithm
+python3 data/bench/sweep_sorts.py [DTYPE] [ITEMS] [INPUT] steps  the defaults, step by step
 
 INPUT: random, sorted, reversed or equal. Times are medians of event timings, in ms; every output is checked.
 """
