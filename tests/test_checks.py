@@ -1,4 +1,4 @@
-"""What is checked before a commit is what is checked at all: the hooks run ruff and mypy, and mypy sees the benchmarks."""
+"""The hooks run the checks that CONTRIBUTING.md names, and mypy checks the package and the benchmarks."""
 
 from __future__ import annotations
 
