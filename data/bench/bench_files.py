@@ -1,6 +1,6 @@
 """Time whole commands on files on the CPU, in turns with what else does the work: merges, sorts and start-up.
 
-python data/bench/bench_files.py FOLDER [--out data/results/epyc/files] [--repeat 5] [--scale 1.0] [--only REGEX]
+python data/bench/bench_files.py FOLDER [--out data/results/xeon/files] [--repeat 5] [--scale 1.0] [--only REGEX]
 
 Writes OUT.md and OUT.json: medians and minima of wall and CPU seconds (user and system of all threads), and each over
 the row that a case is compared with. Wants a machine that does nothing else; FOLDER needs 17 GB on the disk to measure.
@@ -32,8 +32,7 @@ from typing import Any
 
 import numpy as np
 from measure_files import cpu
-from measure_sorts import _POLARS as POLARS
-from measure_sorts import records
+from measure_sorts import DUCKDB, POLARS, records
 from measure_text import CASES as TEXTS
 from measure_text import make as make_text
 
@@ -180,8 +179,9 @@ class Bench:
         numbers = np.random.default_rng(3).integers(-(10**9), 10**9, int(2e7 * self.scale))
         np.savetxt(name, numbers, "%d")
         commands = self._beside_gnu([*options, name], "-S60%")
-        if find_spec("polars"):
-            commands["polars"] = [sys.executable, "-c", POLARS, "n" if options else "e", name, "OUT"]
+        for library, script in (("duckdb", DUCKDB), ("polars", POLARS)):
+            if find_spec(library):
+                commands[library] = [sys.executable, "-c", script, "n" if options else "e", name, "OUT"]
         return Case(commands, "GNU sort", 2e9, repeat=3)
 
     def _sort_outside(self) -> Case:
@@ -302,7 +302,7 @@ def about() -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", default=str(ROOT / "data" / "results" / "epyc" / "files"))
+    parser.add_argument("--out", default="files")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", default="", help="of titles: merge 2 x 1 GB, sort, merge 1 KB, arrays, ...")

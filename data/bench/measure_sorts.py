@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK = 1 << 24
-_DUCKDB = """
+DUCKDB = """
 import sys, duckdb
 kind, source, target = sys.argv[1:]
 cast = "CAST(line AS BIGINT)" if kind == "n" else "line"
@@ -31,7 +31,7 @@ read = f"read_csv('{source}', columns={{'line': 'VARCHAR'}}, header=false, delim
 copy = "(HEADER false, DELIMITER '\\x01', QUOTE '')"
 duckdb.sql(f"COPY (SELECT line FROM {read} ORDER BY {cast}, line) TO '{target}' {copy}")
 """
-_POLARS = """
+POLARS = """
 import sys, polars as pl
 kind, source, target = sys.argv[1:]
 options = dict(has_header=False, separator="\\x01", quote_char=None, schema={"line": pl.String})
@@ -190,7 +190,7 @@ def main() -> None:
         for kind, options in (("bytewise", []), ("-n", ["-n"])):
             commands = {"GNU sort": ["sort", f"--parallel={threads}", "-S", "60%", *options, str(path), "-o", "OUT"]}
             commands |= ours(*options, names=(str(path),))
-            for name, script in (("duckdb", _DUCKDB), ("polars", _POLARS)):
+            for name, script in (("duckdb", DUCKDB), ("polars", POLARS)):
                 if subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0:
                     commands[name] = [sys.executable, "-c", script, kind[-1], str(path), "OUT"]
             table.race(f"{size}, {kind}", commands)
