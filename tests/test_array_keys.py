@@ -111,6 +111,22 @@ def test_merges_are_numpys(backend: Backend, case: Any) -> None:
     assert moved.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("dtype", ["i8", "f4", "?", "M8[s]"])
+def test_threads_share_the_work(rng: np.random.Generator, dtype: str) -> None:
+    items = [drawn(rng, np.dtype(dtype), size) for size in (200_000, 70_001, 3)]
+    both = np.concatenate(items)
+    expected = np.argsort(both, kind="stable")
+    for threads in (2, 5):
+        assert (gpumerge_cli.argsort(both, backend="cpu", threads=threads) == expected).all()
+        runs = [gpumerge_cli.sort(each, backend="cpu", threads=threads) for each in items]
+        merged, ranks = np.concatenate(runs), np.argsort(np.concatenate(runs), kind="stable")
+        assert same_bits(gpumerge_cli.merge(*runs, backend="cpu", threads=threads), merged[ranks])
+        _, moved = gpumerge_cli.merge(
+            *runs, values=np.split(np.arange(270_004), [200_000, 270_001]), backend="cpu", threads=threads
+        )
+        assert (moved == ranks).all()
+
+
 PAYLOADS = ("u1", "c16", "U3", "S5", "O", "M8[s]", ">f8", [("a", ">i4"), ("b", "S3")])
 
 
