@@ -141,6 +141,8 @@ def test_pyarrow() -> None:
         gpumerge_cli.sort(pa.array(["a"]))
     with pytest.raises(UsageError, match="2 dimensions"):
         gpumerge_cli.sort(pa.table({"a": [1]}))
+    with pytest.raises(UsageError, match="OffersStream is a table; give one of its columns"):
+        gpumerge_cli.sort(OffersStream(pa.table({"a": [1]})))
 
 
 def test_polars() -> None:
@@ -203,6 +205,22 @@ def test_torch(rng: np.random.Generator) -> None:
     assert moved[:, 0].tolist() == (2 * expected).tolist()
     with pytest.raises(UsageError, match=r"torch\.Tensor gives no array: Can't call numpy"):
         gpumerge_cli.sort(torch.zeros(2, requires_grad=True))
+
+
+def test_jax() -> None:
+    jax = pytest.importorskip("jax")
+    array = jax.numpy.array([3, 1, 2])
+    assert gpumerge_cli.sort(array).tolist() == [1, 2, 3]
+    assert same_memory(array)
+    # NumPy knows this dtype as one of raw bytes.
+    with pytest.raises(UsageError, match="'bfloat16' is no dtype of keys"):
+        gpumerge_cli.sort(array.astype(jax.numpy.bfloat16))
+
+
+def test_nanoarrow() -> None:
+    na = pytest.importorskip("nanoarrow")
+    pytest.importorskip("pyarrow")
+    assert gpumerge_cli.sort(na.Array([3, 1, 2], na.int16())).tolist() == [1, 2, 3]
 
 
 @pytest.mark.gpu

@@ -21,6 +21,7 @@ from gpumerge_cli.order import Order
 
 Array = NDArray[Any]
 _WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.encode makes of strings"
+_REGISTERED = 2  # a dtype of another library, as bfloat16, whose kind may be that of raw bytes
 _NAT = np.iinfo(np.int64).min
 
 
@@ -54,10 +55,10 @@ class Keys:
         if len(names) > 1:
             raise UsageError(f"arrays of different dtypes: {', '.join(names)}", way_out="convert them to one dtype")
         dtype = dtypes[0]
-        if dtype.kind not in "biufmMSV":
-            raise UsageError(f"{str(dtype)!r} is no dtype of keys", way_out=_WAY_OUT)
         path = _path(dtype, field)
         items, leaf = _as_items(dtype, path)
+        if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
+            raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
         order = order_of(items, None if field is None else Key(field=field), descending=descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 

@@ -135,7 +135,12 @@ def _from_host(given: Any) -> Any:
             f"{name_of(given)} offers Arrow's C interface, which pyarrow reads; it is not installed",
             way_out="install pyarrow, or give a NumPy array",
         )
-    return _arrow_column(given).to_numpy(zero_copy_only=False)
+    import pyarrow
+
+    column = _arrow_column(given)
+    if pyarrow.types.is_struct(column.type):
+        raise UsageError(f"{name_of(given)} is a table", way_out="give one of its columns")
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _has_pyarrow() -> bool:
