@@ -51,6 +51,7 @@ LIBRARIES = {
     "click": {"cli", "__main__"},
     "rich": {"cli", "report.terminal", "report.terminal_path"},
     "cupy": {"backends.gpu", "arrays"},
+    "pyarrow": {"arrays.taking"},
     "polars": {"backends.cpu.baselines"},
     "matplotlib": {"report.figure", "report.path_figure", "report.rounds_figure"},
 }

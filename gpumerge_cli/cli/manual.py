@@ -2,7 +2,7 @@
 
     python -m gpumerge_cli.cli.manual
 
-writes them to data/manual, data/man and data/completions of the working tree.
+writes them to data/manual/commands, data/man and data/completions of the working tree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpumerge_cli.cli.settings import variable_name
 
 def pages() -> dict[str, str]:
     """Every file that is made: its path below data, and its text."""
-    made = {f"manual/{command.name}.md": markdown(command) for command in COMMANDS[1:]}
+    made = {f"manual/commands/{command.name}.md": markdown(command) for command in COMMANDS[1:]}
     made |= {f"man/{man_name(command)}.1": man_page(command) for command in COMMANDS}
     made |= {"completions/gpumerge": bash(), "completions/_gpumerge": zsh(), "completions/gpumerge.fish": fish()}
     return made
@@ -78,12 +78,12 @@ def _settable(command: Command) -> str:
         names = [option.name for option in command.options if option.settable]
         name = "threads" if "threads" in names else names[0]
         return (
-            "Every option can also be [set](configuration.md) by the environment or a configuration file: "
+            "Every option can also be [set](../configuration.md) by the environment or a configuration file: "
             f"`--{name}` by `{variable_name(name)}`, for {command.name} alone by `{variable_name(name, command.name)}`."
         )
     names = [f"`{name}`" for option in command.options if option.settable for name in option.setting_names]
     return (
-        f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](configuration.md) by the environment or a "
+        f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](../configuration.md) by the environment or a "
         "configuration file: none of them changes what goes out. What does is for the command line alone, so that a "
         "script that calls sort gets what it asks for."
     )

@@ -26,7 +26,7 @@ def test_what_lies_in_data_is_what_is_made_now() -> None:
 def test_every_command_has_pages_with_examples_and_every_option() -> None:
     assert set(EXAMPLES) == {*NAMES}
     for command in COMMANDS[1:]:
-        page = (DATA / "manual" / f"{command.name}.md").read_text()
+        page = (DATA / "manual" / "commands" / f"{command.name}.md").read_text()
         man = (DATA / "man" / f"gpumerge-{command.name}.1").read_text()
         for option in command.options:
             for name in (*option.names, *option.off_names):
