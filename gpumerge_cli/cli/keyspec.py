@@ -115,6 +115,8 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
     """
     words = text.split(",")
     numbered = [_FIELD_NUMBER.fullmatch(word) for word in words]
+    if any(number and not number[1].strip("0") for number in numbered):
+        raise UsageError(f"--field {text}: there is no field 0", way_out="count from 1")
     names = [] if all(numbered) else find_names()
     if text in names or text.rpartition(":")[0] in names:  # a name may have a comma
         return [_named_key(text, names, "--field")]

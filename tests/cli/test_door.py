@@ -173,6 +173,7 @@ def test_numbers(given: str, value: int | None) -> None:
         (["sort", "--revers-order", "a"], "--reverse"),
         (["sort", "--kernl=path", "a"], "--kernel"),
         (["merge", "--fsnc", "a"], "--fsync"),
+        (["merge", "--numeric", "a"], "--numeric-sort"),
         (["bench", "--quik"], "--quick"),
         (["--versio"], "--version"),
     ],

@@ -67,8 +67,8 @@ OUTPUT = (
     ),
     Option(
         "verbose", "Output", _FILES,
-        "Show what took how long on standard error.",
-        letter="v", neutral=True,
+        "Say on standard error what took how long, in a table; of check, what each file holds.",
+        letter="v", neutral=True, aliases=("stats",),
     ),
 )  # fmt: skip
 
