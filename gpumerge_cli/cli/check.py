@@ -28,8 +28,7 @@ def task_of(values: Values) -> tasks.Task[CheckRequest]:
     """The check that options ask for. Raises GpumergeError."""
     from gpumerge_cli.engine.request import CheckRequest
 
-    items = item_request(values)
-    request = CheckRequest(
-        file_names(values), items, backend_request(values), unique=values.unique, memory=values.memory
-    )
+    names = file_names(values)
+    items = item_request(values, names)
+    request = CheckRequest(names, items, backend_request(values), unique=values.unique, memory=values.memory)
     return tasks.Task(request)

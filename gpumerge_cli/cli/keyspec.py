@@ -72,11 +72,13 @@ def parse_key(text: str) -> KeySpec:
     )
 
 
-def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
+def csv_names(
+    files: Sequence[str], separator: int | None, header: int, *, plain: bool = False, option: str = "-k"
+) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds.
 
     What is read of a pipe would be missing in what is sorted; all files have to have the same header. plain: whatever
-    its name says, the file is not compressed.
+    its name says, the file is not compressed. option: that names a field.
     Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
     """
     from gpumerge_cli.formats.csv import header_fields
@@ -87,7 +89,7 @@ def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain
     regular = [file for file in files if file != "-" and os.path.isfile(file)]
     if not regular or header < 1:
         raise UsageError(
-            "-k NAME: there is no header to find it in",
+            f"{option} NAME: there is no header to find it in",
             way_out="say --header 1 and name a file that is no pipe, or use the field's number",
         )
     return header_fields(regular[0], separator, header, plain=plain)

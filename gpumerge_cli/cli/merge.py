@@ -45,7 +45,7 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
     request = MergeRequest(
         inputs=names,
         output="-" if values.output is None else values.output,
-        items=item_request(values),
+        items=item_request(values, names),
         on=backend_request(values),
         check=values.check,
         unique=values.unique,

@@ -25,7 +25,7 @@ def path(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
-    how = item_request(values)
+    how = item_request(values, names)
     on = backend_request(values)
     on.launch.decided_kernel()
     draw = _drawing(output, names)

@@ -66,10 +66,11 @@ OUTPUT = (
         letter="q", neutral=True,
     ),
     Option(
-        "verbose", "Output", _FILES,
-        "Say on standard error what took how long, in a table; of check, what each file holds.",
+        "verbose", "Output", ("merge", "sort"),
+        "Say on standard error what took how long, in a table.",
         letter="v", neutral=True, aliases=("stats",),
     ),
+    Option("verbose", "Output", ("check",), "Say on standard error what each file holds.", letter="v"),
 )  # fmt: skip
 
 WHERE = (
@@ -190,7 +191,7 @@ TUNING = (
     ),
     Option(
         "tile-load", "Tuning", ("merge", "path"),
-        "What the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
+        "How much the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
         kind="text", choices=("full", "exact"),
     ),
     Option("blocks", "Tuning", ("merge",), "Blocks in the grid.", kind="number", least=1),
@@ -206,7 +207,7 @@ TUNING = (
     ),
     Option(
         "transfer", "Tuning", ("merge",),
-        "What moves the path kernel's tiles: the bulk copy engine of newer GPUs, or the threads.",
+        "How the path kernel's tiles are moved: by the bulk copy engine of newer GPUs, or by the threads.",
         kind="text", choices=("bulk", "vector"),
     ),
 )  # fmt: skip
