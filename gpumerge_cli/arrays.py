@@ -93,7 +93,8 @@ def sort(
     array: a NumPy array, or a CuPy array, which is sorted on its own device; of the dtypes that merge takes, in the
     same order. values: an array of the same length on the same side, of any dtype, put into the keys' order too. key:
     of structured NumPy arrays, the field to sort by. algorithm: "auto", "merge", "bottom-up", "iterative", "recursive"
-    or "radix". out: array for the sorted keys. The other options are those of merge.
+    or "radix". out: array for the sorted keys, that shares no memory with keys and values. The other options are those
+    of merge.
 
     Returns the sorted keys, or (keys, values) if values are given. Raises UsageError and DeviceError as merge does.
     """
@@ -126,7 +127,7 @@ def sort(
         ranked = sort(pairs, key="key", algorithm=algorithm, backend=backend, descending=descending, device=device)
         keys = np.ascontiguousarray(ranked["key"])
         if out is not None:
-            _judged(out, items, len(run), [array])[:] = keys
+            _judged(out, items, len(run), [array, values])[:] = keys
         return (keys if out is None else out), values[ranked["place"]]
     target = np.empty(len(run), items) if out is None else _judged(out, items, len(run), [array])
     workspace = chosen.workspace(order, run.nbytes, threads=threads or cores())
@@ -152,7 +153,8 @@ def _sorted(
 ) -> Any:
     """sort, of keys that lie where the backend works."""
     policy = backend.resolve_sort(request, order, array.nbytes)
-    target = empty(len(array), items) if out is None else _judged(out, items, len(array), [array])
+    inputs = [array] if values is None else [array, values]
+    target = empty(len(array), items) if out is None else _judged(out, items, len(array), inputs)
     if values is None:
         backend.sort_array(array, order, policy, target, threads=threads)
         return target
@@ -218,7 +220,10 @@ def _judged(out: Any, items: np.dtype[Any], total: int, arrays: Any) -> Any:
         raise UsageError(f"out is not a contiguous array of {total} items of {items}")
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise UsageError("out is read-only", way_out="give an array that can be written to")
-    if isinstance(out, np.ndarray) and any(np.shares_memory(out, array) for array in arrays):
+    if _is_cupy(out) != _is_cupy(arrays[0]):
+        raise UsageError("out lies on another side than the arrays", way_out="give an array of their kind")
+    shares_memory = sys.modules["cupy"].shares_memory if _is_cupy(out) else np.shares_memory
+    if any(shares_memory(out, array) for array in arrays):
         raise UsageError("out shares memory with an input", way_out="give an array of its own")
     return out
 
@@ -236,8 +241,6 @@ def _merge_on_device(
     with device:
         gpu = select("gpu", device.id, order, total * order.width).backend
         target = cupy.empty(total, order.dtype) if out is None else _judged(out, order.dtype, total, arrays)
-        if out is not None and any(cupy.shares_memory(out, array) for array in arrays):
-            raise UsageError("out shares memory with an input", way_out="give an array of its own")
         runs = [cupy.ascontiguousarray(array) for array in arrays]
         gpu.merge_arrays(runs, order, gpu.resolve(request, order, len(runs)), target)
         return target
