@@ -16,7 +16,7 @@ import pytest
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.batch import EPILOG
+from gpumerge_cli.cli.options import command
 from gpumerge_cli.jobs.document import read_document
 from gpumerge_cli.jobs.joblog import read_log
 
@@ -367,7 +367,7 @@ def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_helps_jobs_are_jobs(tmp_path: Path) -> None:
-    shown = EPILOG.split("paths relative to it:\n")[1].split("\n\n")[0]
+    shown = command("batch").epilog.split("paths relative to it:\n")[1].split("\n\n")[0]
     document = read_document(shown.encode())
     assert [len(document.mistakes), len(document.jobs)] == [0, 2]
 
