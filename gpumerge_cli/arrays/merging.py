@@ -87,7 +87,7 @@ def merge(
     total = sum(len(array) for array in given)
     rows = None if values is None else payload(values, given)
     if out is not None:
-        judge_out(out, keys.dtype, total, given)
+        judge_out(out, keys.dtype, total, [*given, *(rows or ())])
     if on_device:
         return _on_device(given, rows, Device(given, keys, backend), keys, request, out)
     runs = [keys.run(array) for array in given]

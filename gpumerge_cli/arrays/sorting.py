@@ -66,7 +66,7 @@ def sort(
     request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
     rows = None if values is None else payload([values], [given])
     if out is not None:
-        judge_out(out, keys.dtype, len(given), [given])
+        judge_out(out, keys.dtype, len(given), [given, *(rows or ())])
     if on_device:
         on = Device([given], keys, backend)
         with on.current():

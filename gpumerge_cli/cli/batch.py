@@ -86,7 +86,7 @@ class _Settings:
 
 
 def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str | None) -> list[Result]:
-    from gpumerge_cli.cli.batch_tasks import as_json, do
+    from gpumerge_cli.cli.batch_tasks import REPORT_BEGINS, as_json, do
     from gpumerge_cli.cli.signals import ignore_signals
     from gpumerge_cli.jobs.joblog import JobLog, LineFile, standing_of
     from gpumerge_cli.jobs.runner import Runner
@@ -97,7 +97,7 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
             log = JobLog(joblog, resume=settings.resume)
             stack.callback(log.close)
         if report is not None:
-            writer = LineFile(report, keep=settings.resume)
+            writer = LineFile(report, keep=settings.resume, begins=REPORT_BEGINS, what="report of a batch")
             stack.callback(writer.close)
         bar = stack.enter_context(_progress(jobs, settings.progress))
 

@@ -142,6 +142,9 @@ def _judge_launch(request: Any, order: Order) -> None:
         backend.resolve_sort(sort, order, 0)
 
 
+REPORT_BEGINS = '{"job": '
+"""How every line that `as_json` makes begins."""
+
 _gpus: dict[int, DeviceError | None] = {}
 
 

@@ -11,6 +11,7 @@ import re
 import stat
 import sys
 import threading
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,6 +27,7 @@ _LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 
 _TEMPORARY = ".gpumerge-"
 _TOKEN = 6  # bytes
 _HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
+_LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked holds it for microseconds
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
@@ -40,15 +42,17 @@ class OutputFile:
         # on; further ones would only be in the way.
         self._writers = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
         self._writing = threading.Semaphore(self._writers)
-        self._place = Path(os.path.realpath(name))
+        try:
+            self._place = Path(os.path.realpath(name))
+        except OSError as error:  # the current folder is gone
+            raise output_error(error, name) from None
         self._temporary = self._place.with_name(_prefix(self._place) + os.urandom(_TOKEN).hex())
         _unfinished.add(self._temporary)  # before it is there, so that no moment is left for a signal to leave it
         try:
             before = _status_of(self._place)
             # First, so that of runs that are killed one after the other never more than one is left.
             _remove_left(self._place)
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self._temporary, flags, 0o666 if before is None else 0o600)
+            self._descriptor = _locked(self._temporary, 0o666 if before is None else 0o600)
         except OSError as error:
             _unfinished.discard(self._temporary)
             problem = output_error(error, name)
@@ -56,8 +60,6 @@ class OutputFile:
                 problem.way_out = f"outputs are made beside their place: {self._place.parent} must be writable, too"
             raise problem from None
         try:
-            # Held while this process lives, so that a later run can tell a left file from one in the making.
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if before is not None:
                 _be_like(self._descriptor, before)
         except BaseException as error:
@@ -202,6 +204,37 @@ def _be_like(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
 
 
+def _locked(path: Path, mode: int) -> int:
+    """The descriptor of a new file, locked as long as this process lives: later runs remove what is not.
+
+    One that begins at the same moment may come between making and locking it: then it is made again.
+    """
+    until = time.monotonic() + _LOCKED_BY_OTHERS
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            while not _lock(descriptor) and time.monotonic() < until:
+                time.sleep(0.001)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            _remove(path)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file, if nobody else has; without a word where the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # then nobody can lock it, and nobody removes it
+    return True
+
+
 def _remove_left(place: Path) -> None:
     """Remove the temporary files of runs on this output that were killed: those that nobody holds locked."""
     prefix = _prefix(place)
@@ -213,7 +246,8 @@ def _remove_left(place: Path) -> None:
 
 def _remove_unlocked(path: str) -> None:
     with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # What this program makes is neither a link nor a pipe, which opening would wait for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(path)

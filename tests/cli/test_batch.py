@@ -136,6 +136,13 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
     assert told["ab"]["seconds"] >= 0
 
 
+def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "r.jsonl").hardlink_to(folder / "a.txt")
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
+    assert "r.jsonl:1: is no report of a batch" in capfd.readouterr().err
+    assert (folder / "a.txt").read_text() == FILES["a.txt"]
+
+
 def test_the_report_has_the_jobs_that_others_keep_from_running(folder: Path) -> None:
     (folder / "a.txt").write_text("9\n1\n")
     report = folder / "r.jsonl"
@@ -194,6 +201,7 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
         (["{jobs}", "--memory", "0"], "--memory"),
         (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
         (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is no log of jobs"),
+        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is no report of a batch"),
         (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
         (["{jobs}", "--joblog", "{dir}"], "is a directory"),
         (["{jobs}", "--joblog", "{jobs}"], "jobs.toml is the job file"),
