@@ -66,7 +66,8 @@ complete -c gpumerge -n '__gpumerge_command merge' -l fsync -d 'Force the output
 complete -c gpumerge -n '__gpumerge_command merge' -l compare -d 'Run every kernel and the library\'s ways on the same data in memory, check each result, then time it. Writes no output, so it does not go with -o. With --kernel, only that kernel and basic.'
 complete -c gpumerge -n '__gpumerge_command merge' -l repeat -x -d 'How often --compare times each; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command merge' -l report -rF -d 'Write the report to a file too: .json, .md or .html; with --compare also .csv.'
-complete -c gpumerge -n '__gpumerge_command merge' -l quiet -s q -d 'Print no report on standard error.'
+complete -c gpumerge -n '__gpumerge_command merge' -l stats -d 'Say in a table on standard error what took how long, instead of in a line.'
+complete -c gpumerge -n '__gpumerge_command merge' -l quiet -s q -d 'Say nothing on standard error but what went wrong.'
 complete -c gpumerge -n '__gpumerge_command merge' -l debug -d 'On an error, show the traceback too.'
 complete -c gpumerge -n '__gpumerge_command merge' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command sort' -F
@@ -165,7 +166,8 @@ complete -c gpumerge -n '__gpumerge_command batch' -l resume-failed -d 'As --res
 complete -c gpumerge -n '__gpumerge_command batch' -l report -rF -d 'Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on with it.'
 complete -c gpumerge -n '__gpumerge_command batch' -l progress -d 'Whether a terminal shows how far the jobs are.'
 complete -c gpumerge -n '__gpumerge_command batch' -l no-progress
-complete -c gpumerge -n '__gpumerge_command batch' -l quiet -s q -d 'Print nothing on standard error but what went wrong.'
+complete -c gpumerge -n '__gpumerge_command batch' -l stats -d 'Say in a table on standard error what took how long, the slowest of many.'
+complete -c gpumerge -n '__gpumerge_command batch' -l quiet -s q -d 'Say nothing on standard error but what went wrong.'
 complete -c gpumerge -n '__gpumerge_command batch' -l debug -d 'On an error, show the traceback too.'
 complete -c gpumerge -n '__gpumerge_command batch' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command bench' -F

@@ -125,9 +125,10 @@ def batch(
     progress: Annotated[
         bool, typer.Option("--progress/--no-progress", help="Whether a terminal shows how far the jobs are.")
     ] = True,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing on standard error but what went wrong.")
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Say in a table on standard error what took how long, the slowest of many.")
     ] = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Run many merges, sorts and checks, as a file of jobs says.
@@ -159,7 +160,7 @@ def batch(
     if not quiet:
         from gpumerge_cli.cli.batch_view import show
 
-        show(results, time.perf_counter() - begun)
+        show(results, time.perf_counter() - begun, stats=stats)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:

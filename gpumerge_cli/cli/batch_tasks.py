@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from gpumerge_cli.order import Order
 
-_NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "traceback", "help", "version"}
+_NOT_OF_JOBS = {
+    "output",
+    "plan",
+    "compare",
+    "repeat",
+    "stats",
+    "quiet",
+    "progress",
+    "debug",
+    "traceback",
+    "help",
+    "version",
+}
 """What a job says otherwise, or what is the batch's to say."""
 _PATHS = {"report", "random-source", "temporary-directory", "files0-from"}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.units import visible
 
 EPILOG = options.EPILOG
 
@@ -51,8 +54,9 @@ def check(
 ) -> None:
     """Check that each file is in order.
 
-    Says nothing and exits 0 if all are; otherwise names the first disorder on standard error and exits 1. Each file is
-    judged alone: the last item of one and the first of the next may be in any order.
+    Says nothing and exits 0 if all are; otherwise names the first disorder of each file on standard error, counts the
+    files that have one, and exits 1. Each file is judged alone: the last item of one and the first of the next may be
+    in any order.
     """
     from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
     from gpumerge_cli.formats.records import RecordRequest
@@ -86,4 +90,9 @@ def check(
         unique=unique,
     )
     if not tasks.hand_over(context, tasks.Task(request)):
-        tasks.perform(tasks.Task(request))
+        tasks.perform(tasks.Task(request), told=_say)
+
+
+def _say(error: InputError) -> None:
+    if sys.stderr is not None:
+        print("gpumerge:", visible(str(error).replace("\n", " ")), file=sys.stderr, flush=True)

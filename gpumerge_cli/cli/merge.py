@@ -16,6 +16,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.report.model import MergeReport
 
 EPILOG = options.EPILOG
 _REPEAT = 5
@@ -178,13 +179,17 @@ def merge(
             help="Write the report to a file too: .json, .md or .html; with --compare also .csv.",
         ),
     ] = None,
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Say in a table on standard error what took how long, instead of in a line.")
+    ] = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Merge sorted files into one.
 
     The merge is stable: items that compare equal come in the order of FILES. Text keeps its lines as they are. NaN
-    sorts last and -0.0 equals 0.0, as in NumPy. A report of what took how long goes to standard error.
+    sorts last and -0.0 equals 0.0, as in NumPy. At the end one line on standard error says how much was merged, how
+    fast and where, and what bounded it.
     """
     if compare and unique:
         raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
@@ -245,7 +250,10 @@ def merge(
     elif compare:
         _compare(request, report, repeat or _REPEAT, quiet)
     elif not tasks.hand_over(context, tasks.Task(request, report)):
-        _merge(tasks.Task(request, report), quiet, progress and not quiet and not _is_terminal(request.output))
+        shows_progress = progress and not quiet and not _is_terminal(request.output)
+        measured = _merge(tasks.Task(request, report), shows_progress)
+        if not quiet:
+            _show(measured, stats)
 
 
 def _plan(request: MergeRequest) -> None:
@@ -256,15 +264,26 @@ def _plan(request: MergeRequest) -> None:
     print(json.dumps(plan_files(request).as_dict()))
 
 
-def _merge(task: tasks.Task, quiet: bool, progress: bool) -> None:
+def _merge(task: tasks.Task, progress: bool) -> MergeReport:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with _progress(progress) as advance:
-        measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
-    if not quiet:
+        measured: MergeReport = tasks.perform(
+            task, since_start=seconds_since_start, advance=advance, settle=ignore_signals
+        )
+    return measured
+
+
+def _show(measured: MergeReport, stats: bool) -> None:
+    """Say on standard error what was measured: in a table if `stats`, else in a line."""
+    if stats:
         from gpumerge_cli.report.terminal import show
 
         show(measured)
+    elif sys.stderr is not None:
+        from gpumerge_cli.report.line import columns, line
+
+        print(line(measured, columns(sys.stderr)), file=sys.stderr)
 
 
 def _is_terminal(output: str) -> bool:

@@ -124,7 +124,7 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, show_default=False, help="Host threads; by default all cores."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report on standard error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but what went wrong.")]
 Debug = Annotated[bool, typer.Option("--debug", help="On an error, show the traceback too.")]
 
 

@@ -7,6 +7,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gpumerge_cli.report.merge_tables import (
+    CLOCK_HEADER,
+    Row,
+    busy_cells,
+    busy_header,
+    clock_cells,
+    facts,
+    summary,
+)
 from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
@@ -15,9 +24,6 @@ from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
     compare_header,
-    facts,
-    merge_cells,
-    summary,
 )
 from gpumerge_cli.units import format_count, visible
 
@@ -48,19 +54,29 @@ def show(report: Report, console: Console | None = None) -> None:
 
 def _show_merge(report: MergeReport, console: Console) -> None:
     console.print(Text(summary(report)))
-    table = plain_table("stage", "seconds", "bytes", "throughput", left=1)
-    *stages, whole = merge_cells(report)
-    for row in stages:
-        table.add_row(*row, style="bold" if row[0] == "merge kernel" else "")
-    table.add_section()
-    table.add_row(*whole, style="bold")
-    console.print(table)
+    console.print()
+    clock, busy = (CLOCK_HEADER, clock_cells(report)), (busy_header(report), busy_cells(report))
+    widths = [max(map(len, column)) for column in zip(clock[0], *clock[1], busy[0], *busy[1], strict=True)]
+    for header, rows in (clock, busy):
+        console.print(_stage_table(header, rows, widths))
+        console.print()
     about = Table.grid(padding=(0, 2))
     about.add_column(no_wrap=True)
     about.add_column(overflow="fold")
     for name, value in facts(report):
         about.add_row(Text(f" {name}"), Text(value), style="bold" if name == "bounded by" else "")
     console.print(about)
+
+
+def _stage_table(header: Row, rows: list[Row], widths: list[int]) -> Table:
+    """A table of stages whose columns have these least widths, so that several stand below each other."""
+    table = plain_table(*header, left=1)
+    for column, width in zip(table.columns, widths, strict=True):
+        column.min_width = width
+    bold = {"merge kernel", rows[-1][0]}
+    for row in rows:
+        table.add_row(*row, style="bold" if row[0] in bold else "")
+    return table
 
 
 def _show_compare(report: CompareReport, console: Console) -> None:
