@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gpumerge_cli.jobs.runner import Result, State
 from gpumerge_cli.jobs.spec import Job
-from gpumerge_cli.report.terminal import PlainConsole, plain_table
+from gpumerge_cli.report.terminal import PlainConsole, fitted, plain_table
 from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 
 _PATIENCE = 1.0
@@ -125,4 +125,4 @@ def _show_table(results: Sequence[Result], console: PlainConsole) -> None:
             format_throughput(result.nbytes, result.seconds) if result.nbytes else "-",
             style=_STYLES.get(result.state, ""),
         )
-    console.print(table)
+    console.print(fitted(table, console, "kernel", "operation", "backend", "bytes"))
