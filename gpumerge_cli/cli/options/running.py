@@ -61,14 +61,19 @@ OUTPUT = (
         "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True,
     ),
     Option(
-        "quiet", "Output", (*_FILES, "batch", "bench"),
-        "Print nothing on standard error but errors.",
-        letter="q", neutral=True,
+        "stats", "Output", ("merge", "sort"),
+        "Say in a table on standard error what took how long.",
+        letter="v", aliases=("verbose",), neutral=True,
     ),
     Option(
-        "verbose", "Output", _FILES,
-        "Show what took how long on standard error.",
-        letter="v", neutral=True,
+        "stats", "Output", ("batch",),
+        "Say in a table on standard error what took how long, the slowest of many.",
+        letter="v", aliases=("verbose",),
+    ),
+    Option(
+        "quiet", "Output", (*_FILES, "batch", "bench"),
+        "Say nothing on standard error but what went wrong.",
+        letter="q", neutral=True,
     ),
 )  # fmt: skip
 
