@@ -29,7 +29,7 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     if len({(each.dtype, each.shape[1:]) for each in found}) > 1:
         kinds = ", ".join(sorted({f"{each.dtype} {each.shape[1:] or ''}".rstrip() for each in found}))
         raise UsageError(f"values of different dtypes or shapes: {kinds}", way_out="convert them to one")
-    same_side(found)
+    same_side([*found, *keys])
     return found
 
 
