@@ -232,7 +232,7 @@ def test_kernels_merge_values(backend: Backend, rng: np.random.Generator, kernel
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (3, "values=3 are no arrays"),
+        (3, "values=3 is no list of arrays"),
         ([np.zeros(2)], "1 arrays of values for 2 of keys"),
         ([np.zeros(2), np.zeros(4)], r"values of shape \(4,\) for 3 keys"),
         ([np.zeros(2), np.zeros((3, 2))], r"different dtypes or shapes: float64, float64 \(2,\)"),

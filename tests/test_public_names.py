@@ -1,4 +1,4 @@
-"""What `import gpumerge_cli` offers."""
+"""The names that `import gpumerge_cli` offers."""
 
 from __future__ import annotations
 

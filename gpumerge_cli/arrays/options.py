@@ -1,4 +1,4 @@
-"""What callers may say of a merge or a sort of arrays, judged."""
+"""The options of merges and sorts of arrays, judged."""
 
 from __future__ import annotations
 
