@@ -29,6 +29,10 @@ def test_all_errors_are_public() -> None:
     assert gpumerge_cli.UsageError is errors.UsageError
 
 
+def test_public_names_say_what_they_are() -> None:
+    assert all(getattr(gpumerge_cli, name).__doc__ for name in dir(gpumerge_cli) if name != "__version__")
+
+
 def test_no_other_name() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'mergesort'"):
         gpumerge_cli.mergesort  # noqa: B018
