@@ -100,7 +100,7 @@ class Host:
             workspace.close()
 
     def _in_place(self, keys: Keys) -> bool:
-        return self.backend.name != "gpu" and not keys.order.is_rows
+        return not self.backend.remote and not keys.order.is_rows
 
     def _filled(self, runs: Sequence[Array], keys: Keys) -> Workspace:
         nbytes = sum(run.nbytes for run in runs)

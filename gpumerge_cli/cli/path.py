@@ -26,8 +26,10 @@ def path(values: Values) -> None:
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
     how = item_request(values)
+    from gpumerge_cli.backends.variants import asked_for
+
     on = backend_request(values)
-    on.launch.decided_kernel()
+    asked_for(on.launch)
     draw = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how.lines, how)
     report = _trace(loaded, on, values.rank, values.rounds)
