@@ -26,6 +26,8 @@ from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 import gpumerge_cli
+from gpumerge_cli.backends.base import ALGORITHMS
+from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES
 from tests.apart import each
@@ -50,8 +52,8 @@ BYTES = [np.dtype(name) for name in ("S1", "S5", "S16", "V3", "V8", "V100")]
 KEYLESS = [np.dtype(name) for name in ("U3", "c8", "O", "f16")]
 """What has no order here."""
 
-_KERNELS = ("auto", "auto", "basic", "tiled", "circular", "path")
-_ALGORITHMS = ("auto", "auto", "merge", "bottom-up", "iterative", "recursive", "radix")
+_KERNELS = ("auto", "auto", *NAMES)
+_ALGORITHMS = ("auto", "auto", *ALGORITHMS)
 _ITEMS = "an array must hold the same items"
 _SHOWN = 20
 

@@ -232,7 +232,7 @@ def test_kernels_merge_values(backend: Backend, rng: np.random.Generator, kernel
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (3, "values=3 are no arrays"),
+        (3, "values=3 is no list of arrays"),
         ([np.zeros(2)], "1 arrays of values for 2 of keys"),
         ([np.zeros(2), np.zeros(4)], r"values of shape \(4,\) for 3 keys"),
         ([np.zeros(2), np.zeros((3, 2))], r"different dtypes or shapes: float64, float64 \(2,\)"),
@@ -254,3 +254,44 @@ def test_units_of_dates_must_agree() -> None:
 def test_no_such_option() -> None:
     with pytest.raises(TypeError, match=r"merge\(\) got an unexpected keyword argument 'blocksize'"):
         gpumerge_cli.merge(np.arange(2), blocksize=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_cupy_arrays_of_all_dtypes(
+    gpu_backend: Backend, rng: np.random.Generator, dtype: str, descending: bool
+) -> None:
+    cupy = pytest.importorskip("cupy")
+    runs = [drawn(rng, np.dtype(dtype), size) for size in (3000, 0, 1, 700)]
+    runs = [run[places(run, descending)] for run in runs]
+    both = np.concatenate(runs)
+    expected = places(both, descending)
+    arrays, whole = [cupy.asarray(run) for run in runs], cupy.asarray(both)
+    numbers = cupy.arange(2 * len(both)).reshape(-1, 2)
+    parts = cupy.split(numbers, [3000, 3000, 3001])
+    assert same_bits(gpumerge_cli.merge(*arrays, descending=descending).get(), both[expected])
+    out = cupy.empty_like(whole)
+    keys, moved = gpumerge_cli.merge(*arrays, values=parts, out=out, descending=descending)
+    assert keys is out
+    assert same_bits(keys.get(), both[expected])
+    assert moved[:, 0].get().tolist() == (2 * expected).tolist()
+    assert same_bits(
+        gpumerge_cli.sort(whole[::-1], descending=descending).get(), both[::-1][places(both[::-1], descending)]
+    )
+    ranks = gpumerge_cli.argsort(whole, descending=descending)
+    assert ranks.dtype == np.int64
+    assert ranks.get().tolist() == expected.tolist()
+    assert gpumerge_cli.is_sorted(keys, descending=descending)
+
+
+@pytest.mark.gpu
+def test_values_and_out_lie_where_keys_do(gpu_backend: Backend) -> None:
+    cupy = pytest.importorskip("cupy")
+    keys = cupy.arange(3)
+    with pytest.raises(gpumerge_cli.UsageError, match="values and keys are not on one side"):
+        gpumerge_cli.merge(keys, values=[np.arange(3)])
+    with pytest.raises(gpumerge_cli.UsageError, match="out is not a contiguous CuPy array of 3 items of int64"):
+        gpumerge_cli.merge(keys, out=np.empty(3, np.int64))
+    with pytest.raises(gpumerge_cli.UsageError, match="out is not a contiguous NumPy array of 3 items of int64"):
+        gpumerge_cli.merge(keys.get(), out=keys)

@@ -1,4 +1,4 @@
-"""What `import gpumerge_cli` offers."""
+"""The names that `import gpumerge_cli` offers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ def test_all_errors_are_public() -> None:
     tree = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
     assert tree <= set(dir(gpumerge_cli))
     assert gpumerge_cli.UsageError is errors.UsageError
+
+
+def test_public_names_say_what_they_are() -> None:
+    assert all(getattr(gpumerge_cli, name).__doc__ for name in dir(gpumerge_cli) if name != "__version__")
 
 
 def test_no_other_name() -> None:

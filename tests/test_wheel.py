@@ -38,7 +38,8 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    kernels = [path.name for path in (ROOT / "kernels").iterdir() if path.suffix in (".cu", ".cuh")]
+    root = ROOT / "kernels"
+    kernels = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix in (".cu", ".cuh")]
     assert kernels
     assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
     assert {f"gpumerge_cli/lib/gpumerge-{level}.so" for level in LEVELS} <= set(names)

@@ -1,7 +1,7 @@
 """Merging and sorting arrays from Python: arrays of the host on the CPU or a GPU, arrays of a GPU where they are.
 
-calls: what users call. taking: arrays of other libraries. keys: dtypes and their orders. payload: values that go along.
-host, device: the work on NumPy and on CuPy arrays.
+merging, sorting: the functions that users call. taking: arrays of other libraries. keys: dtypes and their orders.
+payload: values that go along. host, device: the work on NumPy and on CuPy arrays.
 """
 
 from gpumerge_cli.arrays.merging import merge

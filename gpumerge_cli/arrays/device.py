@@ -19,6 +19,8 @@ class Device:
     def __init__(self, arrays: Sequence[Any], keys: Keys, backend: str) -> None:
         if backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
+        if keys.dated or keys.order.is_rows:
+            raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
         self._device = arrays[0].device
         self._keys = keys
         with self._device:

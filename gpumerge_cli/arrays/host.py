@@ -63,8 +63,8 @@ class Host:
     def merged_ranks(self, runs: Sequence[Array], keys: Keys, request: LaunchRequest) -> NDArray[np.int64]:
         """The places of the items, of all runs one behind the other, in the order of their merge."""
         if self._in_place(keys):
-            # A stable sort of runs in order is their merge. Of 10 M numbers ranks take a tenth to all of the time of
-            # records of number and place, which are merged through a workspace.
+            # A stable sort of runs in order is their merge. To sort the ranks of 10 M numbers took a tenth to all of
+            # the time that a merge of records, each a number and its place, took through a workspace.
             return self.sorted_ranks(joined(runs), keys, SortRequest("auto", request))
         both, of_pairs = _numbered(runs, keys)
         ends = np.cumsum([len(run) for run in runs])
@@ -100,7 +100,7 @@ class Host:
             workspace.close()
 
     def _in_place(self, keys: Keys) -> bool:
-        return self.backend.name != "gpu" and not keys.order.is_rows
+        return not self.backend.remote and not keys.order.is_rows
 
     def _filled(self, runs: Sequence[Array], keys: Keys) -> Workspace:
         nbytes = sum(run.nbytes for run in runs)

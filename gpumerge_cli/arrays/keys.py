@@ -1,4 +1,4 @@
-"""What orders arrays: their dtype, the order of their keys, and the dtype that backends take them as.
+"""Keys of arrays: the arrays' dtype, the order, and the dtype that backends take the items as.
 
 Backends know numbers, bytes, and records of them. A bool is taken as a uint8, a date or a time span as an int64. NaT is
 the smallest int64 yet sorts last, as NumPy has it (first if descending, as NaN does), so it is kept out of merges and
@@ -29,9 +29,9 @@ _NAT = np.iinfo(np.int64).min
 class Keys:
     """How the items of arrays are ordered.
 
-    dtype: of the arrays, native but for records, which stay as they are. items: of the same size, what backends take
-    them as. order: of those. field: the name of a record's key, None if items are their own. path: the names that
-    lead to it, one inside the other. dated: whether keys may be NaT.
+    dtype: of the arrays, native but for records, which stay as they are. items: the dtype of the same size that
+    backends take them as. order: of those items. field: the name of a record's key, None if items are their own keys.
+    path: the names that lead to the field, one inside the other. dated: whether keys may be NaT.
     """
 
     dtype: np.dtype[Any]
@@ -51,10 +51,10 @@ class Keys:
             if array.ndim != 1:
                 raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
         dtypes = [array.dtype if array.dtype.kind in "SV" else array.dtype.newbyteorder("=") for array in arrays]
-        names = sorted({str(dtype) for dtype in dtypes})
-        if len(names) > 1:
-            raise UsageError(f"arrays of different dtypes: {', '.join(names)}", way_out="convert them to one dtype")
         dtype = dtypes[0]
+        if any(other != dtype for other in dtypes):
+            names = ", ".join(sorted({str(other) for other in dtypes}))
+            raise UsageError(f"arrays of different dtypes: {names}", way_out="convert them to one dtype")
         path = _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:

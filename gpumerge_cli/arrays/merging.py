@@ -42,15 +42,16 @@ def merge(
     Parameters
     ----------
     arrays:
-        One or more, of any lengths. NumPy and CuPy arrays, and what offers `__array__`, `__cuda_array_interface__`,
-        `__dlpack__` or, with pyarrow installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors
-        of PyTorch. Arrays that lie on a GPU are merged there. dtypes: int8 to int64, uint8 to uint64, float16 to
-        float64, bool, datetime64, timedelta64; in host memory also S, V and structured ones. Each array must be sorted
-        (see is_sorted); this is not checked. Unsorted ones come out in no order: the CPU puts out every item once, a
-        GPU some twice and others not.
+        One or more, of any lengths: NumPy and CuPy arrays, and anything that offers `__array__`,
+        `__cuda_array_interface__`, `__dlpack__` or, with pyarrow installed, Arrow's C interface: Series of polars and
+        pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU are merged there. dtypes: int8 to int64, uint8 to
+        uint64, float16 to float64, bool; in host memory also datetime64, timedelta64, S, V and structured ones. Each
+        array must be sorted (see is_sorted); this is not checked. Unsorted ones come out in no order: the CPU puts out
+        every item once, a GPU some twice and others not at all.
     values:
-        One array for each of `arrays`, as long as it and on its side, of any dtype: rows that go where their keys go.
-        They may have more dimensions; all have the same dtype and the same shape but for the length.
+        One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
+        have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
+        length alone.
     key:
         Of structured arrays, the field that they are sorted by; "a.b" for b inside a.
     descending:
@@ -63,8 +64,8 @@ def merge(
     threads:
         Threads of the host that the CPU merges with; all cores by default.
     tuning:
-        kernel ("auto", "basic", "tiled", "circular", "path"), block_size, items_per_thread, tile_size, tile_load,
-        fan_in, transfer: as the options of `gpumerge merge`.
+        kernel ("auto", "basic", "tiled", "circular" or "path"), block_size, items_per_thread, tile_size, tile_load,
+        fan_in, transfer: the same as the options of `gpumerge merge`.
 
     Returns
     -------

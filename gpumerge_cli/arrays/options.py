@@ -1,4 +1,4 @@
-"""What callers may say of a merge or a sort of arrays, judged."""
+"""The options of merges and sorts of arrays, judged."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> 
     """Raises UsageError if `out` cannot take so many items of a dtype, or shares memory with one of the arrays."""
     judge_mask(out)
     on_device = is_cupy(arrays[0])
-    fits = is_cupy(out) if on_device else isinstance(out, np.ndarray)
+    fits = is_cupy(out) and out.device == arrays[0].device if on_device else isinstance(out, np.ndarray)
     if not fits or out.dtype != dtype or out.shape != (total,) or not out.flags.c_contiguous:
         where = "CuPy" if on_device else "NumPy"
         raise UsageError(f"out is not a contiguous {where} array of {total} items of {dtype}")

@@ -15,7 +15,7 @@ from gpumerge_cli.errors import UsageError
 def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError where they do not fit."""
     if not isinstance(values, Iterable):
-        raise UsageError(f"values={values!r} are no arrays", way_out="give a list of one array for each run of keys")
+        raise UsageError(f"values={values!r} is no list of arrays", way_out="give one array for each array of keys")
     found = [taken(each) for each in values]
     if len(found) != len(keys):
         raise UsageError(
@@ -25,11 +25,11 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
         if is_cupy(each) != is_cupy(run):
             raise UsageError("values and keys are not on one side", way_out="move them to the host, or to one device")
         if each.shape[:1] != run.shape:
-            raise UsageError(f"values of shape {each.shape} for {len(run)} keys", way_out="give as many as keys")
+            raise UsageError(f"values of shape {each.shape} for {len(run)} keys", way_out="give one row for each key")
     if len({(each.dtype, each.shape[1:]) for each in found}) > 1:
         kinds = ", ".join(sorted({f"{each.dtype} {each.shape[1:] or ''}".rstrip() for each in found}))
         raise UsageError(f"values of different dtypes or shapes: {kinds}", way_out="convert them to one")
-    same_side(found)
+    same_side([*found, *keys])
     return found
 
 

@@ -41,15 +41,15 @@ def sort(
     Parameters
     ----------
     array:
-        What `merge` takes, in any order.
+        An array that `merge` takes, in any order.
     values:
         An array as long as `array` and on its side, of any dtype: rows that go where their keys go.
     key, descending, out, backend, device, threads:
-        As of `merge`.
+        The same as for `merge`.
     algorithm:
-        "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": as the option of `gpumerge sort`.
+        "auto", "merge", "bottom-up", "iterative", "recursive" or "radix", as the option of `gpumerge sort`.
     kernel:
-        "auto", "basic", "tiled", "circular" or "path": what merges, if the algorithm does.
+        "auto", "basic", "tiled", "circular" or "path": the kernel that merges, if the algorithm merges.
 
     Returns
     -------
@@ -111,9 +111,9 @@ def argsort(
     Parameters
     ----------
     array:
-        What `merge` takes, in any order.
+        An array that `merge` takes, in any order.
     key, descending, algorithm, kernel, backend, device, threads:
-        As of `sort`. Items that compare equal keep their order, also if descending.
+        The same as for `sort`. Items that compare equal keep their order, also if descending.
 
     Returns
     -------
@@ -146,9 +146,9 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
     Parameters
     ----------
     array:
-        What `merge` takes.
+        An array that `merge` takes.
     key, descending:
-        As of `merge`.
+        The same as for `merge`.
 
     Raises
     ------

@@ -64,17 +64,19 @@ def _told_of(given: Any) -> Iterator[None]:
     except Exception as error:
         lines = str(error).strip().splitlines()
         said = lines[0].rstrip(".") if lines else type(error).__name__
-        raise UsageError(f"{name_of(given)} gives no array: {said}", way_out="give a NumPy or a CuPy array") from error
+        raise UsageError(
+            f"{name_of(given)} cannot be read as an array: {said}", way_out="give a NumPy or a CuPy array"
+        ) from error
 
 
 def _nulls(given: Any) -> int:
     """How many items are missing, as far as the type has a way to tell."""
-    count = getattr(given, "null_count", None)  # Arrow's, polars'
-    if callable(count):
-        count = count()
-    if isinstance(count, int | np.integer):
-        return int(count)
-    # Of pandas' own dtypes; of those of NumPy, NaN and NaT are items like others.
+    if hasattr(given, "itercolumns"):  # a table of Arrow's
+        return sum(_nulls(column) for column in given.itercolumns())
+    count = getattr(given, "null_count", None)  # a number in Arrow, a method in polars, which gives one or a table
+    if count is not None:
+        return int(np.sum(np.asarray(count() if callable(count) else count)))
+    # Pandas' own dtypes have nulls. In a Series of a NumPy dtype NaN and NaT are items like others.
     dtype = getattr(given, "dtype", None)
     if dtype is not None and not isinstance(dtype, np.dtype) and hasattr(given, "isna"):
         return int(given.isna().sum())

@@ -28,8 +28,8 @@ _NOT_OF_JOBS = {
     "plan",
     "compare",
     "repeat",
+    "stats",
     "quiet",
-    "verbose",
     "progress",
     "debug",
     "traceback",
@@ -135,7 +135,7 @@ def _judge_launch(request: Any, order: Order) -> None:
     if request.on.launch == LaunchRequest() and sort in (None, SortRequest()):
         return
     backend = select(request.on.backend, request.on.device, order, None).backend
-    if request.on.backend == "auto" and backend.name == "gpu":
+    if request.on.backend == "auto" and backend.remote:
         return  # it may come to be the CPU
     backend.resolve(request.on.launch, order, len(request.inputs))
     if sort is not None:

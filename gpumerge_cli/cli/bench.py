@@ -70,7 +70,7 @@ def _measure(values: Values) -> BenchReport:
     return run_bench(
         cases,
         chosen,
-        kernels=words,  # type: ignore[arg-type]
+        kernels=words,
         repeat=values.repeat or found.repeat,
         seed=values.seed,
         threads=values.threads or cores(),

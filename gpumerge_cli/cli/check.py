@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.requests import backend_request, file_names, item_request
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 def check(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
     with tasks.progress(values.progress and not values.quiet) as advance:
-        measured = tasks.perform(task_of(values), advance=advance)
-    if values.verbose and sys.stderr is not None:
+        measured = tasks.perform(task_of(values), advance=advance, told=_say)
+    if values.stats and sys.stderr is not None:
         for file in measured.inputs:
             told = f"{visible(file.name)}: in order, {format_counted(file.items, 'item')}, {format_bytes(file.nbytes)}"
             print(told, file=sys.stderr)
@@ -32,3 +33,8 @@ def task_of(values: Values) -> tasks.Task[CheckRequest]:
     items = item_request(values, names)
     request = CheckRequest(names, items, backend_request(values), unique=values.unique, memory=values.memory)
     return tasks.Task(request)
+
+
+def _say(error: InputError) -> None:
+    if sys.stderr is not None:
+        print("gpumerge:", visible(str(error).replace("\n", " ")), file=sys.stderr, flush=True)

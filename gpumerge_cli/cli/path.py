@@ -23,11 +23,13 @@ _FIGURES = (".png", ".svg")
 
 def path(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
+    from gpumerge_cli.backends.variants import asked_for
+
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
     how = item_request(values, names)
     on = backend_request(values)
-    on.launch.decided_kernel()
+    asked_for(on.launch)
     draw = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how.lines, how)
     report = _trace(loaded, on, values.rank, values.rounds)

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gpumerge_cli.errors import DisorderError, OutputError, UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
+    from gpumerge_cli.report.model import CheckReport
 
     _Request = TypeVar("_Request", bound=MergeRequest | SortFilesRequest | CheckRequest)
 else:
@@ -64,17 +65,19 @@ def perform(
     since_start: Callable[[], float] = lambda: 0.0,
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
+    told: Callable[[InputError], None] | None = None,
 ) -> Any:
     """Do the task; its report, which also went to the task's report file. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run; advance, settle: as of merge_files.
+    since_start: gives the seconds that the process has run; advance, settle: as of merge_files. told: called with what
+    is wrong with each of several files that are checked; the error that is raised then only counts them.
     """
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
 
     request = task.request
     if isinstance(request, CheckRequest):
-        return _check(request, advance)
+        return _check(request, advance, told)
     with report_file(task.report, MERGE_SUFFIXES) as write:
         if isinstance(request, MergeRequest):
             from gpumerge_cli.engine.merge import merge_files
@@ -94,28 +97,54 @@ def perform(
     return measured
 
 
-def _check(request: CheckRequest, advance: Callable[[int, int], None] | None) -> Any:
+def _check(
+    request: CheckRequest,
+    advance: Callable[[int, int], None] | None,
+    told: Callable[[InputError], None] | None,
+) -> CheckReport:
     import time
 
     from gpumerge_cli import __version__
-    from gpumerge_cli.engine.check import check_files
-    from gpumerge_cli.report.model import CheckReport
+    from gpumerge_cli.engine.check import check_each
+    from gpumerge_cli.report.model import CheckReport, InputFile
 
     started = time.perf_counter()
-    try:
-        files = check_files(
-            request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
-        )
-    except DisorderError as error:
-        error.exit_code = 1
-        raise
+    files: list[InputFile] = []
+    wrong: list[InputError] = []
+    for found in check_each(
+        request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
+    ):
+        if isinstance(found, InputFile):
+            files.append(found)
+            continue
+        wrong.append(found)
+        if told is not None and len(request.inputs) > 1:
+            told(found)
+    if wrong:
+        raise _verdict(wrong, len(request.inputs), all_told=told is not None)
     return CheckReport(
-        inputs=files,
+        inputs=tuple(files),
         items=sum(file.items for file in files),
         nbytes=sum(file.nbytes for file in files),
         wall=time.perf_counter() - started,
         version=__version__,
     )
+
+
+def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
+    """The error that a check of so many files ends with. all_told: each of `wrong` has been told already."""
+    disorders = sum(isinstance(error, DisorderError) for error in wrong)
+    first, unread = wrong[0], len(wrong) - disorders
+    verdict: GpumergeError = first
+    if checked > 1:
+        of_files, told = f" of {checked} files", []
+        if disorders:
+            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
+        if unread:
+            told.append(f"{unread}{of_files if not told else ''} could not be checked")
+        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
+    verdict.exit_code = 2 if unread else 1
+    return verdict
 
 
 def check_report_place(report: str | None, files: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -17,9 +17,11 @@ from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
-from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.csv import between_fields, shown
+from gpumerge_cli.lines import Comparison as LineComparison
+from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
@@ -31,9 +33,23 @@ _SHOWN = 40
 _BLOCK = 1 << 16
 _SHORT_LINE = 8
 _OPTIONS = ("-n", "-r", "-s")
+_SWITCHED: dict[LineComparison, LineComparison] = {"bytes": "numeric", "numeric": "bytes"}
+"""What users write the one of and mean the other."""
 
 
 def check_files(
+    inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest, *, unique: bool = False
+) -> tuple[InputFile, ...]:
+    """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
+    found = []
+    for one in check_each(inputs, items, on, unique=unique):
+        if isinstance(one, InputError):
+            raise one
+        found.append(one)
+    return tuple(found)
+
+
+def check_each(
     inputs: tuple[str, ...],
     items: ItemRequest,
     on: BackendRequest,
@@ -41,14 +57,15 @@ def check_files(
     unique: bool = False,
     memory: int | None = None,
     advance: Advance | None = None,
-) -> tuple[InputFile, ...]:
-    """Check every input by itself; raises DisorderError at the first disorder of the first input that has one.
+) -> Iterator[InputFile | InputError]:
+    """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
+    That is the DisorderError of its first disorder, or the InputError that kept it from being read. Raises UsageError
+    or InputError ahead of all that if the inputs and `items` do not go together, or if there is no such input.
     unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
     None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
     the files as they lie on the disk; what it raises ends the check.
     """
-    checked: list[InputFile] = []
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     look_at(inputs)
@@ -59,13 +76,17 @@ def check_files(
             if advance is not None:
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
-        with opened((name,), items) as files:
-            if items.csv:  # whose keys may be names in the first header
-                headers.append((name, files.head))
-                same_headers(headers, items.csv)
-            raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
-            checked += files.files()
-    return tuple(checked)
+        try:
+            with opened((name,), items) as files:
+                if items.csv:  # whose keys may be names in the first header
+                    same_headers([*headers, (name, files.head)], items.csv)
+                    headers = headers or [(name, files.head)] * bool(files.head)
+                raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
+                (checked,) = files.files()
+        except InputError as error:
+            yield error
+        else:
+            yield checked
 
 
 def _size(name: str) -> int:
@@ -154,15 +175,28 @@ def disorder_error(
     way_out = "sort it with -u first" if unique else "sort it first"
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
-    for other in () if equal else _others(order, keys_equal=by is None):
-        if first_disorder(source, other, backend, workers, unique=unique) is None:
-            way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
+    for other, told in [] if equal else _others(here, ahead, order, by):
+        found = first_disorder(source, other, backend, workers, unique=unique)
+        if found is None:
+            way_out = told
             break
+        if order.text is not None and other.text == replace(order.text, stable=True):
+            name, number = _line(source, found, order)
+            way_out += f"; with -s, {name} {number} would be the first out of order"
     why = ", its equal" if equal else _why(here, ahead, order, by)
-    told = " comes after ".join(_shown(_whole(here, order), _whole(ahead, order), order))
-    error = DisorderError(f"disorder: {told}{why}", where=source.place(offset), way_out=way_out)
+    first, second = _shown(_whole(here, order), _whole(ahead, order), order)
+    if order.text is not None:
+        name, number = _line(source, offset, order)
+        second += f" ({name} {number - 1})"
+    error = DisorderError(f"disorder: {first} comes after {second}{why}", where=source.place(offset), way_out=way_out)
     error.item = None if order.text is None else shown(here, order.text)
     return error
+
+
+def _line(source: Source, start: int, order: Order) -> tuple[str, int]:
+    """What messages call the line at `start`, and its number."""
+    of_csv = order.text is not None and order.text.of_records is not None
+    return "record" if of_csv else "line", int(source.place(start).rpartition(":")[2])
 
 
 def _whole(item: bytes, order: Order) -> bytes:
@@ -195,22 +229,49 @@ def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
     if (key.start_field, key.start_char, key.end_field) == (0, 0, None):
         return ""
     parts = [between_fields(line[slice(*key_bounds(order, by, line))], text) for line in (here, ahead)]
-    said = (text.of_records or text).keys[by].describe()
+    return f", key {' after '.join(_shown(parts[0], parts[1], order))} by {_said(text, by)}"
+
+
+def _said(text: LineOrder, number: int) -> str:
+    """A key as the command line has it."""
+    said = (text.of_records or text).keys[number].describe()
     start = "" if said[:1].isdigit() else "1"  # of CSV's records from their first field on
-    return f", {' after '.join(_shown(parts[0], parts[1], order))} by -k {start}{said}"
+    return f"-k {start}{said}"
 
 
-def _others(order: Order, *, keys_equal: bool) -> list[Order]:
-    """Orders that the user may have meant. keys_equal: of lines, whether no key tells those out of order apart."""
+def _others(here: bytes, ahead: bytes, order: Order, by: int | None) -> list[tuple[Order, str]]:
+    """Orders that the user may have meant, each with the way out. by: the key that tells lines apart, if one does."""
     text = order.text
     if text is None:
-        return [replace(order, descending=not order.descending)]
-    stable = [Order.lines(replace(text, stable=True))] if keys_equal and text.keys else []
-    if not text.simple:
-        return stable
-    numeric, descending = text.numeric, text.reverse
-    wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
-    return stable + [Order.lines(numeric=n, descending=d, stable=text.stable and n) for n, d in wishes]
+        others = [replace(order, descending=not order.descending)]
+    elif not text.simple:
+        if by is not None:
+            return [(other, told) for other, told in _other_keys(text, by) if _deciding_key(here, ahead, other) == by]
+        others = [Order.lines(replace(text, stable=True))] if text.keys else []
+    else:
+        numeric, descending = text.numeric, text.reverse
+        wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
+        others = [Order.lines(replace(text, stable=True))] if by is None and text.keys else []
+        others += [Order.lines(numeric=n, descending=d, stable=text.stable and n) for n, d in wishes]
+    return [(other, f"the file is in {_options(other)} order: {_change(order, other)}") for other in others]
+
+
+def _other_keys(text: LineOrder, by: int) -> Iterator[tuple[Order, str]]:
+    """The orders in which key `by`, a part of lines, is the other way round, a number, or no number."""
+    key = text.keys[by]
+    if (key.start_field, key.start_char, key.end_field) == (0, 0, None) or key.compare not in _SWITCHED:
+        return
+    switched = _SWITCHED[key.compare]
+    for compare, reverse in ((switched, key.reverse), (key.compare, not key.reverse), (switched, not key.reverse)):
+        other = _with_key(text, by, compare, reverse)
+        if other.of_records is not None:
+            other = replace(other, of_records=_with_key(other.of_records, by, compare, reverse))
+        yield Order.lines(other), f"the file is in the order of {_said(other, by)}: use that for {_said(text, by)}"
+
+
+def _with_key(text: LineOrder, by: int, compare: LineComparison, reverse: bool) -> LineOrder:
+    key = replace(text.keys[by], compare=compare, reverse=reverse)
+    return replace(text, keys=(*text.keys[:by], key, *text.keys[by + 1 :]))
 
 
 def _ways(order: Order) -> tuple[bool, bool, bool]:

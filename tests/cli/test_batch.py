@@ -66,13 +66,30 @@ def outputs(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("at_once", ["1", "3"])
 def test_jobs_run_in_the_order_that_they_need(folder: Path, at_once: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["batch", str(folder / "jobs.toml"), "--jobs", at_once]) == 0
+    assert run(["batch", str(folder / "jobs.toml"), "--jobs", at_once, "--stats"]) == 0
     assert outputs(folder) == OUTPUTS
     captured = capfd.readouterr()
     assert captured.out == ""
     for words in ("all", "check", "sorted", "4 jobs: 4 done"):
         assert words in captured.err
     assert sorted(os.listdir(folder)) == sorted({*FILES, *OUTPUTS, "jobs.toml"})
+
+
+def test_a_batch_says_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["batch", str(folder / "jobs.toml")]) == 0
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("4 jobs: 4 done; ")
+    assert told.err.count("\n") == 1
+
+
+def test_a_check_of_several_files_counts_and_names_the_first(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "check.toml").write_text('[[job]]\noperation = "check"\ninputs = ["a.txt", "odd.txt", "x.txt"]\n')
+    (folder / "x.txt").write_text("b\na\n")
+    assert run(["batch", str(folder / "check.toml"), "-q"]) == 2
+    first, _ = capfd.readouterr().err.splitlines()
+    assert ": 2 of 3 files are out of order; " in first
+    assert "odd.txt:2: disorder: '12' comes after '3' (line 1); " in first
 
 
 def test_quiet_says_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_owners_are_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pyte
     assert replaced(place) == 0o6755
     really, before = os.fchown, os.stat(place)
     other = os.stat_result((before.st_mode, *before[1:4], before.st_uid + 1, before.st_gid + 1, *before[6:]))
-    monkeypatch.setattr("gpumerge_cli.formats.output._status_of", lambda _: other)
+    monkeypatch.setattr("gpumerge_cli.replacement._status_of", lambda _: other)
     monkeypatch.setattr(os, "fchown", chown)
     assert replaced(place) == 0o755
     assert gave == [(before.st_uid + 1, before.st_gid + 1), (-1, before.st_gid + 1)]

@@ -116,7 +116,8 @@ COMMANDS = (
         "merge",
         "Merge sorted files into one.\n\n"
         "The merge is stable: items that compare equal come in the order of FILES. Text keeps its lines as they are. "
-        "NaN sorts last and -0.0 equals 0.0, as in NumPy. A report of what took how long goes to standard error.",
+        "NaN sorts last and -0.0 equals 0.0, as in NumPy. At the end one line on standard error says how much was "
+        "merged, how fast and where, and what bounded it.",
         _SORTED_FILES,
         epilog=_EPILOG,
     ),
@@ -132,8 +133,9 @@ COMMANDS = (
     _command(
         "check",
         "Check that each file is in order.\n\n"
-        "Says nothing and exits 0 if all are; otherwise names the first disorder on standard error and exits 1. Each "
-        "file is judged alone: the last item of one and the first of the next may be in any order.",
+        "Says nothing and exits 0 if all are; otherwise names the first disorder of each file on standard error, "
+        "counts the files that have one, and exits 1. Each file is judged alone: the last item of one and the first of "
+        "the next may be in any order.",
         _SORTED_FILES,
         epilog=_EPILOG,
     ),

@@ -5,7 +5,7 @@
 // kernels run on a CPU as they are.
 #pragma once
 
-#include "corank.cuh"
+#include "../corank.cuh"
 
 #ifndef BULK
 #define BULK 0

@@ -1,5 +1,5 @@
 // Whether a run is in order, where it first is not, and which of its items differ from the one ahead.
-#include "corank.cuh"
+#include "../corank.cuh"
 
 // Lowers *first to the least base + i for which run[i] goes before run[i - 1], or with `strict` not after it; *first
 // starts out as all ones.
