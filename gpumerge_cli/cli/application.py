@@ -14,7 +14,7 @@ import typer.core
 
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import NAMES, Argument, Command, Option, command
-from gpumerge_cli.cli.values import Values, read_value, unknown_option
+from gpumerge_cli.cli.values import Values, nearest, read_value, unknown_option
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,6 +112,13 @@ class _Group(typer.core.TyperGroup):
         super().__init__(name="gpumerge", commands=commands, params=_parameters(row), add_help_option=False)
         self.row = row
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands:
+            near = nearest(args[0], NAMES)
+            way_out = f"did you mean {near}? see gpumerge --help" if near else "see gpumerge --help"
+            raise UsageError(f"there is no command {args[0]!r}", way_out=way_out)
+        return super().resolve_command(ctx, args)
+
 
 def values_of(context: Any) -> Values:
     """The values that a command's context holds."""
@@ -168,7 +175,7 @@ def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
     except typer.Exit as ending:
         return ending.exit_code
     except typer.TyperException as error:
-        raise usage_error(error) from error
+        raise _usage_error(error, arguments[0] if arguments[0] in commands else "") from error
     return 0
 
 
@@ -181,15 +188,17 @@ def read_task(name: str, words: Sequence[str], settings: Settings | None) -> Tas
             task: Task[Any] = import_module(f"gpumerge_cli.cli.{name}").task_of(values_of(context))
             return task
     except typer.TyperException as error:
-        raise usage_error(error) from error
+        raise _usage_error(error, name) from error
 
 
-def usage_error(error: Exception) -> UsageError:
-    """A usage error of Typer's in the words of this program."""
-    context = getattr(error, "ctx", None)
-    row = getattr(getattr(context, "command", None), "row", command(""))
-    written = getattr(error, "option_name", None)
-    if written is not None and type(error).__name__ == "NoSuchOption":
+def _usage_error(error: Exception, name: str) -> UsageError:
+    """A usage error of Typer's in the words of this program. name: of the command that was read."""
+    row = command(name)
+    written, kind = getattr(error, "option_name", ""), type(error).__name__
+    if kind == "NoSuchOption":
         return unknown_option(row, written)
-    text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".?")
+    text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
+    if kind == "BadOptionUsage":
+        needs_value = any(written in option.names and option.takes_value for option in row.options)
+        text = f"{written} needs a value" if needs_value else f"{written} takes no value"
     return UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see {row.path} --help")

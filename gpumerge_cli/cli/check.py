@@ -9,7 +9,7 @@ from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.requests import backend_request, file_names, item_request
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.units import visible
+from gpumerge_cli.units import format_bytes, format_counted, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 def check(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
     with tasks.progress(values.progress and not values.quiet) as advance:
-        tasks.perform(task_of(values), advance=advance, told=_say)
+        measured = tasks.perform(task_of(values), advance=advance, told=_say)
+    if values.verbose and sys.stderr is not None:
+        for file in measured.inputs:
+            told = f"{visible(file.name)}: in order, {format_counted(file.items, 'item')}, {format_bytes(file.nbytes)}"
+            print(told, file=sys.stderr)
 
 
 def task_of(values: Values) -> tasks.Task[CheckRequest]:
     """The check that options ask for. Raises GpumergeError."""
     from gpumerge_cli.engine.request import CheckRequest
 
-    items = item_request(values)
-    request = CheckRequest(
-        file_names(values), items, backend_request(values), unique=values.unique, memory=values.memory
-    )
+    names = file_names(values)
+    items = item_request(values, names)
+    request = CheckRequest(names, items, backend_request(values), unique=values.unique, memory=values.memory)
     return tasks.Task(request)
 
 

@@ -25,7 +25,7 @@ def resolve_fields(values: Values, files: Sequence[str], separator: int | None) 
     plain = values.command == "sort" and not values.compressed
 
     def names() -> list[str]:
-        return csv_names(files, separator, header, plain=plain)
+        return csv_names(files, separator, header, plain=plain, option="--field")
 
     keys = [key for text in values.field for key in parse_columns(text, names)]
     return replace(values, said={**values.said, "field": (), "csv": True, "header": header}), keys

@@ -10,7 +10,7 @@ from textwrap import wrap
 from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option, command
 
 _NARROWEST, _WIDEST = 40, 120
-_COLUMN = 28
+_COLUMN = 30
 """Where the text of options begins: longer names have a line of their own."""
 
 

@@ -72,11 +72,13 @@ def parse_key(text: str) -> KeySpec:
     )
 
 
-def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
+def csv_names(
+    files: Sequence[str], separator: int | None, header: int, *, plain: bool = False, option: str = "-k"
+) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds.
 
     What is read of a pipe would be missing in what is sorted; all files have to have the same header. plain: whatever
-    its name says, the file is not compressed.
+    its name says, the file is not compressed. option: that names a field.
     Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
     """
     from gpumerge_cli.formats.csv import header_fields
@@ -87,7 +89,7 @@ def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain
     regular = [file for file in files if file != "-" and os.path.isfile(file)]
     if not regular or header < 1:
         raise UsageError(
-            "-k NAME: there is no header to find it in",
+            f"{option} NAME: there is no header to find it in",
             way_out="say --header 1 and name a file that is no pipe, or use the field's number",
         )
     return header_fields(regular[0], separator, header, plain=plain)
@@ -115,6 +117,8 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
     """
     words = text.split(",")
     numbered = [_FIELD_NUMBER.fullmatch(word) for word in words]
+    if any(number and not number[1].strip("0") for number in numbered):
+        raise UsageError(f"--field {text}: there is no field 0", way_out="count from 1")
     names = [] if all(numbered) else find_names()
     if text in names or text.rpartition(":")[0] in names:  # a name may have a comma
         return [_named_key(text, names, "--field")]

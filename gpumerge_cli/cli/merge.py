@@ -47,7 +47,7 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
     request = MergeRequest(
         inputs=names,
         output="-" if values.output is None else values.output,
-        items=item_request(values),
+        items=item_request(values, names),
         on=backend_request(values),
         check=values.check,
         unique=values.unique,
@@ -72,7 +72,7 @@ def _merge(task: tasks.Task[MergeRequest], values: Values) -> None:
     with tasks.progress(values.progress and not values.quiet and not _is_terminal(task.request.output)) as advance:
         measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if not values.quiet:
-        _show(measured, stats=values.stats)
+        _show(measured, stats=values.verbose)
 
 
 def _show(measured: MergeReport, *, stats: bool) -> None:

@@ -25,9 +25,9 @@ def path(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
-    how = item_request(values)
     from gpumerge_cli.backends.variants import asked_for
 
+    how = item_request(values, names)
     on = backend_request(values)
     asked_for(on.launch)
     draw = _drawing(output, names)

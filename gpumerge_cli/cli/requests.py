@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,12 +38,14 @@ def file_names(values: Values) -> tuple[str, ...]:
     return read_names(values.files0_from)
 
 
-def item_request(values: Values) -> ItemRequest:
-    """What the items are and how they compare. Raises UsageError for an order that cannot be, InputError for a file
-    that has to be looked into and cannot be."""
+def item_request(values: Values, files: Sequence[str]) -> ItemRequest:
+    """What the items of `files` are and how they compare.
+
+    Raises UsageError for an order that cannot be, InputError for a file whose header is needed and cannot be read.
+    """
     from gpumerge_cli.engine.request import ItemRequest
 
-    values, order = read_order(values)
+    values, order = read_order(values, files)
     lines = None
     if order not in _PLAIN:
         lines = salted(order, values.random_source)
@@ -57,7 +60,7 @@ def item_request(values: Values) -> ItemRequest:
     )
 
 
-def read_order(values: Values) -> tuple[Values, LineOrder]:
+def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineOrder]:
     """The order of lines that options ask for, without its salt; LineOrder() if none does.
 
     Also the values, with what --field implies. Raises as keyspec.line_order and resolve_fields do.
@@ -71,12 +74,12 @@ def read_order(values: Values) -> tuple[Values, LineOrder]:
         letters.add(keyspec.parse_sort_word(values.sort))
     separator = None if values.field_separator is None else parse_separator(values.field_separator)
     keys = [
-        keyspec.parse_csv_key(key, lambda: keyspec.csv_names(values.files, separator, values.header))
+        keyspec.parse_csv_key(key, lambda: keyspec.csv_names(files, separator, values.header))
         if values.csv
         else keyspec.parse_key(key)
         for key in values.key
     ]
-    resolved, columns = resolve_fields(values, values.files, separator)
+    resolved, columns = resolve_fields(values, files, separator)
     order = keyspec.line_order(
         letters,
         [*keys, *columns],

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
+from gpumerge_cli.cli.values import nearest
 from gpumerge_cli.errors import UsageError
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -195,7 +196,7 @@ def _setting_names(commands: Sequence[Command]) -> set[str]:
     }
 
 
-def _unknown(what: str, name: str, known: Sequence[str] | set[str] | Mapping[str, Any], place: str) -> UsageError:
+def _unknown(what: str, name: str, known: Collection[str], place: str) -> UsageError:
     near = _nearest(name, known)
     return UsageError(what, where=place, way_out=f"did you mean {near}?" if near else "see gpumerge info --config")
 
@@ -204,10 +205,15 @@ def _not_of(command: str, name: str, everywhere: set[str]) -> str:
     return f"{command} has no setting {name!r}" if name in everywhere else f"no option is called {name!r}"
 
 
-def _nearest(name: str, names: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, sorted(names), 1)), "")
+def _nearest(name: str, known: Collection[str]) -> str:
+    """The known setting or variable that is most like `name`, or what it is called now; "" if none is."""
+    for option in (option for command in COMMANDS for option in command.options):
+        for former in option.formerly:
+            ending = variable_name(former).removeprefix(PREFIX)
+            renamed = option.name if name == former else name.replace(ending, variable_name(option.name)[len(PREFIX) :])
+            if renamed != name and renamed in known:
+                return renamed
+    return nearest(name, known)
 
 
 def _value(option: Option, setting: Setting) -> Any:

@@ -78,7 +78,9 @@ def _nearest(written: str, options: Sequence[Option]) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that is most like `name`, or "" if none is."""
+    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name, sorted(names), 1)), "")
+    known = sorted(names)
+    longer = [each for each in known if each.startswith(name)]
+    return longer[0] if len(longer) == 1 else next(iter(get_close_matches(name, known, 1)), "")

@@ -173,6 +173,7 @@ def test_numbers(given: str, value: int | None) -> None:
         (["sort", "--revers-order", "a"], "--reverse"),
         (["sort", "--kernl=path", "a"], "--kernel"),
         (["merge", "--fsnc", "a"], "--fsync"),
+        (["merge", "--numeric", "a"], "--numeric-sort"),
         (["bench", "--quik"], "--quick"),
         (["--versio"], "--version"),
     ],
@@ -203,7 +204,13 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["marge"], ["'marge'", "see gpumerge --help"]),
+        (["marge"], ["there is no command 'marge'; did you mean merge?", "see gpumerge --help"]),
+        (["xyz"], ["there is no command 'xyz'; see gpumerge --help"]),
+        (["merge", "--threads"], ["--threads needs a value; see gpumerge merge --help"]),
+        (["merge", "-o"], ["-o needs a value; see gpumerge merge --help"]),
+        (["merge", "--quiet=1"], ["--quiet takes no value; see gpumerge merge --help"]),
+        (["batch"], ["JOBS is missing; see gpumerge batch --help"]),
+        (["info", "x"], ["argument(s) (x)", "see gpumerge info --help"]),
         (["merge"], ["no file was named", "--help"]),
         (
             ["merge", "--kernal", "path", "a"],

@@ -126,6 +126,8 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["'x'", "1 or more"]),
         ("", {"GPUMERGE_SORT_REVERSE": "1"}, ["sort", "a"], "GPUMERGE_SORT_REVERSE: ", []),
         ("", {"GPUMERGE_MERGE_KEY": "'2"}, ["merge", "a"], "GPUMERGE_MERGE_KEY: ", ["quot"]),
+        ("", {"GPUMERGE_MERGE_SORT_KEY": "2"}, ["merge", "a"], "SORT_KEY: ", ["mean GPUMERGE_MERGE_KEY?"]),
+        ("[merge]\nsort-key = ['2']", {}, ["merge", "a"], "gpumerge.toml:2: ", ["did you mean key?"]),
         ("threads = 4\nthreds = 1", {}, ["merge", "a"], "gpumerge.toml:2: ", ["'threds'", "threads"]),
         ("[marge]\nthreads = 1", {}, ["sort", "a"], "gpumerge.toml:1: ", ["'marge'", "merge"]),
         ("\n[check]\n\nfsync = true", {}, ["info"], "gpumerge.toml:4: ", ["check has no", "'fsync'"]),

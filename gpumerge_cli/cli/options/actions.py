@@ -49,12 +49,12 @@ ACTIONS = (
     ),
     Option(
         "kernels", "What to do", ("bench",),
-        "Of basic,tiled,circular,path; all if not said.",
+        "Which kernels, of basic,tiled,circular,path; all by default.",
         kind="text", placeholder="LIST",
     ),
     Option(
         "dtypes", "What to do", ("bench",),
-        "Such as int32,int64,float16; int32+4 is a key with a payload of 4 bytes.",
+        "Which types of items, as int32,int64,float16; int32+4 is a key with a payload of 4 bytes.",
         kind="text", placeholder="LIST",
     ),
     Option(
@@ -64,7 +64,7 @@ ACTIONS = (
     ),
     Option(
         "shapes", "What to do", ("bench",),
-        "Of uniform,few,equal,disjoint,blocky,one-sided,tiny.",
+        "Which shapes, of uniform,few,equal,disjoint,blocky,one-sided,tiny.",
         kind="text", placeholder="LIST",
     ),
     Option(
@@ -73,7 +73,7 @@ ACTIONS = (
     Option("quick", "What to do", ("bench",), "Fewer and smaller cases: about a minute."),
     Option(
         "repeat", "What to do", ("bench",),
-        "Timings of each; 7 if not said, 3 with --quick.",
+        "How often each is timed; 7 by default, 3 with --quick.",
         kind="number", least=1,
     ),
     Option("seed", "What to do", ("bench",), "The same seed makes the same runs.", kind="number", default=0),

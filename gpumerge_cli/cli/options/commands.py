@@ -74,8 +74,8 @@ _BENCH = """\b
 Shapes: those of gpumerge generate, and
   tiny       uniform keys, all runs but the first a thousandth of the whole
 
-What is not named is varied one at a time about a middle case: dtypes, sizes,
-shapes, runs. Where any is named, all combinations are run."""
+Dtypes, sizes, shapes and runs are varied one at a time about a middle case. Where any is named, all combinations are
+run."""
 
 _PATH = f"""\b
 The grid has A from the top down and B from left to right. The path goes down
@@ -177,7 +177,7 @@ COMMANDS = (
     _command(
         "info",
         "Show devices, versions and auto's picks.\n\n"
-        "What --backend auto would pick, and why, is shown for a few sizes of input.",
+        "For a few sizes of input it says where --backend auto would work, and why.",
     ),
 )
 """gpumerge itself, and its commands in the order of help."""

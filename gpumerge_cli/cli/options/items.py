@@ -98,7 +98,7 @@ ORDER = (
     ),
     Option(
         "field-separator", "Order", _ORDERED,
-        "What lies between fields, \\0 for NUL; by default the empty place ahead of blanks.",
+        "The byte between fields, \\0 for NUL; by default a field begins with its blanks.",
         letter="t", kind="text", placeholder="BYTE", gnu=True,
     ),
     Option("ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True),
@@ -151,8 +151,11 @@ ORDER = (
         letter="s", gnu=True,
     ),
     Option(
-        "unique", "Order", ("merge", "sort"),
-        "Of items that compare equal, only the first goes out; for sort -c, they are in disorder.",
+        "unique", "Order", ("merge",), "Only the first of items that compare equal goes out.", letter="u",
+    ),
+    Option(
+        "unique", "Order", ("sort",),
+        "Only the first of lines with equal keys goes out; with -c, such lines are in disorder.",
         letter="u", gnu=True,
     ),
     Option(

@@ -61,20 +61,21 @@ OUTPUT = (
         "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True,
     ),
     Option(
-        "stats", "Output", ("merge", "sort"),
-        "Say in a table on standard error what took how long.",
-        letter="v", aliases=("verbose",), neutral=True,
-    ),
-    Option(
-        "stats", "Output", ("batch",),
-        "Say in a table on standard error what took how long, the slowest of many.",
-        letter="v", aliases=("verbose",),
-    ),
-    Option(
         "quiet", "Output", (*_FILES, "batch", "bench"),
         "Say nothing on standard error but what went wrong.",
         letter="q", neutral=True,
     ),
+    Option(
+        "verbose", "Output", ("merge", "sort"),
+        "Say on standard error what took how long, in a table.",
+        letter="v", neutral=True, aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("batch",),
+        "Say on standard error what took how long, in a table of the slowest jobs.",
+        letter="v", aliases=("stats",),
+    ),
+    Option("verbose", "Output", ("check",), "Say on standard error what each file holds.", letter="v"),
 )  # fmt: skip
 
 WHERE = (
@@ -195,7 +196,7 @@ TUNING = (
     ),
     Option(
         "tile-load", "Tuning", ("merge", "path"),
-        "What the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
+        "How much the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
         kind="text", choices=("full", "exact"),
     ),
     Option("blocks", "Tuning", ("merge",), "Blocks in the grid.", kind="number", least=1),
@@ -211,7 +212,7 @@ TUNING = (
     ),
     Option(
         "transfer", "Tuning", ("merge",),
-        "What moves the path kernel's tiles: the bulk copy engine of newer GPUs, or the threads.",
+        "How the path kernel's tiles are moved: by the bulk copy engine of newer GPUs, or by the threads.",
         kind="text", choices=("bulk", "vector"),
     ),
 )  # fmt: skip
