@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -35,10 +35,26 @@ def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, wai
 
     pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="gpumerge")
     try:
-        for future in [pool.submit(take) for _ in range(max(1, workers))]:
+        for future in started(pool, take, max(1, workers)):
             future.result()
     except BaseException:
         stopped.set()
         pool.shutdown(wait=wait, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+def started(pool: ThreadPoolExecutor, work: Callable[[], None], workers: int) -> list[Future[None]]:
+    """`work` from so many threads of the pool, or from as many as the system lets it start.
+
+    Raises MemoryError if that is none.
+    """
+    futures: list[Future[None]] = []
+    for _ in range(workers):
+        try:
+            futures.append(pool.submit(work))
+        except RuntimeError:  # no room for another stack, or no more threads allowed
+            if not futures:
+                raise MemoryError from None
+            break
+    return futures

@@ -98,9 +98,11 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
         return shared.outcome
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
+    from gpumerge_cli.engine.parallel import started
+
     pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
-    futures = [pool.submit(_Worker(shared).work) for _ in range(workers)]
     try:
+        futures = started(pool, lambda: _Worker(shared).work(), workers)
         pending = set(futures)
         while pending:
             # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
