@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -51,3 +52,23 @@ def test_files_are_merged_and_sorted_by_fewer_threads(few_threads: list[int], tm
     assert out.read_text() == "".join(lines)
     sort_files(SortFilesRequest((str(tmp_path / "b"),), str(out), on=on, memory=1))
     assert out.read_text() == "".join(lines)
+
+
+def test_a_thread_that_a_signal_came_with_the_start_of_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+    begun, ended = threading.Event(), threading.Event()
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        begun.wait(10)
+        raise KeyboardInterrupt
+
+    def work(item: int) -> None:
+        begun.set()
+        time.sleep(0.2)
+        ended.set()
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        for_each([1], work, 2)
+    assert ended.is_set()
