@@ -60,7 +60,7 @@ def batch(values: Values) -> None:
     if not quiet:
         from gpumerge_cli.cli.batch_view import show
 
-        show(results, time.perf_counter() - begun, stats=values.stats)
+        show(results, time.perf_counter() - begun, stats=values.verbose)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:

@@ -28,7 +28,7 @@ _NOT_OF_JOBS = {
     "plan",
     "compare",
     "repeat",
-    "stats",
+    "verbose",
     "quiet",
     "progress",
     "debug",

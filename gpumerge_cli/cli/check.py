@@ -19,7 +19,7 @@ def check(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
     with tasks.progress(values.progress and not values.quiet) as advance:
         measured = tasks.perform(task_of(values), advance=advance, told=_say)
-    if values.stats and sys.stderr is not None:
+    if values.verbose and sys.stderr is not None:
         for file in measured.inputs:
             told = f"{visible(file.name)}: in order, {format_counted(file.items, 'item')}, {format_bytes(file.nbytes)}"
             print(told, file=sys.stderr)

@@ -72,7 +72,7 @@ def _merge(task: tasks.Task[MergeRequest], values: Values) -> None:
     with tasks.progress(values.progress and not values.quiet and not _is_terminal(task.request.output)) as advance:
         measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if not values.quiet:
-        _show(measured, stats=values.stats)
+        _show(measured, stats=values.verbose)
 
 
 def _show(measured: MergeReport, *, stats: bool) -> None:

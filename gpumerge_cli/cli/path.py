@@ -23,10 +23,10 @@ _FIGURES = (".png", ".svg")
 
 def path(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
-    from gpumerge_cli.backends.variants import asked_for
-
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
+    from gpumerge_cli.backends.variants import asked_for
+
     how = item_request(values, names)
     on = backend_request(values)
     asked_for(on.launch)

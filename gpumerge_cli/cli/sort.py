@@ -159,7 +159,7 @@ def _perform(command: SortCommand) -> int:
         measured = tasks.perform(
             _task(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals
         )
-    if command.values.stats and not command.values.quiet:
+    if command.values.verbose and not command.values.quiet:
         from gpumerge_cli.report.terminal import show
 
         show(measured)

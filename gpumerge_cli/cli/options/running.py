@@ -61,19 +61,19 @@ OUTPUT = (
         "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True,
     ),
     Option(
-        "stats", "Output", ("merge", "sort"),
-        "Say in a table on standard error what took how long.",
-        letter="v", aliases=("verbose",), neutral=True,
-    ),
-    Option(
-        "stats", "Output", ("batch",),
-        "Say in a table on standard error what took how long, the slowest of many.",
-        letter="v", aliases=("verbose",),
-    ),
-    Option(
         "quiet", "Output", (*_FILES, "batch", "bench"),
         "Say nothing on standard error but what went wrong.",
         letter="q", neutral=True,
+    ),
+    Option(
+        "verbose", "Output", ("merge", "sort"),
+        "Say on standard error what took how long, in a table.",
+        letter="v", neutral=True, aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("batch",),
+        "Say on standard error what took how long, in a table of the slowest jobs.",
+        letter="v", aliases=("stats",),
     ),
     Option(
         "stats", "Output", ("check",), "Say on standard error what each file holds.", letter="v", aliases=("verbose",),
