@@ -13,7 +13,6 @@ from typing import NoReturn
 from gpumerge_cli import compiling
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
-from gpumerge_cli.cli.settings import Settings, flag_is_set
 from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
 
@@ -84,9 +83,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _is_set(arguments: Sequence[str], wish: str) -> bool:
     """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
-    from gpumerge_cli.cli.settings import Settings, flag_is_set
-
     try:
+        from gpumerge_cli.cli.settings import Settings, flag_is_set
+
         return anything_set() and flag_is_set(Settings(), "".join(arguments[:1]), wish)
     except Exception:  # there may be no memory for the question
         return False

@@ -64,13 +64,13 @@ def commands() -> dict[str, Command]:
 
 def _options(operation: str) -> dict[str, Option]:
     found: dict[str, Option] = {}
-    for row in options_of(operation):
+    # Of sort, a check is an operation.
+    left_out = _NOT_OF_JOBS | ({"check", "check-quiet"} if operation == "sort" else set())
+    for row in (row for row in options_of(operation) if row.name not in left_out):
         kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
         found |= {name: Option(kind, off, row.takes_path) for name in (row.name, *row.aliases)}
-    # Of sort, a check is an operation.
-    left_out = _NOT_OF_JOBS | ({"check", "check-quiet"} if operation == "sort" else set())
-    return {name: option for name, option in found.items() if name not in left_out}
+    return found
 
 
 def _set(name: str, settings: Settings | None, given: Collection[str]) -> dict[str, Any]:

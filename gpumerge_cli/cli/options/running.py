@@ -76,7 +76,7 @@ OUTPUT = (
         letter="v", aliases=("stats",),
     ),
     Option(
-        "stats", "Output", ("check",), "Say on standard error what each file holds.", letter="v", aliases=("verbose",),
+        "verbose", "Output", ("check",), "Say on standard error what each file holds.", letter="v", aliases=("stats",),
     ),
 )  # fmt: skip
 
