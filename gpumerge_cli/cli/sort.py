@@ -75,27 +75,28 @@ def _items(command: SortCommand) -> ItemRequest:
     from gpumerge_cli.formats.registry import RAW_SUFFIXES
     from gpumerge_cli.lines import LineOrder
 
-    records = record_request(command.values)
-    said = command.values.format in ("raw", "npy") or command.values.dtype is not None or records.said
+    values = command.values
+    records = record_request(values)
+    said = values.format in ("raw", "npy") or values.dtype is not None or records.said
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     suffixes = {suffix_of(name) for name in command.files if name != "-"}
     binary = not suffixes.isdisjoint({*RAW_SUFFIXES, ".npy"})
     # Where lines are asked for all the same, or files of both kinds are named, opening them tells.
-    if said or (command.values.format is None and simple and binary):
+    if said or (values.format is None and simple and binary):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if command.values.header or command.values.csv:
+        if values.header or values.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
-        return ItemRequest(command.values.format, command.values.dtype, reverse=command.order.reverse, records=records)
+        return ItemRequest(values.format, values.dtype, reverse=command.order.reverse, records=records)
     return ItemRequest(
-        command.values.format,
+        values.format,
         lines=command.order,
-        header_lines=command.values.header,
-        csv=command.values.csv,
-        plain=not command.values.compressed,
-        shown=_underlining(command) if command.values.debug else None,
+        header_lines=values.header,
+        csv=values.csv,
+        plain=not values.compressed,
+        shown=_underlining(command) if values.debug else None,
     )
 
 
@@ -115,15 +116,17 @@ def _inputs(command: SortCommand) -> tuple[str, ...]:
 
 def _output(command: SortCommand) -> str:
     """Where lines go: to GNU sort "-" is the name of a file."""
-    return "-" if command.values.output is None else ("./-" if command.values.output == "-" else command.values.output)
+    values = command.values
+    return "-" if values.output is None else ("./-" if values.output == "-" else values.output)
 
 
 def _on(command: SortCommand) -> BackendRequest:
     from gpumerge_cli.backends.base import LaunchRequest
 
-    threads = None if command.values.threads is None else min(command.values.threads, _MOST_THREADS)
-    launch = LaunchRequest(command.values.kernel)  # what else is said of it is for the sort
-    return replace(backend_request(command.values), threads=threads, launch=launch)
+    values = command.values
+    threads = None if values.threads is None else min(values.threads, _MOST_THREADS)
+    launch = LaunchRequest(values.kernel)  # what else is said of it is for the sort
+    return replace(backend_request(values), threads=threads, launch=launch)
 
 
 def _check(command: SortCommand) -> int:
@@ -155,11 +158,12 @@ def _merge(command: SortCommand) -> int:
 def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    with tasks.progress(command.values.progress and not command.values.quiet) as advance:
+    values = command.values
+    with tasks.progress(values.progress and not values.quiet) as advance:
         measured = tasks.perform(
             _task(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals
         )
-    if command.values.verbose and not command.values.quiet:
+    if values.verbose and not values.quiet:
         from gpumerge_cli.report.terminal import show
 
         show(measured)
@@ -185,7 +189,8 @@ def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
 
 def _compare(command: SortCommand) -> int:
     """Every algorithm beside the library's, on the items in memory."""
-    if command.values.output is not None or command.mode != "sort" or command.values.unique:
+    values = command.values
+    if values.output is not None or command.mode != "sort" or values.unique:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
@@ -196,18 +201,18 @@ def _compare(command: SortCommand) -> int:
     from gpumerge_cli.report.terminal import show
     from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
 
-    request = sort_request(command.values)
-    with report_file(command.values.report, COMPARE_SUFFIXES) as write:
+    request = sort_request(values)
+    with report_file(values.report, COMPARE_SUFFIXES) as write:
         loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        backend = select(command.values.backend, command.values.device, loaded.order, None).backend
+        backend = select(values.backend, values.device, loaded.order, None).backend
         threads = _on(command).threads or cores()
         measured = compare_sorts(
             loaded,
             backend,
             request,
             files=_files(command),
-            repeat=command.values.repeat or 5,
+            repeat=values.repeat or 5,
             threads=threads,
             version=__version__,
         )
@@ -222,32 +227,34 @@ def _compare(command: SortCommand) -> int:
 def _files(command: SortCommand) -> SortFilesRequest:
     from gpumerge_cli.engine.request import SortFilesRequest
 
+    values = command.values
     return SortFilesRequest(
         inputs=_inputs(command),
         output=_output(command),
         items=_items(command),
         on=_on(command),
-        sort=sort_request(command.values),
-        unique=command.values.unique,
-        memory=command.values.memory,
-        folders=command.values.temporary_directory,
-        compress_program=command.values.compress_program,
-        durable=command.values.fsync,
+        sort=sort_request(values),
+        unique=values.unique,
+        memory=values.memory,
+        folders=values.temporary_directory,
+        compress_program=values.compress_program,
+        durable=values.fsync,
     )
 
 
 def _runs(command: SortCommand) -> MergeRequest:
     from gpumerge_cli.engine.request import MergeRequest
 
+    values = command.values
     items = _items(command)
     return MergeRequest(
         inputs=_inputs(command),
         output=_output(command),
         items=items,
         on=_on(command),
-        unique=command.values.unique,
-        memory=command.values.memory or None,
-        durable=command.values.fsync,
+        unique=values.unique,
+        memory=values.memory or None,
+        durable=values.fsync,
         lenient=items.lines is not None,
     )
 
