@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
-from gpumerge_cli.errors import InputError
-from gpumerge_cli.units import visible
+from gpumerge_cli.cli.said import say
 
 EPILOG = options.EPILOG
 
@@ -90,9 +88,4 @@ def check(
         unique=unique,
     )
     if not tasks.hand_over(context, tasks.Task(request)):
-        tasks.perform(tasks.Task(request), told=_say)
-
-
-def _say(error: InputError) -> None:
-    if sys.stderr is not None:
-        print("gpumerge:", visible(str(error).replace("\n", " ")), file=sys.stderr, flush=True)
+        tasks.perform(tasks.Task(request), told=say)

@@ -11,12 +11,12 @@ import typer
 
 from gpumerge_cli.cli import line_options, options, tasks
 from gpumerge_cli.cli.keyspec import csv_names
+from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest
-    from gpumerge_cli.report.model import MergeReport
 
 EPILOG = options.EPILOG
 _REPEAT = 5
@@ -251,9 +251,7 @@ def merge(
         _compare(request, report, repeat or _REPEAT, quiet)
     elif not tasks.hand_over(context, tasks.Task(request, report)):
         shows_progress = progress and not quiet and not _is_terminal(request.output)
-        measured = _merge(tasks.Task(request, report), shows_progress)
-        if not quiet:
-            _show(measured, stats)
+        _merge(tasks.Task(request, report), shows_progress, quiet=quiet, stats=stats)
 
 
 def _plan(request: MergeRequest) -> None:
@@ -264,26 +262,13 @@ def _plan(request: MergeRequest) -> None:
     print(json.dumps(plan_files(request).as_dict()))
 
 
-def _merge(task: tasks.Task, progress: bool) -> MergeReport:
+def _merge(task: tasks.Task, progress: bool, *, quiet: bool, stats: bool) -> None:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with _progress(progress) as advance:
-        measured: MergeReport = tasks.perform(
-            task, since_start=seconds_since_start, advance=advance, settle=ignore_signals
-        )
-    return measured
-
-
-def _show(measured: MergeReport, stats: bool) -> None:
-    """Say on standard error what was measured: in a table if `stats`, else in a line."""
-    if stats:
-        from gpumerge_cli.report.terminal import show
-
-        show(measured)
-    elif sys.stderr is not None:
-        from gpumerge_cli.report.line import columns, line
-
-        print(line(measured, columns(sys.stderr)), file=sys.stderr)
+        measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    if not quiet:
+        say_merged(measured, stats=stats)
 
 
 def _is_terminal(output: str) -> bool:
