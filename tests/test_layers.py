@@ -38,7 +38,7 @@ CPU_ONLY = {
     "backends.cpu.chunks": {"engine.stream"},
     "backends.cpu.sources": {"engine.stream"},
     "backends.cpu.comparison": {
-        "cli.gnu_debug", "compare.oracle", "engine.check", "engine.heads", "engine.stream", "trace.items",
+        "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.stream", "trace.items",
     },
     "backends.cpu.policy": {"trace.shape"},
     "backends.cpu.team": {"trace.shape"},
