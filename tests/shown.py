@@ -1,6 +1,6 @@
 """The commands that documents show, run, and what they say held against what is shown.
 
-    python -m tests.shown README.md data/tutorial.md
+    python -m tests.shown README.md data/manual/tutorial.md
 
 writes what the commands say now into the documents, where it is not what they show.
 

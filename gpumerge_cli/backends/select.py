@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from gpumerge_cli import units
 from gpumerge_cli.backends import costs, cpu, gpu
-from gpumerge_cli.backends.base import Backend, DeviceInfo
+from gpumerge_cli.backends.base import DeviceInfo
+from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 
@@ -17,7 +18,7 @@ from gpumerge_cli.order import Order
 class Selected:
     """A backend and the reason for it, in a sentence. compiling: seconds that its kernels will take to compile."""
 
-    backend: Backend
+    backend: ComparedBackend
     why: str
     compiling: float = 0.0
 

@@ -6,19 +6,16 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from gpumerge_cli import compiling
+from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
+from gpumerge_cli.cli.settings import Settings, flag_is_set
 from gpumerge_cli.cli.signals import handled
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
-
-if TYPE_CHECKING:
-    from gpumerge_cli.cli.commands import Command
-    from gpumerge_cli.cli.settings import Settings
-
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 
@@ -63,22 +60,12 @@ def _given() -> str:
     return "no output was written" if output is None else output.given()
 
 
-def all_commands() -> tuple[Command, ...]:
-    """See application.py."""
-    from gpumerge_cli.cli.application import all_commands
-
-    return all_commands()
-
-
-def all_settings(leaving_out: Set[str] = frozenset()) -> Settings:
-    """What the environment and files set of the commands' options, but for those of the names `leaving_out`."""
-    from gpumerge_cli.cli.settings import Settings
-
-    return Settings(all_commands, leaving_out=leaving_out)
-
-
 def _dispatch(arguments: Sequence[str]) -> int:
-    settings = all_settings() if anything_set() else None
+    asked = wanted_help(arguments)
+    if asked is not None:
+        print(help_text(asked), end="")
+        return 0
+    settings = Settings() if anything_set() else None
     try:
         if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
             from gpumerge_cli.cli.sort import sort as sort_files
@@ -93,10 +80,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _is_set(arguments: Sequence[str], wish: str) -> bool:
     """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
-    from gpumerge_cli.cli.settings import flag_is_set
-
     try:
-        return anything_set() and flag_is_set(all_settings(), "".join(arguments[:1]), wish)
+        return anything_set() and flag_is_set(Settings(), "".join(arguments[:1]), wish)
     except GpumergeError:
         return False
 
@@ -115,8 +100,9 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         if sys.stderr is None:
             return code
         try:
-            taken_back = f"--no-{wish[2:]}" in arguments
-            if wish in arguments or (not taken_back and _is_set(arguments, wish)):
+            wishes = {wish, "--traceback"}
+            taken_back = any(f"--no-{name[2:]}" in arguments for name in wishes)
+            if wishes & {*arguments} or (not taken_back and _is_set(arguments, wish)):
                 import traceback
 
                 traceback.print_exception(error)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 
@@ -13,14 +15,16 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
     from gpumerge_cli.report.model import CheckReport
 
-_TAKER = "gpumerge.taker"
+    _Request = TypeVar("_Request", bound=MergeRequest | SortFilesRequest | CheckRequest)
+else:
+    _Request = TypeVar("_Request")
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(Generic[_Request]):
     """A merge, sort or check, wholly said. report: the file that its report goes to, if any."""
 
-    request: MergeRequest | SortFilesRequest | CheckRequest
+    request: _Request
     report: str | None = None
 
     @property
@@ -33,7 +37,7 @@ class Task:
         """Host threads that it asks for, None if it was not said."""
         return self.request.on.threads
 
-    def within(self, memory: int, threads: int | None, sharing: int) -> Task:
+    def within(self, memory: int, threads: int | None, sharing: int) -> Task[_Request]:
         """The task with so much memory and so many threads, as far as it does not say itself.
 
         sharing: how many tasks of this process share its start-up.
@@ -43,29 +47,20 @@ class Task:
         return replace(self, request=replace(self.request, on=on, memory=chosen))
 
 
-def hand_over(context: Any, task: Task) -> bool:
-    """Give the task to whoever had the command line read, if that was not to have it done; whether it was given."""
-    take = context.meta.get(_TAKER)
-    if take is not None:
-        take(task)
-    return take is not None
+@contextmanager
+def progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with (bytes done, bytes in all): a bar where a terminal shows one, None elsewhere."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from gpumerge_cli.cli.progress import bar
 
-
-def read(command: Any, name: str, words: list[str], defaults: Mapping[str, Any] | None = None) -> Task:
-    """The task that a command of Typer's makes of `words`. Raises what it raises for words that it cannot take.
-
-    defaults: what is set of its parameters that `words` leave out.
-    """
-    found: list[Task] = []
-    with command.make_context(name, words, default_map=defaults) as context:
-        context.meta[_TAKER] = found.append
-        command.invoke(context)
-    (task,) = found
-    return task
+    with bar() as advance:
+        yield advance
 
 
 def perform(
-    task: Task,
+    task: Task[Any],
     *,
     since_start: Callable[[], float] = lambda: 0.0,
     advance: Callable[[int, int], None] | None = None,

@@ -34,12 +34,8 @@ Piece = list[tuple[int, int, int]]
 """What is sorted at a time: (source, start, stop) of each part."""
 _STAGES = (COMPILE, "read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
 _LEAST_PIECE = 64 << 10
-_CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
-_MOST_RUNS = 64  # in memory
+_LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many do
-_PAIR_BYTES = 16
-_MOST_MERGED = 8
-"""Runs. A chunk of more of them a CPU sorts again by digits sooner than it merges them, pair by pair."""
 _OWN_BYTES = 96 << 20
 """What the interpreter and its libraries take, LLVM's and NumPy's code included."""
 
@@ -125,9 +121,9 @@ class _Job:
         order, nbytes = inputs.order, inputs.nbytes
         policy = backend.resolve_sort(request.sort, order, nbytes)
         memory = available_memory() // 2 if request.memory is None else request.memory
-        pace = backend.pace(order, 1, inputs.item_bytes)
-        workers = request.on.threads or (cores() if backend.name == "cpu" else 1)
-        each = pace.footprint + 1 + _sort_room(inputs)
+        pace = backend.sort_pace(order, inputs.item_bytes)
+        workers = request.on.threads or pace.workers or cores()
+        each = backend.pace(order, 1, inputs.item_bytes).footprint + 1 + pace.room
         memory = max(memory // 4, memory - _OWN_BYTES)
         counts = [0] * len(inputs.sources)
         if whole and nbytes and not request.always_spill:
@@ -138,11 +134,10 @@ class _Job:
             if needed is not None and needed <= memory:
                 hands = min(hands, -(-nbytes // part))
                 return cls(inputs, backend, policy, request, stopwatch, hands, part, memory, None, counts, whole=True)
-        spilled = nbytes + min(nbytes, workers * _CPU_PIECE) * each > memory or request.always_spill
-        if backend.name == "gpu":
-            wanted = _GPU_PIECE
-        else:
-            wanted = max(_CPU_PIECE, -(-nbytes // _MOST_RUNS)) if not spilled else memory
+        spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or request.always_spill
+        wanted = pace.piece
+        if pace.runs:
+            wanted = memory if spilled else max(wanted, -(-nbytes // pace.runs))
         room = int((memory if spilled else memory - nbytes) / (workers * each))
         piece = max(_LEAST_PIECE, min(wanted, room, max(_LEAST_PIECE, -(-nbytes // workers))))
         spill = None
@@ -168,7 +163,8 @@ class _Job:
 
     def _is_mostly_one_line(self, pieces: list[Piece]) -> bool:
         """Whether all but one long line fits into one piece. To keep that line as a run takes more time and memory."""
-        if self.backend.name != "cpu" or self.request.always_spill or not pieces:
+        pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
+        if not pace.outgrows or self.request.always_spill or not pieces:
             return False
         return self.inputs.nbytes - max(map(_bytes_of, pieces)) <= self.piece
 
@@ -265,11 +261,6 @@ class _Job:
         return FixedSource(held, native, 0, held.size)  # type: ignore[arg-type]
 
 
-def _sort_room(inputs: Inputs) -> float:
-    """Bytes for each byte of items that the CPU's radix sort deals them through."""
-    return 2 * _PAIR_BYTES / inputs.item_bytes if inputs.order.is_rows else 1
-
-
 def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[Piece]:
     """The inputs cut into pieces of about `size` bytes, in order."""
     piece: Piece = []
@@ -295,9 +286,10 @@ def _merged(job: _Job, sources: list[Source], sink: Sink, advance: Callable[[int
         return Outcome([])
     order = job.inputs.order
     pace = job.backend.pace(order, len(sources), job.inputs.item_bytes)
+    sorting = job.backend.sort_pace(order, job.inputs.item_bytes)
     policy: LaunchPolicy | SortPolicy = job.policy
-    if len(sources) > _MOST_MERGED and job.backend.name == "cpu" and job.policy.algorithm == "radix":
-        pace = replace(pace, footprint=pace.footprint + _sort_room(job.inputs))
+    if 0 < sorting.resorts < len(sources) and job.policy.algorithm == "radix":
+        pace = replace(pace, footprint=pace.footprint + sorting.room)
     else:
         policy = job.backend.resolve(job.request.sort.launch, order, len(sources))
     chosen = shares(pace, job.inputs.nbytes, len(sources), job.request.on.threads, job.memory)

@@ -16,7 +16,7 @@ import pytest
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.batch import EPILOG
+from gpumerge_cli.cli.options import command
 from gpumerge_cli.jobs.document import read_document
 from gpumerge_cli.jobs.joblog import read_log
 
@@ -153,6 +153,13 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
     assert told["ab"]["seconds"] >= 0
 
 
+def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "r.jsonl").hardlink_to(folder / "a.txt")
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
+    assert "r.jsonl:1: is no report of a batch" in capfd.readouterr().err
+    assert (folder / "a.txt").read_text() == FILES["a.txt"]
+
+
 def test_the_report_has_the_jobs_that_others_keep_from_running(folder: Path) -> None:
     (folder / "a.txt").write_text("9\n1\n")
     report = folder / "r.jsonl"
@@ -211,6 +218,7 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
         (["{jobs}", "--memory", "0"], "--memory"),
         (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
         (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is no log of jobs"),
+        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is no report of a batch"),
         (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
         (["{jobs}", "--joblog", "{dir}"], "is a directory"),
         (["{jobs}", "--joblog", "{jobs}"], "jobs.toml is the job file"),
@@ -376,7 +384,7 @@ def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_helps_jobs_are_jobs(tmp_path: Path) -> None:
-    shown = EPILOG.split("paths relative to it:\n")[1].split("\n\n")[0]
+    shown = command("batch").epilog.split("paths relative to it:\n")[1].split("\n\n")[0]
     document = read_document(shown.encode())
     assert [len(document.mistakes), len(document.jobs)] == [0, 2]
 

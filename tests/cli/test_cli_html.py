@@ -13,7 +13,7 @@ import pytest
 
 from gpumerge_cli.cli.app import run
 
-RESULTS = Path(__file__).parents[2] / "data" / "results"
+RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
 HOSTILE = "<b onclick='x'>&\"a\n.i32"
 
 

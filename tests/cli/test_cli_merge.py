@@ -181,7 +181,7 @@ class Wrong(ReferenceBackend):
     """Its circular kernel turns the output round."""
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return replace(super().resolve(request, order), tile_load=request.tile_load or "full")
+        return replace(super().resolve(request, order), tile_load=request.tile_load)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return WrongWorkspace(order, capacity)

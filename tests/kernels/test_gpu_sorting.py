@@ -7,7 +7,8 @@ from math import prod
 import pytest
 
 from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, item_bytes
+from gpumerge_cli.backends.gpu.limits import DeviceLimits
+from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
     for_ranks,

@@ -19,7 +19,7 @@ from gpumerge_cli.report.notes import chance, differ, notes, rule
 from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window
 from tests.report.test_renderers import COMPARE, MERGE
 
-RESULTS = Path(__file__).parents[2] / "data" / "results"
+RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 HOSTILE = (
     "<script>alert(1)</script>.i32",
