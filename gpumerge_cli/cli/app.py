@@ -14,7 +14,7 @@ from gpumerge_cli import compiling
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.settings import Settings, flag_is_set
-from gpumerge_cli.cli.signals import handled
+from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
@@ -82,7 +82,7 @@ def _is_set(arguments: Sequence[str], wish: str) -> bool:
     """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
     try:
         return anything_set() and flag_is_set(Settings(), "".join(arguments[:1]), wish)
-    except GpumergeError:
+    except Exception:  # there may be no memory for the question
         return False
 
 
@@ -96,6 +96,9 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
     except (Exception, KeyboardInterrupt, Interrupted) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
+        stopped_by = came()
+        if stopped_by is not None and not isinstance(error, Interrupted):
+            error = Interrupted(stopped_by)
         message, code = verdict(error, wish)
         if sys.stderr is None:
             return code
@@ -132,7 +135,7 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):
         return str(error), error.exit_code
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or str(error) == "can't start new thread":
         return "not enough memory; merge less at once, or close other programs", 2
     return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
 

@@ -165,8 +165,10 @@ def first_disorder(
     if blocks:
         from concurrent.futures import ThreadPoolExecutor
 
+        from gpumerge_cli.engine.parallel import started
+
         number = min(workers, len(blocks))
         with ThreadPoolExecutor(number) as pool:
-            for future in [pool.submit(work) for _ in range(number)]:
+            for future in started(pool, work, number):
                 future.result()
     return min(found, default=None)

@@ -16,6 +16,7 @@ from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import Shares, cores, default_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
+from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import COMPILE, Stopwatch
 from gpumerge_cli.order import Order
@@ -41,6 +42,7 @@ def merge_files(
     """
     called = time.perf_counter()
     stopwatch = Stopwatch(called - since_start)
+    refuse_inputs(request.output, request.inputs)
     with (
         timed(stopwatch.add),
         opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,

@@ -9,10 +9,10 @@ import pytest
 
 from gpumerge_cli.backends.cpu import policy as cpu_policy
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.gpu.limits import TUNED_ON
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.launch import OPTIONS, LaunchRequest
+from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.backends.variants import LADDER, NAMES, RUNGS, asked_for, named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import UsageError

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -278,6 +279,7 @@ def raising(error: BaseException) -> Callable[..., None]:
         (Interrupted(signal.SIGTERM), 143, "interrupted; no output was written"),
         (KeyboardInterrupt(), 130, "interrupted; no output was written"),
         (MemoryError(), 2, "not enough memory; merge less at once, or close other programs"),
+        (RuntimeError("can't start new thread"), 2, "not enough memory; merge less at once, or close other programs"),
         (ValueError("surprise"), 2, "ValueError: surprise; run again with --debug for the traceback"),
     ],
 )
@@ -287,6 +289,33 @@ def test_every_error_is_one_line(
     monkeypatch.setattr(door, "_dispatch", raising(error))
     assert door.run([]) == code
     assert capsys.readouterr().err == f"gpumerge: {line}\n"
+
+
+def test_what_others_make_of_a_signal_is_told_as_the_signal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(arguments: list[str]) -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        except BaseException:
+            raise ImportError("a broken installation") from None
+        return 0
+
+    monkeypatch.setattr(door, "_dispatch", stopped)
+    assert door.run([]) == 143
+    assert capsys.readouterr().err.startswith("gpumerge: interrupted; ")
+    monkeypatch.setattr(door, "_dispatch", raising(ValueError("surprise")))
+    assert door.run([]) == 2  # the signal is not taken for what stops the next run
+
+
+def test_no_memory_for_the_way_that_errors_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(door, "_dispatch", raising(MemoryError()))
+    monkeypatch.setattr(door, "anything_set", raising(MemoryError()))
+    assert door.run([]) == 2
+    assert "not enough memory" in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback_and_the_line(
@@ -377,7 +406,7 @@ def test_closed_standard_streams_are_no_crash() -> None:
     assert done.stdout == b""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU])
 def test_a_signal_stops_the_work_and_cleans_up(number: signal.Signals) -> None:
     code = """
 import sys, time
@@ -506,6 +535,32 @@ app._dispatch = work
 __main__.main()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=90)
+    assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
+
+
+def test_a_signal_that_comes_again_at_once_is_not_lost_in_the_hook() -> None:
+    code = """
+import os, signal, sys, threading, time, weakref
+from gpumerge_cli import __main__
+from gpumerge_cli.cli import app, signals
+class Thing: pass
+class Late:
+    def __init__(self, wait, work, arguments):
+        self.start = lambda: work(*arguments)
+timer, calls = threading.Timer, []
+def at_once(*arguments):
+    calls.append(arguments)
+    return Late(*arguments) if len(calls) == 1 else timer(*arguments)
+def work(arguments):
+    thing = Thing()
+    reference = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0))[0])
+    threading.Timer = at_once
+    del thing
+    time.sleep(120)
+app._dispatch = work
+__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu.limits import DeviceLimits
 from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.request import BackendRequest

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
-from gpumerge_cli.backends.gpu.limits import TUNED_ON, DeviceLimits
+from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.errors import DeviceError
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.limits import DeviceLimits
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
@@ -30,6 +29,7 @@ from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError

@@ -12,7 +12,6 @@ import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.compiled import functions
-from gpumerge_cli.backends.gpu.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.backends.gpu.policy import (
     grid_size,
     item_bytes,
@@ -31,6 +30,7 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.tree import Level
+from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DisorderError

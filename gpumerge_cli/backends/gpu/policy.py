@@ -6,9 +6,9 @@ in its file in backends/variants.
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.gpu.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.backends.variants import asked_for, named
 from gpumerge_cli.backends.variants.variant import Wish

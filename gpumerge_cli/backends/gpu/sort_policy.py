@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from gpumerge_cli.backends.gpu.limits import DeviceLimits
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.launch import (
     Algorithm,
@@ -14,6 +13,7 @@ from gpumerge_cli.backends.launch import (
     SortRequest,
     judge_recursion,
 )
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants import LADDER, asked_for, named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order

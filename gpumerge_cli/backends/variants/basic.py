@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.cpu.limits import within
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.limits import within
 from gpumerge_cli.backends.splits import Splits, every
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
 

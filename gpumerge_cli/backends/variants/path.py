@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpumerge_cli.backends.cpu.limits import MAX_TILE, within
-from gpumerge_cli.backends.gpu.limits import DeviceLimits, fitting
 from gpumerge_cli.backends.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
+from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, fitting, within
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
 from gpumerge_cli.backends.variants.variant import Macros, OnCpu, OnGpu, Variant, Wish, register
 from gpumerge_cli.errors import UsageError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.cpu.limits import MAX_BLOCK, MAX_TILE, within
-from gpumerge_cli.backends.gpu.limits import MAX_GRID, fitting
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, TileLoad
+from gpumerge_cli.backends.limits import MAX_BLOCK, MAX_GRID, MAX_TILE, fitting, within
 from gpumerge_cli.backends.splits import Splits, ceil_div, every, shares
 from gpumerge_cli.backends.variants.variant import Wish
 from gpumerge_cli.errors import UsageError

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from gpumerge_cli.backends.gpu.limits import DeviceLimits
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, TileLoad
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 
 Macros = tuple[tuple[str, int], ...]

@@ -1,4 +1,4 @@
-"""What a device allows of a launch."""
+"""What a device, and the CPU's library, allow of a launch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""
 STATIC_SHARED = 2048
 """Bytes of the kernels' own shared variables, rounded up."""
+MAX_TILE, MAX_BLOCK = 1 << 24, 1024
+"""Items a tile and threads a block that the CPU's library takes."""
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,12 @@ def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPo
             way_out="lower --tile-size, --block-size or --items-per-thread",
         )
     return policy
+
+
+def within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
+    """The wish, or the default where there is none. Raises UsageError for one that is not from `low` to `high`."""
+    if wish is None:
+        return default
+    if not low <= wish <= high:
+        raise UsageError(f"{option} {wish}: the CPU backend takes {low} to {high} {what}")
+    return wish
