@@ -127,7 +127,7 @@ def inner(module: str) -> set[str]:
 
 
 def test_no_import_goes_round() -> None:
-    """A module never comes to import itself, not by what is imported late or for types only either."""
+    """No module imports itself through others. Late imports and imports for types count too."""
     left = {module: inner(module) for module in modules() if not within(module, CIRCULAR)}
     while done := {module for module, others in left.items() if not others & left.keys()}:
         left = {module: others for module, others in left.items() if module not in done}

@@ -1,23 +1,24 @@
-// The ladder's first rungs as a host thread runs them: a block's threads one after the other. Twins of merge_basic.cu,
-// merge_tiled.cu and merge_circular.cu, for teaching and for comparison; the fast rung is keys_path.hpp, of rows
-// rows_merge.hpp.
+// The first rungs of the ladder on the CPU. A host thread runs the threads of a block one after the other. These are the
+// twins of merge_basic.cu, merge_tiled.cu and merge_circular.cu, for teaching and for comparison. The fast rung is
+// keys_path.hpp for keys and rows_merge.hpp for rows.
 //
 // Included in the anonymous namespace of each unit, behind corank.cuh.
 #pragma once
 
-// Two slices and where their merge goes.
+// Two slices, and the place of their merge.
 struct Pair {
     const Item* a;
     long long m;
     const Item* b;
     long long n;
     Item* out;
-    const Lines* lines;  // that rows compare by
+    const Lines* lines;  // by which rows compare
 
     long long total() const { return m + n; }
     long long certain() const { return smaller(m, n); }
     long long co_rank_of(long long rank) const { return co_rank<long long>(rank, a, m, b, n, *lines); }
-    // The merge on either side of an output position and its co-rank: of slices that partition these, sorted or not.
+    // The pairs ahead of output position `rank` and behind it; i is its co-rank. They partition the slices, even if these are
+    // not sorted.
     Pair head(long long rank, long long i) const { return {a, i, b, rank - i, out, lines}; }
     Pair tail(long long rank, long long i) const { return {a + i, m - i, b + (rank - i), n - (rank - i), out + rank, lines}; }
 
@@ -31,7 +32,7 @@ struct Pair {
     }
 };
 
-// A thread co-ranks the end of its section of `items` outputs (0: all) and merges it in place.
+// Each thread finds the co-rank at the end of its section of `items` outputs (0: all), and merges the section in place.
 inline void merge_basic(Pair pair, long long items)
 {
     while (pair.total() > 0) {
@@ -42,8 +43,7 @@ inline void merge_basic(Pair pair, long long items)
     }
 }
 
-// The first `count` outputs of the merge of two staged sequences, shared out among `block` threads. Gives how many of
-// them came from A.
+// Merges two staged sequences to `count` outputs, divided among `block` threads. Returns how many of them come from A.
 template <typename Sequence>
 long long merge_round(
     Sequence a, long long m, Sequence b, long long n, long long count, long long block, Item* out, const Lines& lines)
@@ -52,7 +52,7 @@ long long merge_round(
     long long i = 0;
     for (long long k = 0; k < count; k += items) {
         const long long stop = smaller(k + items, count);
-        // Of items that are not sorted a co-rank may lie before the last, or too far behind it.
+        // If items are not sorted, a co-rank may lie ahead of the last one, or too far behind it.
         const long long rank = co_rank<long long>(stop, a, m, b, n, lines);
         const long long i_stop = smaller(rank > i ? rank : i, i + stop - k);
         merge_sequential<long long>(a, i, i_stop, b, k - i, stop - i_stop, stop - k, out + k, lines);
@@ -66,7 +66,7 @@ inline void copy_items(Item* to, const Item* from, long long count)
     if (count > 0) std::memcpy(to, from, count * sizeof(Item));
 }
 
-// Up to `tile` items of either input are staged, since either alone may fill the round; half of them come again.
+// Stages up to `tile` items of each input, because either may fill the round alone. Half of them are staged again.
 inline void merge_tiled_full(Pair pair, const LaunchSpec& launch, Item* scratch)
 {
     Item *const tile_a = scratch, *const tile_b = scratch + launch.tile;
@@ -81,7 +81,7 @@ inline void merge_tiled_full(Pair pair, const LaunchSpec& launch, Item* scratch)
     }
 }
 
-// Just what the round consumes is staged: the round's end is co-ranked in the inputs first.
+// Stages only the items that the round consumes. For this it first finds the co-rank of the round's end in the inputs.
 inline void merge_tiled_exact(Pair pair, const LaunchSpec& launch, Item* scratch)
 {
     while (pair.total() > 0) {
@@ -94,7 +94,7 @@ inline void merge_tiled_exact(Pair pair, const LaunchSpec& launch, Item* scratch
     }
 }
 
-// A view of a ring from its oldest unread item on.
+// A view of a ring that begins at its oldest unread item.
 struct Ring {
     Item* items;
     long long size, head;
@@ -106,7 +106,7 @@ struct Ring {
     }
 };
 
-// One input: `held` of its items are in the ring, unread; `next` is the first that was never loaded.
+// The state of one input. The ring holds `held` unread items, and `next` is the first item that was never loaded.
 struct Feed {
     const Item *next, *end;
     Ring ring;
@@ -127,7 +127,7 @@ struct Feed {
     }
 };
 
-// As merge_tiled_full, but what a round leaves stays in a ring, and only what it took is refilled.
+// As merge_tiled_full, but items that a round leaves over stay in a ring, and only the places of consumed ones are refilled.
 inline void merge_circular(Pair pair, const LaunchSpec& launch, Item* scratch)
 {
     Feed a{pair.a, pair.a + pair.m, {scratch, launch.tile, 0}, 0};
@@ -144,7 +144,8 @@ inline void merge_circular(Pair pair, const LaunchSpec& launch, Item* scratch)
     }
 }
 
-// The rung that the launch names, or merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items of those that stage.
+// Merges by the rung that the launch names, or by merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items, if
+// the rung stages items.
 template <typename Path>
 void merge_by(const LaunchSpec& launch, const Pair& pair, Item* scratch, Path merge_path)
 {

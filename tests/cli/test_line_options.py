@@ -1,4 +1,4 @@
-"""The ordering options of merge and check come to what sort's come to; sort's help names every option."""
+"""The ordering options of merge and check mean the same as those of sort. The help of sort names every option."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def order(
 
 
 def ordered(*arguments: str) -> LineOrder:
-    """What a command with these options makes of them."""
+    """The request that a command makes of these options."""
     with typer.main.get_command(_app).make_context("order", list(arguments)) as context:
         context.command.invoke(context)
     return _found.pop()

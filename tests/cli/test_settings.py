@@ -1,4 +1,4 @@
-"""Options from the environment and configuration files: who wins, what is refused, and that sort stays sort."""
+"""Options from the environment and configuration files: which one wins, which are refused, and that sort stays sort."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def used(command: str, name: str) -> tuple[object, str]:
-    """What is set of an option, and where, without folders."""
+    """The setting of an option and the name of its source, without folders."""
     settings = Settings(all_commands)
     option = next(option for option in settings.command(command).options if option.name == name)
     found = settings.find(command, option)

@@ -1,4 +1,4 @@
-"""Benches: cases as planned, runs as their shape says, every contestant right first and then timed."""
+"""Benches: the cases are as planned, the runs have their shapes, and every contestant is checked before it is timed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
 def kernels_of(backend: Backend) -> list[str]:
-    """The reference has one way of everything."""
+    """The reference has only one kernel and one algorithm."""
     tiled = ["tiled full"] if isinstance(backend, ReferenceBackend) else ["tiled full", "tiled exact"]
     return ["basic", *tiled, "circular", "path"]
 
