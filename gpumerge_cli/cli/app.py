@@ -65,7 +65,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if asked is not None:
         print(help_text(asked), end="")
         return 0
-    settings = Settings() if anything_set() else None
+    settings = None
+    if anything_set():
+        from gpumerge_cli.cli.settings import Settings
+
+        settings = Settings()
     try:
         if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
             from gpumerge_cli.cli.sort import sort as sort_files
@@ -80,6 +84,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _is_set(arguments: Sequence[str], wish: str) -> bool:
     """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
+    from gpumerge_cli.cli.settings import Settings, flag_is_set
+
     try:
         return anything_set() and flag_is_set(Settings(), "".join(arguments[:1]), wish)
     except Exception:  # there may be no memory for the question

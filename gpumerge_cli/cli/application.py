@@ -113,7 +113,7 @@ class _Group(typer.core.TyperGroup):
         self.row = row
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands:
+        if args[0] not in NAMES:
             near = nearest(args[0], NAMES)
             way_out = f"did you mean {near}? see gpumerge --help" if near else "see gpumerge --help"
             raise UsageError(f"there is no command {args[0]!r}", way_out=way_out)
@@ -163,7 +163,8 @@ def _work(name: str) -> Callable[[Values], Any]:
 def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
     """Do what a command line says; the exit code. Raises UsageError for what is wrong with it."""
     # Not `group()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
-    commands: dict[str, Any] = {name: Reader(command(name), _work(name)) for name in NAMES if name != "sort"}
+    asked = arguments[:1] if arguments[0] in NAMES else NAMES  # making them all takes a while
+    commands: dict[str, Any] = {name: Reader(command(name), _work(name)) for name in asked if name != "sort"}
     group = _Group(command(""), commands)
     # Help tells of the program's own defaults, whatever is set.
     defaults: Any = {}

@@ -255,3 +255,13 @@ def test_a_disorder_of_records_shows_their_keys(
     assert run([command, *options, *(["-o", str(tmp_path / "b.rec")] if command == "merge" else [])]) != 0
     told = "...'kkkkkkkkkk1' comes after ...'kkkkkkkkkk2'; sort it first"
     assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a.rec@1: disorder: {told}\n"
+
+
+def test_stats_say_what_each_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("1\n2\n")
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    for option in ("-v", "--verbose", "--stats"):
+        assert run(["check", option, *files]) == 0
+        told = capsys.readouterr()
+        assert (told.out, told.err) == ("", "".join(f"{file}: in order, 2 items, 4 B\n" for file in files))

@@ -230,7 +230,7 @@ def test_names_of_other_commands_are_taken() -> None:
     values = parse("--memory=100M", "--threads", "2", "-q", "-v", "--fsync", "--traceback").values
     assert (values.memory, values.threads) == (100 << 20, 2)
     assert values.quiet
-    assert values.verbose
+    assert values.stats
     assert values.fsync
     assert parse("--memory", "1G", "-S1").values.memory == 1 << 30
     for option in ("--memory=0", "--memory=1x", "--threads=0", "--memor=1", "--thread=1"):

@@ -18,7 +18,7 @@ _METAVARS: dict[Kind, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Option:
     """One option of the commands that it names; "" is gpumerge itself.
 
@@ -110,7 +110,7 @@ class Option:
         return (self.name, *self.aliases, *self.settings)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Argument:
     """What a command takes beside options. parameter: its name among values. many: any number, else exactly one."""
 
@@ -121,7 +121,7 @@ class Argument:
     required: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Command:
     """One command, or, with the name "", gpumerge itself.
 

@@ -75,7 +75,9 @@ OUTPUT = (
         "Say on standard error what took how long, in a table of the slowest jobs.",
         letter="v", aliases=("stats",),
     ),
-    Option("verbose", "Output", ("check",), "Say on standard error what each file holds.", letter="v"),
+    Option(
+        "stats", "Output", ("check",), "Say on standard error what each file holds.", letter="v", aliases=("verbose",),
+    ),
 )  # fmt: skip
 
 WHERE = (
