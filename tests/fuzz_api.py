@@ -3,10 +3,10 @@
 python -m tests.fuzz_api --cases 5000 --seed 1 --backend cpu [--workers N] [-o FILE]
 python -m tests.fuzz_api --seed 1 --only 1234
 
-A case follows from the seed and its number alone. Arrays are of every dtype and byte order, structured ones by a field
-inside others too, strided, reversed, unaligned, read-only, mapped files and empty; now and then in no order, which a
-merge bears: it must then give the same items. Some calls cannot be: what refuses them is a UsageError of one line. On a
-GPU half of the arrays are CuPy's. Cases run in processes apart: one that crashes is told as wrong.
+The seed and the number decide a case. Arrays have every dtype and byte order. They may be structured, with a key inside
+of other fields, strided, reversed, unaligned, read-only, mapped files, or empty. Now and then they are not in order;
+then a merge must still give the same items. Some calls are impossible, and must raise a UsageError of one line. On a
+GPU half of the arrays are CuPy's. Cases run in processes of their own, so a crash is reported as wrong.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _SHOWN = 20
 
 @dataclass
 class Call:
-    """A call, and what must come of it. refused: it must raise UsageError; None where it may."""
+    """A call, and its right result. refused: the call must raise UsageError; None if it may."""
 
     function: str
     arrays: list[Any]
@@ -72,7 +72,7 @@ class Call:
     notes: list[str] = field(default_factory=list)
 
     def describe(self) -> str:
-        """All of it but the items."""
+        """The whole call without its items."""
         arrays = ", ".join(f"{getattr(a, 'dtype', type(a))}{list(getattr(a, 'shape', []))}" for a in self.arrays)
         options = {name: _named(value) for name, value in self.options.items()}
         more = f" ({'; '.join(self.notes)})" if self.notes else ""
@@ -86,7 +86,7 @@ def _named(value: Any) -> Any:
 
 
 def keys_of(array: Array, key: str | None) -> Array:
-    """What an array is in order by: numbers, or bytes of which each has all of its NULs."""
+    """The keys of an array: numbers, or bytes with all of their NULs."""
     for name in key.split(".") if key else ():
         array = array[name]
     if array.dtype.kind not in "SV":
@@ -137,7 +137,7 @@ def _dtype(random: Random) -> tuple[np.dtype[Any], str | None]:
 
 
 def _content(random: Random, dtype: np.dtype[Any], size: int) -> Array:
-    """Random bits, so that NaNs of all payloads are met, few distinct items, or edges of the dtype."""
+    """Random bits, with NaNs of all payloads; or few distinct items; or the edges of the dtype."""
     kind = int(random.integers(3))
     if kind == 0 and dtype.kind in "iuf":
         return random.choice(special_values(dtype.newbyteorder("=")), size).astype(dtype)
@@ -271,7 +271,7 @@ def _read_only(array: Array) -> Array:
 
 
 def problem(call: Call, on_device: bool = False) -> str:
-    """What is wrong with what the call does; "" if nothing is. on_device: of CuPy arrays."""
+    """The error of the call, or "" if it is right. on_device: with CuPy arrays."""
     before = [_packed(array) for array in call.arrays]
     arrays, options = call.arrays, dict(call.options)
     if on_device:
@@ -348,12 +348,12 @@ def _joined(arrays: Sequence[Array]) -> Array:
 
 
 def _packed(array: Any) -> bytes:
-    """The bytes of the items, but for padding, which copies may lose."""
+    """The bytes of the items, without padding, because copies may lose it."""
     return repack_fields(np.asarray(array), recurse=True).tobytes()
 
 
 def _raw(array: Array) -> Array:
-    """The items as bytes that compare, payloads of NaN included."""
+    """The items as bytes, with the payloads of NaNs."""
     packed = np.frombuffer(_packed(array), np.uint8)
     raw = packed.reshape(len(array), -1) if len(array) else packed.reshape(0, 1)
     raw = np.concatenate([raw, np.ones((len(array), 1), np.uint8)], axis=1)

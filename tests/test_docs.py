@@ -1,4 +1,4 @@
-"""The documents say what is so: links lead somewhere, figures are the results', and what is shown is run."""
+"""The documents are true: links lead somewhere, figures are those of the results, and shown commands run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INSTEAD = {
     "source <(gpumerge --show-completion bash)": "gpumerge --show-completion bash",
     "source <(gpumerge --show-completion zsh)": "gpumerge --show-completion zsh",
     "gpumerge --show-completion fish > ~/.config/fish/completions/gpumerge.fish": "gpumerge --show-completion fish",
-    # Minutes of measuring: the same with little to measure. What they write is read by what follows.
+    # These measure for minutes. Commands with little to measure replace them; later commands read what these write.
     "gpumerge bench --quick": f"gpumerge bench --quick --sizes 2^10 {_LITTLE}",
     "gpumerge bench -o gpu.json -o gpu.md --figures figures": f"gpumerge bench -o gpu.json --sizes 2^10 {_LITTLE}",
     "gpumerge bench --dtypes int32,float64 --sizes 2^10:2^28:4 --shapes uniform,tiny --runs 2,8": (
@@ -164,7 +164,7 @@ def test_the_kernels_readmes_commands_give_what_it_shows(
     ]
     assert len(shown) == 4 + 13
     assert [line for line in shown if " ".join(line.split()) not in printed] == []
-    # Not their bytes: those are Matplotlib's, and change with it.
+    # The bytes are not compared: they change with Matplotlib.
     path = "data/figures/merge-path.svg"
     drawn, kept = ([e.get("id") for e in ElementTree.parse(at / path).iter() if e.get("id")] for at in (tmp_path, ROOT))
     assert {name for name in drawn if "cut" in name} == {name for name in kept if "cut" in name} != set()
@@ -274,7 +274,8 @@ def test_the_names_in_the_tutorials_table_are_the_kernels() -> None:
     places = re.findall(r"`(\w+\.cuh?)`, `([\w:]+)`", text)
     assert len(places) >= 9
     for file, name in places:
-        source = (ROOT / "kernels" / file).read_text()
+        (place,) = (ROOT / "kernels").rglob(file)
+        source = place.read_text()
         assert all(re.search(rf"\b{part}\b", source) for part in name.split("::")), (file, name)
 
 

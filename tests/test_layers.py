@@ -47,7 +47,7 @@ CPU_ONLY = {
     "backends.cpu": {"backends.select", "engine.heads"},
     "backends.cpu.cuts": {"plan"},
     "backends.cpu.comparison": {
-        "cli.gnu_debug", "compare.oracle", "engine.check", "engine.heads", "engine.stream", "trace.items",
+        "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.stream", "trace.items",
     },
 }  # fmt: skip
 # Files that still import each other, lazily or for types.

@@ -1,4 +1,4 @@
-"""What is shipped works: build the wheel, install it in a clean environment, merge with it."""
+"""The shipped packages work: builds the wheel, installs it in a clean environment, and merges with it."""
 
 from __future__ import annotations
 

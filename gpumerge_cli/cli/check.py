@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.requests import backend_request, file_names, item_request
+from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.report.model import InputFile
 
 
 def check(values: Values) -> None:
     """Do what the command line asks for. Raises GpumergeError."""
+
+    def told(found: InputFile | InputError) -> None:
+        if isinstance(found, InputError):
+            say(found)
+        elif values.verbose and sys.stderr is not None:
+            holds = f"{format_counted(found.items, 'item')}, {format_bytes(found.nbytes)}"
+            print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
+
     with tasks.progress(values.progress and not values.quiet) as advance:
-        measured = tasks.perform(task_of(values), advance=advance, told=_say)
-    if values.verbose and sys.stderr is not None:
-        for file in measured.inputs:
-            told = f"{visible(file.name)}: in order, {format_counted(file.items, 'item')}, {format_bytes(file.nbytes)}"
-            print(told, file=sys.stderr)
+        tasks.perform(task_of(values), advance=advance, told=told)
 
 
 def task_of(values: Values) -> tasks.Task[CheckRequest]:
@@ -33,8 +39,3 @@ def task_of(values: Values) -> tasks.Task[CheckRequest]:
     items = item_request(values, names)
     request = CheckRequest(names, items, backend_request(values), unique=values.unique, memory=values.memory)
     return tasks.Task(request)
-
-
-def _say(error: InputError) -> None:
-    if sys.stderr is not None:
-        print("gpumerge:", visible(str(error).replace("\n", " ")), file=sys.stderr, flush=True)

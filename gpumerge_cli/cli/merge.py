@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.requests import backend_request, file_names, item_request
+from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest
-    from gpumerge_cli.report.model import MergeReport
 
 _REPEAT = 5
 
@@ -72,19 +71,7 @@ def _merge(task: tasks.Task[MergeRequest], values: Values) -> None:
     with tasks.progress(values.progress and not values.quiet and not _is_terminal(task.request.output)) as advance:
         measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if not values.quiet:
-        _show(measured, stats=values.verbose)
-
-
-def _show(measured: MergeReport, *, stats: bool) -> None:
-    """Say on standard error what was measured: in a table if `stats`, else in a line."""
-    if stats:
-        from gpumerge_cli.report.terminal import show
-
-        show(measured)
-    elif sys.stderr is not None:
-        from gpumerge_cli.report.line import columns, line
-
-        print(line(measured, columns(sys.stderr)), file=sys.stderr)
+        say_merged(measured, stats=values.verbose)
 
 
 def _is_terminal(output: str) -> bool:

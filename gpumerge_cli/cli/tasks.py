@@ -13,7 +13,7 @@ from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Output
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
-    from gpumerge_cli.report.model import CheckReport
+    from gpumerge_cli.report.model import CheckReport, InputFile
 
     _Request = TypeVar("_Request", bound=MergeRequest | SortFilesRequest | CheckRequest)
 else:
@@ -65,12 +65,13 @@ def perform(
     since_start: Callable[[], float] = lambda: 0.0,
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
-    told: Callable[[InputError], None] | None = None,
+    told: Callable[[InputFile | InputError], None] | None = None,
 ) -> Any:
     """Do the task; its report, which also went to the task's report file. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run; advance, settle: as of merge_files. told: called with what
-    is wrong with each of several files that are checked; the error that is raised then only counts them.
+    since_start: gives the seconds that the process has run; advance, settle: as of merge_files. told: called with each
+    file as it was checked, or with what is wrong with it; where there are several, the error that is raised then only
+    counts them.
     """
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
@@ -100,7 +101,7 @@ def perform(
 def _check(
     request: CheckRequest,
     advance: Callable[[int, int], None] | None,
-    told: Callable[[InputError], None] | None,
+    told: Callable[[InputFile | InputError], None] | None,
 ) -> CheckReport:
     import time
 
@@ -116,9 +117,9 @@ def _check(
     ):
         if isinstance(found, InputFile):
             files.append(found)
-            continue
-        wrong.append(found)
-        if told is not None and len(request.inputs) > 1:
+        else:
+            wrong.append(found)
+        if told is not None and (len(request.inputs) > 1 or not wrong):
             told(found)
     if wrong:
         raise _verdict(wrong, len(request.inputs), all_told=told is not None)

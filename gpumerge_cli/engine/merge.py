@@ -72,14 +72,12 @@ def merge_files(
             try:
                 outcome = run(stream, stopwatch, advance)
             except FoundDisorderError as found:
-                from gpumerge_cli.engine import check
+                from gpumerge_cli.engine.check import disorder_in
 
                 source = inputs.sources[found.source]
-                offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
-                assert offset is not None
-                raise check.disorder_error(
-                    source, offset, inputs.order, selected.backend, stream.shares.workers
-                ) from None
+                error = disorder_in(source, inputs.order, selected.backend, stream.shares.workers)
+                assert error is not None
+                raise error from None
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 

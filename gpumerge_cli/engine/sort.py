@@ -191,8 +191,12 @@ class _Job:
                 stopwatch=self.stopwatch,
                 advance=told,
             ).run()
-        finally:
-            workspace.close()
+        except BaseException as error:
+            # A stream's writers are not waited for, and use it until they end: then it is closed with the last of them.
+            if sink.seekable or isinstance(error, DeviceMemoryError):
+                workspace.close()
+            raise
+        workspace.close()
         self.counts[:] = outcome.counts
         return outcome
 

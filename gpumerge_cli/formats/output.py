@@ -212,8 +212,8 @@ def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
 
     What is written to it changes what is still to be read. Outputs with names of their own replace files as a whole.
     """
-    number = _descriptor_named(name)
     with contextlib.suppress(OSError, ValueError):  # which opening them tells
+        number = _descriptor_named(name)
         written = None if number is None else os.fstat(number)
         if written is None or not stat.S_ISREG(written.st_mode) or not written.st_size:
             return

@@ -154,7 +154,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         ),
         ("device memory", _shrunk(report)),
         ("dropped", _dropped(report)),
-        ("order", "checked" if report.checked else "not checked"),
+        ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
         ("bounded by", bound_told(report)),
     ]
@@ -180,9 +180,9 @@ def _in_flight(report: MergeReport) -> str:
 
 
 def _kernel_time(report: MergeReport) -> str:
-    if report.wall <= 0:
-        return ""
     # Workers run at once, so a stage's seconds, added up over them, are held against as many whole programs.
-    kernel = report.stage("kernel").seconds / report.workers
+    kernel = (report.stage("sort").seconds + report.stage("kernel").seconds) / report.workers
+    if kernel <= 0 or report.wall <= 0:
+        return ""
     each = " per worker" if report.workers > 1 else ""
     return f"{format_seconds(kernel)}{each}, {kernel / report.wall:.1%} of the whole program"

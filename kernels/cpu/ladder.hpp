@@ -9,7 +9,8 @@
 #include "merge_tiled.hpp"
 #include "pair.hpp"
 
-// The rung that the launch names, or merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items of those that stage.
+// Merges by the rung that the launch names, or by merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items, if
+// the rung stages items.
 template <typename Path>
 void merge_by(const LaunchSpec& launch, const Pair& pair, Item* scratch, Path merge_path)
 {

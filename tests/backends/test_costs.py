@@ -1,4 +1,4 @@
-"""The cost model: what it predicts, what auto makes of it, how it is kept."""
+"""The cost model: its predictions, the choice of auto, and the file that keeps it."""
 
 from __future__ import annotations
 

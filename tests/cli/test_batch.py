@@ -1,4 +1,4 @@
-"""gpumerge batch: files in, files out, and what it tells."""
+"""gpumerge batch: files in, files out, and its messages."""
 
 from __future__ import annotations
 

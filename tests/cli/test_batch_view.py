@@ -1,4 +1,4 @@
-"""What a terminal shows of a batch."""
+"""The view of a batch on a terminal."""
 
 from __future__ import annotations
 

@@ -92,6 +92,21 @@ def test_every_file_is_looked_at_and_those_in_disorder_are_counted(
     assert capfd.readouterr().err.splitlines()[-1] == "gpumerge: 1 of 2 files could not be checked"
 
 
+def test_verbose_tells_of_files_in_order_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first, second, third, *_ = several(tmp_path)
+    assert run(["check", "-v", first, second, third]) == 1
+    assert capfd.readouterr().err.splitlines() == [
+        f"{first}: in order, 2 items, 4 B",
+        f"gpumerge: {second}:2: disorder: 'a' comes after 'b' (line 1); sort it first",
+        f"{third}: in order, 2 items, 4 B",
+        "gpumerge: 1 of 3 files is out of order",
+    ]
+    assert run(["check", "-v", third]) == 0
+    assert capfd.readouterr().err == f"{third}: in order, 2 items, 4 B\n"
+    assert run(["check", "-v", second]) == 1
+    assert capfd.readouterr().err.count("\n") == 1
+
+
 def test_a_header_that_differs_is_told_of_its_own_file_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for name, text in (("a", "n,m\n1,2\n"), ("b", "m,n\n1,2\n"), ("c", "n,m\n2,2\n1,2\n")):
         (tmp_path / name).write_text(text)

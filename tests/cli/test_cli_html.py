@@ -1,4 +1,4 @@
-"""--report FILE.html, from the command line to the page, and what the JSON beside it says of the same run."""
+"""--report FILE.html, from the command line to the page, against the JSON report of the same run."""
 
 from __future__ import annotations
 

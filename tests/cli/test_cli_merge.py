@@ -48,7 +48,8 @@ def test_merge_writes_the_output_and_a_line(
 
 def test_a_terminal_shows_the_line_in_rows_of_whole_parts(two: tuple[str, str], tmp_path: Path) -> None:
     controller, terminal = os.openpty()
-    command = [sys.executable, "-m", "gpumerge_cli", "merge", *two, "-o", str(tmp_path / "c.i32")]
+    words = ["merge", *two, "-o", str(tmp_path / "c.i32"), "--backend", "cpu", "--no-progress"]
+    command = [sys.executable, "-m", "gpumerge_cli", *words]
     environment = {**os.environ, "COLUMNS": "40"}
     subprocess.run(command, stderr=terminal, cwd=ROOT, env=environment, timeout=60, check=True)
     os.close(terminal)
@@ -69,6 +70,15 @@ def test_stats_shows_a_table(two: tuple[str, str], tmp_path: Path, capfd: pytest
     assert captured.out == ""
     for words in ("merged 2 inputs", "whole program", "bounded by", "kernel time", "busy"):
         assert words in captured.err
+
+
+def test_a_machine_without_a_gpu_is_told_of_none(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpumerge_cli.backends.gpu.in_sight", lambda: False)
+    for more in ([], ["--stats"]):
+        assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), *more]) == 0
+        assert "gpu" not in capfd.readouterr().err.lower().replace(str(tmp_path), "")
 
 
 @pytest.mark.parametrize("more", [[], ["--stats"]])

@@ -1,4 +1,4 @@
-"""Records from the command line: what comes out, and what every contradiction says."""
+"""Records from the command line: the outputs, and the message for each contradiction."""
 
 from __future__ import annotations
 

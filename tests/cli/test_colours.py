@@ -30,7 +30,7 @@ sys.exit(run(sys.argv[1:]))
 
 
 def told(folder: Path, *, terminal: bool, **variables: str) -> bytes:
-    """What a merge, with a bar that waits for nothing, says on standard error."""
+    """The standard error of a merge whose progress bar appears at once."""
     for name in ("a.i32", "b.i32"):
         np.arange(1000, dtype=np.int32).tofile(folder / name)
     environment = {

@@ -40,7 +40,7 @@ def shell(name: str, script: str, folder: Path) -> list[str]:
 
 
 def in_bash(line: str, folder: Path) -> list[str]:
-    """What bash offers for the line, taken apart at blanks and equals signs as readline does it."""
+    """The words that bash offers for the line. The line is split at blanks and equals signs, as readline does it."""
     words = line.replace("=", " = ").split(" ") if line else []
     words = [word for word in words[:-1] if word] + words[-1:]
     script = (

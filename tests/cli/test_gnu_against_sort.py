@@ -1,4 +1,4 @@
-"""gpumerge sort's command line against the system's sort: what is refused, how it exits, what an order means."""
+"""gpumerge sort's command line against the system's sort: refusals, exit codes, and the meaning of orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gpumerge sort's command line: what it comes to, and what it refuses, as GNU sort does."""
+"""gpumerge sort parses and refuses command lines as GNU sort does."""
 
 from __future__ import annotations
 

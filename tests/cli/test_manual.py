@@ -1,4 +1,4 @@
-"""The manual that lies in data is what help says now."""
+"""The manual in data agrees with what help says now."""
 
 from __future__ import annotations
 

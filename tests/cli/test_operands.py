@@ -1,4 +1,4 @@
-"""All operands are looked at before any of them is read: reading one may take for ever."""
+"""All operands are opened before any of them is read, because reading one may take for ever."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_output_is_as_it_was_until_its_inputs_are_read(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("command", ["sort", "sort -m", "merge -q", "check"])
 def test_the_name_of_a_field_is_not_looked_up_in_a_pipe(command: str, tmp_path: Path) -> None:
-    """What is read of a pipe is gone: its records would be missing in the output."""
+    """Bytes that are read from a pipe are gone, so their records would be missing in the output."""
     (tmp_path / "p.csv").write_bytes(b"id,v\n1,y\n2,x\n")
     os.mkfifo(tmp_path / "pipe")
     words = [*command.split(), "--csv", "--header", "1", "-k", "id:n"]

@@ -1,4 +1,4 @@
-"""Files that are not what a command would take them for: refused in one line, before anything is written."""
+"""Files with another content than a command expects are refused in one line, before anything is written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The line that the command line `words` is refused with; no file may have changed."""
+    """The line that refuses the command line `words`. No file may have changed."""
     before = contents(Path())
     assert door.run([words[0], *CPU, *words[1:]]) == 2, words
     assert contents(Path()) == before

@@ -1,4 +1,4 @@
-"""Options from the environment and configuration files: who wins, what is refused, and that sort stays sort."""
+"""Options from the environment and configuration files: which one wins, which are refused, and that sort stays sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Benches: cases as planned, runs as their shape says, every contestant right first and then timed."""
+"""Benches: the cases are as planned, the runs have their shapes, and every contestant is checked before it is timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which level of the CPU's library is loaded, and what a library says that does not fit."""
+"""The choice of the level of the CPU's library, and the messages for a library that does not fit."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_command_ends_with_one_line(tmp_path: Path) -> None:
 
 
 def test_the_library_is_of_these_sources() -> None:
-    """Fails where kernels/ was edited since: run python kernels/build_library.py."""
+    """If this fails, kernels/ was edited since the build: run python kernels/build_library.py."""
     level = loader.library().gm_level().decode()
     assert level in loader.processor_levels()
     root = Path(__file__).parents[2]

@@ -7,8 +7,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
+from gpumerge_cli.engine import sort
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.parallel import for_each, started
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest, SortFilesRequest
@@ -72,3 +76,26 @@ def test_a_thread_that_a_signal_came_with_the_start_of_is_waited_for(monkeypatch
     with pytest.raises(KeyboardInterrupt):
         for_each([1], work, 2)
     assert ended.is_set()
+
+
+def test_what_a_streams_writers_use_is_there_until_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sort, "_PART", 1 << 12)
+    np.arange(4000, 0, -1, np.int32).tofile(tmp_path / "in.i32")
+    receive, closed, ended = CpuWorkspace.receive, [], threading.Event()
+    both = threading.Barrier(2)
+
+    def slow(workspace: CpuWorkspace, position: int, nbytes: int) -> Bytes:
+        both.wait(10)
+        if position == 0:
+            raise BrokenPipeError
+        time.sleep(0.3)
+        closed.append(workspace._handle is None)
+        ended.set()
+        return receive(workspace, position, nbytes)
+
+    monkeypatch.setattr(CpuWorkspace, "receive", slow)
+    request = SortFilesRequest((str(tmp_path / "in.i32"),), "/dev/null", on=BackendRequest("cpu", threads=2))
+    with pytest.raises(BrokenPipeError):
+        sort_files(request)
+    assert ended.wait(10)
+    assert closed == [False]

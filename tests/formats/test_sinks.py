@@ -238,7 +238,7 @@ def test_durable_outputs_are_forced_to_storage_in_order(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/./stdout"])
 def test_a_descriptors_name_is_written_to_and_not_replaced(tmp_path: Path, name: str) -> None:
-    """Behind it may be a regular file that the shell holds open and writes to before and after."""
+    """Standard output may be a regular file that the shell keeps open, and writes to before and after."""
     write = f"""if True:
         import numpy as np
         from gpumerge_cli.formats.registry import Format, open_sink

@@ -208,7 +208,7 @@ def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:
 
 
 def test_copies_share_a_file_where_descriptors_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of compressed inputs and pipes, which are copied first."""
+    """Compressed inputs and pipes are copied first."""
     igzip = pytest.importorskip("isal.igzip")
     from gpumerge_cli.formats import input
 

@@ -137,7 +137,7 @@ VALUES = (
 
 @pytest.mark.parametrize("round_", range(40))
 def test_places_in_random_files(round_: int, rng: np.random.Generator) -> None:
-    """Keys and tables lie where they were put, whatever lies between them."""
+    """Keys and tables have the right lines, whatever lies between them."""
     lines: list[str] = []
     expected: list[tuple[int, dict[str, int]]] = []
 

@@ -1,4 +1,4 @@
-"""The log: columns, torn lines, what is still done."""
+"""The log: its columns, torn lines, and the jobs that count as done."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     assert standing_of(one("old"), None, retry_failed=True) is None
     assert standing_of(one("old"), entry(2), retry_failed=False) == "failed"
     assert standing_of(one("old"), entry(2), retry_failed=True) is None
-    # A check has no output: what counts is whether an input was written since it began.
+    # A check has no output. It counts as done if no input was written since it began.
     assert standing_of(one("old", output=None), entry(), retry_failed=False) == "done"
     assert standing_of(one("new", output=None), entry(), retry_failed=False) is None
 

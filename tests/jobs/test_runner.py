@@ -33,7 +33,7 @@ def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[J
 
 
 class Work:
-    """Does nothing, and takes note. failing: numbers of the jobs that fail. done: of those done before."""
+    """Does no work, and records its calls. failing: the numbers of jobs that fail. done: those of jobs done before."""
 
     def __init__(self, failing: Iterable[int] = (), *, seconds: float = 0.0, done: Iterable[int] = ()) -> None:
         self.began: list[int] = []

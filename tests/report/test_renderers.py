@@ -19,7 +19,7 @@ from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal, timeline
 from gpumerge_cli.report.line import line
-from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells
+from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
 from gpumerge_cli.report.model import Ceiling, CompareReport, InputFile, Measured, MergeReport, Stage, Stretch, bounded
 from gpumerge_cli.report.notes import ceiling, notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
@@ -230,6 +230,13 @@ def test_more_seconds_of_writing_than_the_run_took_add_up() -> None:
     assert busy_header(alone)[0] == "busy, one worker"
     # More hands than workers were at it: there is no sum.
     assert [row[0] for row in busy_cells(alone)] == ["read inputs", "merge kernel", "write output"]
+
+
+def test_a_sorts_kernel_time_is_sorting_and_merging_and_it_checks_no_order() -> None:
+    told = dict(facts(replace(MERGE, kind="sort", stages=(Stage("sort", 0.18, 6000), *MERGE.stages))))
+    assert told["kernel time"] == "100 ms per worker, 20.0% of the whole program"
+    assert "order" not in told
+    assert "kernel time" not in dict(facts(replace(MERGE, stages=())))
 
 
 def test_what_took_long_ahead_of_the_first_byte_is_named() -> None:
