@@ -125,7 +125,7 @@ class Runner:
             self._stop.set()
             deadline = time.monotonic() + patience
             for thread in self._running.values():
-                if thread.ident is not None:  # one that has none yet will see that it is to stop
+                if thread.is_alive():  # one that has yet to begin will see that it is to stop
                     thread.join(max(0.0, deadline - time.monotonic()))
             raise
 
