@@ -42,7 +42,7 @@ Names, outputs and paths may hold:
 
 Globs match files that are there and outputs of other jobs, not the job's own
 output, nor what is named beside them. A job that reads another's output runs
-after it. All mistakes of the file are told before any job runs.
+after it. Mistakes in the file are told, with their lines, before any job runs.
 
 \b
 Exit codes:
@@ -126,7 +126,7 @@ def batch(
 ) -> None:
     """Run many merges, sorts and checks, as a file of jobs says.
 
-    Everything is judged before the first job runs: what is wrong is told with its line. Jobs share the process, the GPU
+    All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, the GPU
     and compiled kernels. Each output appears whole or not at all.
     """
     resume = resume or resume_failed
@@ -164,8 +164,7 @@ def _judged(name: str, others: dict[str, str | None], limits: Limits) -> list[Jo
     """The jobs of the file `name`. Tells all mistakes; raises the last."""
     from gpumerge_cli.cli.batch_run import say
     from gpumerge_cli.cli.batch_tasks import commands
-    from gpumerge_cli.jobs.expand import Folder
-    from gpumerge_cli.jobs.files import JOB_FILE
+    from gpumerge_cli.jobs.expand import JOB_FILE, Folder
     from gpumerge_cli.jobs.read import read_jobs
 
     taken: dict[str, str] = {} if name == "-" else {os.path.realpath(name): JOB_FILE}

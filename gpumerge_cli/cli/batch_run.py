@@ -18,8 +18,8 @@ from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.jobs.joblog import JobLog, LineFile, Standing, standing_of
-from gpumerge_cli.jobs.runner import JobError, Result, Runner, StoppedError
-from gpumerge_cli.jobs.spec import Job, Limits
+from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
+from gpumerge_cli.jobs.spec import Job, Limits, Result
 from gpumerge_cli.units import format_counted, visible
 
 
@@ -103,7 +103,7 @@ class _Batch:
         if self._lines is not None and (result.started or result.state == "failed"):
             self._lines.write(_as_json(result))
         if self._log is not None and result.started:
-            self._log.write(result.entry.line())
+            self._log.add(result)
         if result.state == "failed":
             (say if self._bar is None else self._bar.say)(f"job {result.job.name}: {result.error}")
         if self._bar is not None:

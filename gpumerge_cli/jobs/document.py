@@ -141,38 +141,26 @@ def _table(values: dict[str, Any], path: Path, lines: dict[Path, int]) -> Table:
 def _json_lines(data: bytes) -> Document:
     found = Document()
     for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
+        told = ""
         try:
-            values = _object(line, number)
-        except FormatError as error:
-            found.mistakes.append(Mistake(number, str(error), "write one object of plain values a line"))
+            values = json.loads(line, object_pairs_hook=_without_twins) if line.strip() else None
+            _refuse_deep(values)
+        except RecursionError:
+            told = _TOO_DEEP
+        except ValueError as error:
+            told = f"is no JSON: {getattr(error, 'msg', error)}"
+        if told or not isinstance(values, dict | None):
+            told = told or "is no JSON object"
+            found.mistakes.append(Mistake(number, told, "write one object of plain values a line"))
+        elif values is None:
             continue
-        if values.keys() != {"defaults"}:
-            found.jobs.append(_on_line(number, values))
+        elif values.keys() != {"defaults"}:
+            found.jobs.append(_table(values, (), {(): number}))
         elif found.defaults.entries or not isinstance(values["defaults"], dict):
             found.mistakes.append(Mistake(number, "defaults are no object, or given twice", "give one object of them"))
         else:
-            found.defaults = _on_line(number, values["defaults"])
+            found.defaults = _table(values["defaults"], (), {(): number})
     return found
-
-
-def _object(text: bytes, line: int) -> dict[str, Any]:
-    """The JSON object in `text`, a line of a file. Raises FormatError."""
-    try:
-        found = json.loads(text, object_pairs_hook=_without_twins)
-        _refuse_deep(found)
-    except RecursionError:
-        raise FormatError(_TOO_DEEP, line) from None
-    except ValueError as error:
-        raise FormatError(f"is no JSON: {getattr(error, 'msg', error)}", line) from None
-    if not isinstance(found, dict):
-        raise FormatError("is no JSON object", line)
-    return found
-
-
-def _on_line(line: int, values: dict[str, Any]) -> Table:
-    return Table(line, {key: Entry(value, line) for key, value in values.items()})
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -26,8 +26,7 @@ _NO_INPUTS = {"", "-", "/dev/stdin"}
 class Draft:
     """What a table says of a job. sound: nothing is wrong with it so far.
 
-    options: lists of values. inputs: names, globs among them. reads: files that are read before any job
-    runs. writes: files that the job writes, its output first.
+    options: lists of values. inputs: names. has_globs: those may be globs. writes: files that the job writes.
     """
 
     number: int
@@ -37,8 +36,8 @@ class Draft:
     operation: str = ""
     options: dict[str, Entry] = field(default_factory=dict)
     inputs: Entry = field(default_factory=lambda: Entry((), 0))
+    has_globs: bool = True
     output: Entry | None = None
-    reads: list[Entry] = field(default_factory=list)
     writes: list[Entry] = field(default_factory=list)
 
 
@@ -110,8 +109,11 @@ class Drafting:
 
     def _fill(self, draft: Draft, table: Table, defaults: Mapping[str, Entry]) -> None:
         own = self._entries(table, draft)
-        hidden = _INPUT_KEYS if own.keys() & _INPUT_KEYS else set()
-        entries = {key: entry for key, entry in defaults.items() if key not in hidden} | own
+        given = {written.replace("_", "-") for written in table.entries}
+        entries = {**defaults, **own}
+        # A default stands in neither for a value that is wrong, nor for the other way to name inputs.
+        for key in (given | _INPUT_KEYS if given & _INPUT_KEYS else given) - own.keys():
+            entries.pop(key, None)
         for key in (*(key for key in _FIRST if key in entries), *(key for key in entries if key not in _FIRST)):
             with self.judging(draft, entries[key].line):
                 self._take(draft, key, entries[key], is_own=key in own)
@@ -160,8 +162,9 @@ class Drafting:
             raise UsageError(f"{key} is no list of names", way_out='write for example inputs = ["a.txt", "more/*.txt"]')
         names = [with_fields(name, fields_of(draft.name, None)) for name in names]
         if key == "files0-from":
-            draft.reads.append(replace(entry, value=names[0]))
+            self._keep(names[0])
             names = read_names(self.folder.path(names[0]))
+            draft.has_globs = False
         for name in _NO_INPUTS & {*names}:
             raise UsageError(f"{name!r} is named, but a job reads files", way_out="name a file")
         draft.inputs = replace(entry, value=tuple(names))
@@ -175,15 +178,22 @@ class Drafting:
             raise UsageError(f"{key} takes a value, not {_shown(entry.value)}", way_out="write a number or a text")
         if option.file is not None:
             values = [self._filled(draft, str(each)) for each in values]
-            entries = [replace(entry, value=each) for each in values]
-            draft.reads += entries if option.file == "read" else []
-            draft.writes += entries if option.file == "written" else []
+        for name in values if option.file == "written" else ():
+            draft.writes.append(replace(entry, value=name))
+        for name in values if option.file == "read" else ():
+            self._keep(name)
         draft.options[key] = replace(entry, value=values)
+
+    def _keep(self, name: str) -> None:
+        """A file is read before any job runs, so no job may write it."""
+        self.folder.refuse_replaced(name)
+        self.folder.taken.setdefault(self.folder.real(name), "read before any job runs")
 
     def _filled(self, draft: Draft, text: str) -> str:
         """`text` with its fields, none of them of a glob's matches: they may be others the next time."""
         first = next(iter(draft.inputs.value), "x")  # where inputs are wrong, any will do
-        return with_fields(text, fields_of(draft.name, None if self.folder.is_glob(first) else first))
+        is_glob = draft.has_globs and self.folder.is_glob(first)
+        return with_fields(text, fields_of(draft.name, None if is_glob else first))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

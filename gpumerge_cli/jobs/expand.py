@@ -12,6 +12,8 @@ from string import Formatter
 
 from gpumerge_cli.errors import UsageError
 
+JOB_FILE = "the job file"
+"""What is called so is read, not replaced."""
 _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
 
 
@@ -58,6 +60,7 @@ class Folder:
     def __init__(self, base: str = "", taken: Mapping[str, str] | None = None) -> None:
         self.base = base
         self.taken = dict(taken or {})
+        self._replaced = dict(self.taken)
         self.hidden = set(self.taken)
         """Real paths that no glob matches: logs and reports, which are there the second time."""
         self.real = cache(self._real)
@@ -76,6 +79,12 @@ class Folder:
         """`name` in the real path of its folder: the same however the folder is spelt."""
         folder, last = os.path.split(name)
         return os.path.join(self.real(folder), last)
+
+    def refuse_replaced(self, name: str) -> None:
+        """Raise UsageError for a file that is there no more once a job reads it."""
+        what = self._replaced.get(self.real(name), JOB_FILE)
+        if what != JOB_FILE:
+            raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
     def is_glob(self, name: str) -> bool:
         """Whether `name` is a glob, and not the name of a file that is there."""

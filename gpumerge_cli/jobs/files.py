@@ -6,59 +6,42 @@ import errno
 import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from gpumerge_cli.errors import OutputError, UsageError, as_os_error, output_error
 from gpumerge_cli.formats.input import look_at
+from gpumerge_cli.jobs.draft import Draft
 from gpumerge_cli.jobs.expand import Folder
 
 _DESCRIPTOR = re.compile(r"-|/dev/(stdout|stderr|fd/.*)|/proc/self/fd/.*")
-JOB_FILE = "the job file"
-"""What is called so is read, not written."""
-
-
-@dataclass(frozen=True)
-class Writer:
-    """The job that writes a file: its number and name, and the line that says so."""
-
-    number: int
-    name: str
-    line: int
 
 
 class Files:
-    """The files of all jobs, by their real paths. Every method raises UsageError, InputError or OutputError."""
+    """The files of all jobs, by their real paths. Methods raise UsageError, InputError or OutputError."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._replaced = {real: what for real, what in folder.taken.items() if what != JOB_FILE}
-        self._writers: dict[str, Writer] = {}
+        self._writers: dict[str, tuple[Draft, int]] = {}
 
-    def keep(self, name: str) -> None:
-        """A file is read before any job runs: no job may write it."""
-        self._refuse_replaced(name)
-        if os.path.isfile(self._folder.path(name)):
-            self._folder.taken.setdefault(self._folder.real(name), "read before any job runs")
-
-    def write(self, name: str, writer: Writer) -> None:
-        """A job writes a file."""
+    def write(self, name: str, draft: Draft, line: int) -> None:
+        """A job writes a file, as this line says."""
         path, real = self._folder.path(name), self._folder.real(name)
         _judge_output(name, path)
         if real in self._folder.taken:
             raise UsageError(f"{path} is {self._folder.taken[real]}", way_out="name another file")
         if os.path.exists(path) and not os.path.isfile(path):
             return  # a device, which any number of jobs may write to
-        other = self._writers.setdefault(real, writer)
-        if other.number != writer.number:
-            told = f"{path} is written by job {other.name} of line {other.line} already"
-            raise UsageError(told, way_out="name another file")
+        other, first = self._writers.setdefault(real, (draft, line))
+        if other is not draft:
+            raise UsageError(
+                f"{path} is written by job {other.name} of line {first} already", way_out="name another file"
+            )
 
-    def read(self, name: str, number: int) -> tuple[int | None, int]:
+    def read(self, name: str, draft: Draft) -> tuple[int | None, int]:
         """A job reads a file: the number of the other job that makes it, or its bytes."""
-        self._refuse_replaced(name)
-        writer = self._writers.get(self._folder.real(name))
-        if writer is not None and writer.number != number:
+        self._folder.refuse_replaced(name)
+        writer, _ = self._writers.get(self._folder.real(name), (draft, 0))
+        if writer is not draft:
             return writer.number, 0
         path = self._folder.path(name)
         look_at(path)
@@ -70,11 +53,6 @@ class Files:
         if len(inputs) > 1 and real in map(self._folder.real, inputs):
             told = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
             raise UsageError(told, way_out="name another output")
-
-    def _refuse_replaced(self, name: str) -> None:
-        what = self._replaced.get(self._folder.real(name))
-        if what is not None:
-            raise UsageError(f"{self._folder.path(name)} would be replaced: it is {what}", way_out="name another one")
 
 
 def cycles(after: Mapping[int, Collection[int]]) -> list[list[int]]:

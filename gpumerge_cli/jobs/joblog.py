@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.spec import Job, Result
 
 COLUMNS = (
     "Seq", "Host", "Starttime", "JobRuntime", "Send", "Receive", "Exitval", "Signal", "Command",
     "Bytes", "Backend", "Kernel",
 )  # fmt: skip
 _HEADER = "\t".join(COLUMNS)
-_LOCAL = ":"
 _ROUNDING = 0.001
 """Seconds that a time in the log may be off: it has milliseconds."""
 
@@ -37,21 +36,12 @@ class LogEntry:
     exit_code: int
     command: str
     nbytes: int = 0
-    backend: str = "-"
-    kernel: str = "-"
-
-    def line(self) -> str:
-        """The entry as a line without its end."""
-        return (
-            f"{self.number}\t{_LOCAL}\t{self.started:.3f}\t{self.seconds:10.3f}\t0\t0\t{self.exit_code}\t0\t{self.command}"
-            f"\t{self.nbytes}\t{self.backend}\t{self.kernel}"
-        )
 
     @classmethod
     def parse(cls, line: str) -> LogEntry:
-        """The entry that `line` writes. Raises ValueError."""
-        number, _, started, seconds, _, _, code, _, command, nbytes, backend, kernel = line.split("\t")
-        return cls(int(number), float(started), float(seconds), int(code), command, int(nbytes), backend, kernel)
+        """The entry on a line of a log. Raises ValueError."""
+        number, _, started, seconds, _, _, code, _, command, nbytes, _, _ = line.split("\t")
+        return cls(int(number), float(started), float(seconds), int(code), command, int(nbytes))
 
 
 class LineFile:
@@ -105,6 +95,12 @@ class JobLog(LineFile):
         self.entries = entries if resume else {}
         if not os.fstat(self._file.fileno()).st_size:
             self.write(_HEADER)
+
+    def add(self, result: Result) -> None:
+        """Write down that a job has ended. Raises OutputError."""
+        job = result.job
+        ran = f"{result.started:.3f}\t{result.seconds:10.3f}\t0\t0\t{result.exit_code}\t0"
+        self.write(f"{job.number}\t:\t{ran}\t{job.command}\t{result.nbytes}\t{result.backend}\t{result.kernel}")
 
 
 def read_log(path: str) -> dict[str, LogEntry]:

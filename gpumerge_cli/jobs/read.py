@@ -10,7 +10,7 @@ from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.jobs.document import Entry, Mistake, read_document
 from gpumerge_cli.jobs.draft import Draft, Drafting
 from gpumerge_cli.jobs.expand import Folder
-from gpumerge_cli.jobs.files import Files, Writer, cycles
+from gpumerge_cli.jobs.files import Files, cycles
 from gpumerge_cli.jobs.spec import Job, Limits, Operation, Task, quoted
 
 
@@ -23,20 +23,16 @@ def read_jobs(
 ) -> tuple[list[Job], list[Mistake]]:
     """The jobs of a job file, and everything that is wrong with it, in the order of its lines.
 
-    folder: where its names lead. operations: by name. limits: what jobs may ask for. Of the mistakes in a
-    job's command line the first is told, once nothing else is wrong with the job.
+    folder: where its names lead. operations: by name. limits: what jobs may ask for. A job's command line is read
+    once nothing else is wrong with the job; the first mistake in it is told.
     """
+    files = Files(folder)
     drafting = Drafting(folder, operations, environ)
     drafts = drafting.drafts(read_document(data))
-    files = Files(folder)
-    for draft in drafts:
-        for entry in draft.reads:
-            with drafting.judging(draft, entry.line):
-                files.keep(entry.value)
     for draft in drafts:
         for entry in draft.writes:
             with drafting.judging(draft, entry.line):
-                files.write(entry.value, Writer(draft.number, draft.name, entry.line))
+                files.write(entry.value, draft, entry.line)
         # Globs do not match reports, which are there the second time.
         folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry is not draft.output)
     outputs = [draft.output.value for draft in drafts if draft.output is not None]
@@ -62,7 +58,7 @@ def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> En
     names: list[str] = []
     for name in draft.inputs.value:
         found = [name]
-        if folder.is_glob(name) and folder.place(name) not in to_come:
+        if draft.has_globs and folder.is_glob(name) and folder.place(name) not in to_come:
             found = [each for each in folder.matches(name, to_come) if folder.place(each) not in named]
             named.update(map(folder.place, found))
         with drafting.judging(draft, draft.inputs.line):
@@ -79,7 +75,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
     nbytes = 0
     for name in draft.inputs.value:
         with drafting.judging(draft, draft.inputs.line):
-            maker, size = files.read(name, draft.number)
+            maker, size = files.read(name, draft)
             nbytes += size
             if maker is not None:
                 after.add(maker)

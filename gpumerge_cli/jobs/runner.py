@@ -7,14 +7,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import TopologicalSorter
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from gpumerge_cli.jobs.joblog import LogEntry, Standing
-from gpumerge_cli.jobs.spec import Job, Limits
-
-State = Literal["done", "skipped", "failed", "left"]
+from gpumerge_cli.jobs.joblog import Standing
+from gpumerge_cli.jobs.spec import Job, Limits, Result
 
 
 class StoppedError(Exception):
@@ -27,34 +25,6 @@ class JobError(Exception):
     def __init__(self, told: str, exit_code: int) -> None:
         super().__init__(told)
         self.exit_code = exit_code
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of a job.
-
-    state: "skipped" where an earlier run had done it; "left" where it never began, since another failed. exit_code,
-    error: as the job alone would have ended, and said. started: seconds since 1970, 0 if it did not run. seconds: that
-    it took. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: that did it, "-" if none did.
-    report: of what it did; None if it failed or did not run, and once it was told.
-    """
-
-    job: Job
-    state: State
-    exit_code: int = 0
-    error: str = ""
-    started: float = 0.0
-    seconds: float = 0.0
-    nbytes: int = 0
-    backend: str = "-"
-    kernel: str = "-"
-    report: Any = None
-
-    @property
-    def entry(self) -> LogEntry:
-        """What the log has of it."""
-        of_run = (self.started, self.seconds, self.exit_code)
-        return LogEntry(self.job.number, *of_run, self.job.command, self.nbytes, self.backend, self.kernel)
 
 
 class Work(Protocol):

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+State = Literal["done", "skipped", "failed", "left"]
+
 
 class Task(Protocol):
     """A command line, parsed. memory, threads: bytes and host threads that it asks for, None if the batch says."""
@@ -66,6 +68,28 @@ class Job:
     after: frozenset[int] = frozenset()
     nbytes: int = 0
     task: Task | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job.
+
+    state: "skipped" where an earlier run had done it; "left" where it never began, since another failed. exit_code,
+    error: as the job alone would have ended, and said. started: seconds since 1970, 0 if it did not run. seconds: that
+    it took. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: that did it, "-" if none did.
+    report: of what it did; None if it failed or did not run, and once it was told.
+    """
+
+    job: Job
+    state: State
+    exit_code: int = 0
+    error: str = ""
+    started: float = 0.0
+    seconds: float = 0.0
+    nbytes: int = 0
+    backend: str = "-"
+    kernel: str = "-"
+    report: Any = None
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,20 @@ import pytest
 
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.jobs.joblog import COLUMNS, JobLog, LineFile, LogEntry, read_log, standing_of
-from gpumerge_cli.jobs.runner import Result, State
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.spec import Job, Result
 
 
 def job(number: int, inputs: tuple[str, ...] = (), output: str | None = None) -> Job:
     return Job(number, f"j{number}", number, "merge", inputs, output, (), f"gpumerge merge {number}")
 
 
-def ended(number: int, exit_code: int = 0) -> str:
-    state: State = "failed" if exit_code else "done"
-    return Result(job(number), state, exit_code, started=1e9 + number, seconds=0.5).entry.line()
+def ended(number: int, exit_code: int = 0) -> Result:
+    return Result(job(number), "failed" if exit_code else "done", exit_code, started=1e9 + number, seconds=0.5)
 
 
 def test_the_columns_are_those_of_gnu_parallel_and_three(tmp_path: Path) -> None:
     log = JobLog(str(tmp_path / "log"), resume=False)
-    log.write(ended(3))
+    log.add(ended(3))
     log.close()
     head, line = (tmp_path / "log").read_text().splitlines()
     assert head == ("Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\tBytes\tBackend\tKernel")
@@ -37,14 +35,14 @@ def test_a_log_cut_anywhere_goes_on_with_its_whole_lines(kept: int, tmp_path: Pa
     path = tmp_path / "log"
     log = JobLog(str(path), resume=False)
     for number in (1, 2, 3):
-        log.write(ended(number))
+        log.add(ended(number))
     log.close()
     data = path.read_bytes()
     path.write_bytes(data[:kept])
     whole = data[:kept].count(b"\n")
     log = JobLog(str(path), resume=True)
     assert set(log.entries) == {f"gpumerge merge {number}" for number in range(1, whole)}
-    log.write(ended(4))
+    log.add(ended(4))
     log.close()
     assert path.read_bytes().count(b"\n") == max(whole, 1) + 1
     assert set(read_log(str(path))) == {f"gpumerge merge {number}" for number in [*range(1, whole), 4]}
@@ -55,7 +53,7 @@ def test_without_resume_a_log_is_replaced_and_nothing_else_is(tmp_path: Path) ->
     for _ in range(2):
         log = JobLog(str(path), resume=False)
         assert log.entries == {}
-        log.write(ended(1))
+        log.add(ended(1))
         log.close()
     assert path.read_text().count("\n") == 2
     for content in ("precious data\n", "\t".join(COLUMNS) + "\n1\t2\n", "\t".join(COLUMNS[:9]) + "\n"):
@@ -72,7 +70,7 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
     log = JobLog(str(tmp_path / "log"), resume=False)
     with pytest.raises(OutputError, match="another run writes it"):
         JobLog(str(tmp_path / "log"), resume=True)
-    log.write(ended(1))
+    log.add(ended(1))
     log.close()
     JobLog(str(tmp_path / "log"), resume=True).close()
 
@@ -86,8 +84,8 @@ def test_a_line_that_cannot_be_written_leaves_whole_lines() -> None:
 
 def test_of_two_entries_of_a_command_the_last_counts(tmp_path: Path) -> None:
     log = JobLog(str(tmp_path / "log"), resume=False)
-    log.write(ended(1, 2))
-    log.write(ended(1, 0))
+    log.add(ended(1, 2))
+    log.add(ended(1, 0))
     log.close()
     assert read_log(str(tmp_path / "log"))["gpumerge merge 1"].exit_code == 0
 

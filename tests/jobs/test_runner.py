@@ -13,8 +13,8 @@ import pytest
 
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.jobs.joblog import Standing
-from gpumerge_cli.jobs.runner import JobError, Result, Runner, StoppedError, in_order
-from gpumerge_cli.jobs.spec import Job, Limits
+from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError, in_order
+from gpumerge_cli.jobs.spec import Job, Limits, Result
 
 
 class Asking:

@@ -30,6 +30,7 @@ def read(tmp_path: Path) -> Read:
         (tmp_path / name).touch()
     commands.cache_clear()  # an earlier test's had its settings
     (tmp_path / "dashes").write_bytes(b"a.txt\0-")
+    (tmp_path / "globs").write_bytes(b"*.txt")
     (tmp_path / "list").write_bytes(b"a.txt\0sub/e.txt\0")
 
     def judge(
@@ -260,6 +261,8 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
          [(4, "b.txt is read before any job runs")]),
         ('[[job]]\noperation="merge"\nfiles0-from="list"\ninputs="a.txt"\noutput="o"',
          [(3, "named by inputs already")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="globs"\noutput="o"', [(3, "*.txt: no such file")]),
+        (f'[defaults]\noutput = "o.txt"\n[[job]]\n{GOOD}[[job]]\n{GOOD.replace("o.txt", "${NO}")}', [(10, "${NO}")]),
     ],
 )  # fmt: skip
 def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], read: Read, tmp_path: Path) -> None:
