@@ -144,12 +144,13 @@ def batch(
         _show_plan(judged, joblog if resume else None, resume_failed)
         return
     from gpumerge_cli.cli.batch_run import Wishes, run
-    from gpumerge_cli.cli.batch_view import show
 
     begun = time.perf_counter()
     progress = progress and not quiet
     results = run(judged, Wishes(limits, keep_going, joblog, report, resume, resume_failed, progress, debug))
     if not quiet:
+        from gpumerge_cli.cli.batch_view import show
+
         show(results, time.perf_counter() - begun)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)

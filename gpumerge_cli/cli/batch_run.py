@@ -8,11 +8,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.batch_tasks import commands
-from gpumerge_cli.cli.batch_view import Bar, bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.engine.resources import cores
@@ -21,6 +20,9 @@ from gpumerge_cli.jobs.joblog import JobLog, LineFile, Standing, standing_of
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
 from gpumerge_cli.jobs.spec import Job, Limits, Result
 from gpumerge_cli.units import format_counted, visible
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.batch_view import Bar
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,11 @@ class _Batch:
         if wishes.report is not None:
             self._lines = LineFile(wishes.report, keep=wishes.resume)
             stack.callback(self._lines.close)
-        shown = wishes.progress and sys.stderr is not None and sys.stderr.isatty()
-        self._bar: Bar | None = stack.enter_context(bar(jobs)) if shown else None
+        self._bar: Bar | None = None
+        if wishes.progress and sys.stderr is not None and sys.stderr.isatty():
+            from gpumerge_cli.cli.batch_view import bar
+
+            self._bar = stack.enter_context(bar(jobs))
         limits = wishes.limits
         alone = limits.at_once == 1
         self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.jobs.document import FormatError, Path, parse_toml
+from gpumerge_cli.jobs.document import FormatError, KeyPath, parse_toml
 
 
 @dataclass(frozen=True)
 class TomlFile:
     path: str
     values: dict[str, Any]
-    lines: dict[Path, int]
+    lines: dict[KeyPath, int]
 
     def place(self, *keys: str) -> str:
         """FILE:LINE of a key, or of a table's key; of the table where the key cannot be found."""

@@ -19,7 +19,7 @@ _NAME = r""""[^"]*"|'[^']*'|[\w-]+"""
 _NAMES = rf"((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)"
 _HEADER_OR_KEY = re.compile(rf"\s*(?:(\[\[?)\s*{_NAMES}\s*\]\]?\s*(?:#.*)?$|{_NAMES}\s*=)")
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Where a table or key is: ("job", 2, "name") is the name of the third [[job]]."""
 
 
@@ -74,7 +74,7 @@ def read_document(data: bytes) -> Document:
     return found
 
 
-def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[Path, int]]:
+def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     """The values of a TOML file, and the lines of its tables and keys. Raises FormatError."""
     try:
         text = data.decode()
@@ -93,11 +93,11 @@ def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[Path, int]]:
     return values, _lines(text)
 
 
-def _lines(text: str) -> dict[Path, int]:
+def _lines(text: str) -> dict[KeyPath, int]:
     """The lines of the tables and keys of `text`, which is TOML. Inline tables keep theirs to themselves."""
-    lines: dict[Path, int] = {}
+    lines: dict[KeyPath, int] = {}
     tables: Counter[str] = Counter()
-    table: Path = ()
+    table: KeyPath = ()
     # Nothing begins inside a string of several lines.
     plain = _STRING_OR_COMMENT.sub(lambda found: "\n" * found[0].count("\n") or found[0], text)
     for number, line in enumerate(plain.split("\n"), 1):
@@ -105,7 +105,7 @@ def _lines(text: str) -> dict[Path, int]:
         if found is None:
             continue
         first, *others = (name.strip("\"'") for name in re.findall(_NAME, found[2] or found[3]))
-        path: Path = (*table, first, *others)
+        path: KeyPath = (*table, first, *others)
         if found[1]:
             tables[first] += found[1] == "[[" and not others
             table = path = (first, tables[first] - 1, *others) if tables[first] else (first, *others)
@@ -122,7 +122,7 @@ def _toml(data: bytes) -> Document:
         found.mistakes.append(Mistake(error.line, str(error), "write TOML, or a JSON object a line"))
         return found
     for name, value in values.items():
-        place: Path = (name,)
+        place: KeyPath = (name,)
         line = lines.get(place, 1)
         if name == "defaults" and isinstance(value, dict):
             found.defaults = _table(value, place, lines)
@@ -133,7 +133,7 @@ def _toml(data: bytes) -> Document:
     return found
 
 
-def _table(values: dict[str, Any], path: Path, lines: dict[Path, int]) -> Table:
+def _table(values: dict[str, Any], path: KeyPath, lines: dict[KeyPath, int]) -> Table:
     line = lines.get(path) or lines.get(path[:1], 1)
     return Table(line, {key: Entry(value, lines.get((*path, key), line)) for key, value in values.items()})
 
