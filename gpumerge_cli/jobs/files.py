@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Collection, Mapping
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Collection
 
 from gpumerge_cli.errors import OutputError, UsageError, as_os_error, output_error
 from gpumerge_cli.formats.input import look_at
@@ -53,19 +52,6 @@ class Files:
         if len(inputs) > 1 and real in map(self._folder.real, inputs):
             told = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
             raise UsageError(told, way_out="name another output")
-
-
-def cycles(after: Mapping[int, Collection[int]]) -> list[list[int]]:
-    """Jobs that wait for each other, in circles, and so never start. after: by number, the jobs that one waits for."""
-    waiting = {number: set(others) for number, others in after.items()}
-    found: list[list[int]] = []
-    while True:
-        try:
-            TopologicalSorter(waiting).prepare()
-            return found
-        except CycleError as error:
-            found.append(error.args[1])
-            waiting.update({number: set() for number in found[-1]})
 
 
 def _judge_output(name: str, path: str) -> None:

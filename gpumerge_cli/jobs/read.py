@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.jobs.document import Entry, Mistake, read_document
 from gpumerge_cli.jobs.draft import Draft, Drafting
 from gpumerge_cli.jobs.expand import Folder
-from gpumerge_cli.jobs.files import Files, cycles
+from gpumerge_cli.jobs.files import Files
 from gpumerge_cli.jobs.spec import Job, Limits, Operation, Task, quoted
 
 
@@ -41,11 +42,13 @@ def read_jobs(
     for draft in drafts:
         draft.inputs = _matched(draft, drafting, to_come)
         jobs[draft.number] = _job(draft, drafting, files, limits)
-    for cycle in cycles({number: job.after for number, job in jobs.items()}):
-        names = " -> ".join(jobs[number].name for number in cycle)
-        line = min(jobs[number].line for number in cycle)
-        way_out = "make one of them read another file"
-        drafting.mistakes.append(Mistake(line, f"jobs wait for each other: {names}", way_out))
+    try:
+        TopologicalSorter({number: job.after for number, job in jobs.items()}).prepare()
+    except CycleError as error:
+        cycle = [jobs[number] for number in error.args[1]]
+        told = f"jobs wait for each other: {' -> '.join(job.name for job in cycle)}"
+        line = min(job.line for job in cycle)
+        drafting.mistakes.append(Mistake(line, told, "make one of them read another file"))
     return [*jobs.values()], sorted(dict.fromkeys(drafting.mistakes), key=lambda mistake: mistake.line)
 
 

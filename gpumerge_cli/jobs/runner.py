@@ -101,9 +101,7 @@ class Runner:
 
     def _start(self) -> None:
         """Start, or settle, what may be by now. No job overtakes one that waits for memory or threads alone."""
-        for job in list(self._waiting.values()):
-            if not job.after <= self.results.keys():
-                continue
+        while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
             settled = self._settled(job)
             if settled is None and not self._has_room(job):
                 return

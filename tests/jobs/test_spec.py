@@ -299,12 +299,13 @@ def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random
         assert all("\n" not in job.command for job in jobs), text
 
 
-def test_two_cycles_are_two_mistakes(read: Read) -> None:
-    pairs = [("a1", "a2"), ("a2", "a1"), ("b1", "b2"), ("b2", "b3"), ("b3", "b1"), ("a.txt", "c")]
-    text = "".join(f'[[job]]\noperation="merge"\ninputs="{a}"\noutput="{b}"\n' for a, b in pairs)
-    _, mistakes = read(text)
-    assert [each.line for each in mistakes] == [1, 9]
-    assert all("jobs wait for each other" in each.what for each in mistakes)
+def test_a_circle_of_jobs_is_told_with_their_names(read: Read) -> None:
+    pairs = [("a1", "a2"), ("a.txt", "c"), ("a2", "a3"), ("a3", "a1")]
+    text = "".join(f'[[job]]\nname="to {b}"\noperation="merge"\ninputs="{a}"\noutput="{b}"\n' for a, b in pairs)
+    _, (mistake,) = read(text)
+    assert mistake.line == 1
+    assert mistake.what.startswith("jobs wait for each other: to a")
+    assert {f"to a{n}" for n in (1, 2, 3)} == set(mistake.what.partition(": ")[2].split(" -> "))
 
 
 @pytest.mark.parametrize(
