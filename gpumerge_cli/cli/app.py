@@ -14,7 +14,8 @@ from gpumerge_cli import compiling
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import came, handled
-from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
+from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.errors import Interrupted, OutputError, UsageError
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 
@@ -52,11 +53,6 @@ def _remove_unfinished() -> None:
     output = sys.modules.get("gpumerge_cli.formats.output")
     if output is not None:
         output.remove_unfinished()
-
-
-def _given() -> str:
-    output = sys.modules.get("gpumerge_cli.formats.output")
-    return "no output was written" if output is None else output.given()
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -127,22 +123,6 @@ def one_line(message: str) -> str:
     from gpumerge_cli.units import visible
 
     return visible(message.replace("\n", " "))
-
-
-def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
-    """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
-    if isinstance(error, KeyboardInterrupt):
-        error = Interrupted(signal.SIGINT)
-    if isinstance(error, Interrupted):
-        error.way_out = error.way_out or _given()
-        return str(error), error.exit_code
-    if isinstance(error, OSError) and error.errno:
-        error = output_error(error, str(error.filename or ""))
-    if isinstance(error, GpumergeError):
-        return str(error), error.exit_code
-    if isinstance(error, MemoryError) or str(error) == "can't start new thread":
-        return "not enough memory; merge less at once, or close other programs", 2
-    return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
 
 
 def _flush(code: int) -> int:

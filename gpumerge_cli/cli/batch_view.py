@@ -13,8 +13,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.jobs.runner import Result, State
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.runner import in_order
+from gpumerge_cli.jobs.spec import Job, Result, State
 from gpumerge_cli.report.terminal import PlainConsole, fitted, plain_table
 from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 
@@ -53,7 +53,7 @@ class Bar:
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
-        self._progress.console.print(Text(line), soft_wrap=True)
+        self._progress.console.print(Text(visible(f"gpumerge: {line}")), soft_wrap=True)
 
     def _show(self) -> None:
         described = f"{self._ended} of {format_counted(self._jobs, 'job')}"
@@ -65,8 +65,6 @@ class Bar:
 
 def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
     """Bytes of the jobs' inputs; what other jobs make is taken to be as large as what they read."""
-    from gpumerge_cli.jobs.runner import in_order
-
     sizes: dict[int, int] = {}
     for job in in_order(jobs):
         sizes[job.number] = job.nbytes + sum(sizes[number] for number in job.after)

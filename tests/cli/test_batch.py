@@ -322,11 +322,11 @@ def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> 
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "0.out").exists():
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(number)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + number, error
     assert error.startswith("gpumerge: interrupted; ")
     assert error.endswith("of 40 jobs are done; --resume goes on\n")
     made = [path for path in tmp_path.iterdir() if path.suffix == ".out"]

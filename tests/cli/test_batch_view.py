@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from gpumerge_cli.cli import batch_view
-from gpumerge_cli.jobs.runner import Result
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.spec import Job, Result
 
 
 def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> Job:  # type: ignore[assignment]

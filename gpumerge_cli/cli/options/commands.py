@@ -62,7 +62,7 @@ Names, outputs and paths may hold:
 
 Globs match files that are there and outputs of other jobs, not the job's own
 output, nor what is named beside them. A job that reads another's output runs
-after it. All mistakes of the file are told before any job runs.
+after it. Mistakes in the file are told, with their lines, before any job runs.
 
 \b
 Exit codes:
@@ -142,7 +142,7 @@ COMMANDS = (
     _command(
         "batch",
         "Run many merges, sorts and checks, as a file of jobs says.\n\n"
-        "Everything is judged before the first job runs: what is wrong is told with its line. Jobs share the process, "
+        "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
         "the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
         epilog=_BATCH,
