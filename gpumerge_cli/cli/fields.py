@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, needs_names, parse_columns
 from gpumerge_cli.cli.values import Values
@@ -28,7 +27,7 @@ def resolve_fields(values: Values, files: Sequence[str], separator: int | None) 
         return csv_names(files, separator, header, plain=plain, option="--field")
 
     keys = [key for text in values.field for key in parse_columns(text, names)]
-    return replace(values, said={**values.said, "field": (), "csv": True, "header": header}), keys
+    return values.saying(field=(), csv=True, header=header), keys
 
 
 def of_records(values: Values) -> Values:
@@ -45,8 +44,7 @@ def of_records(values: Values) -> Values:
         )
     if colon and letters != "r":
         raise UsageError(f"--field {field[0]}: records take no {letters!r}", way_out="write NAME or NAME:r")
-    reverse = {"reverse": True} if colon else {}
-    return replace(values, said={**values.said, "field": (name,), **reverse})
+    return values.saying(field=(name,), reverse=True) if colon else values.saying(field=(name,))
 
 
 def _are_binary(values: Values, files: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ from gpumerge_cli.cli.keyspec import (
     LETTERS,
     KeySpec,
     csv_names,
+    header_lines,
     inheriting,
     line_order,
     parse_csv_key,
@@ -157,6 +158,8 @@ class _Reading:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
         separator = None if values.field_separator is None else parse_separator(values.field_separator)
         self._look_up(values, separator)
+        if self.named:
+            values = values.saying(header=header_lines(values.header, tuple(self.named.values())))
         values, columns = resolve_fields(values, self.files, separator)
         if values.reverse:  # of records
             self.letters.add("r")

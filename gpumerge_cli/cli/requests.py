@@ -73,6 +73,7 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
     if values.sort is not None:
         letters.add(keyspec.parse_sort_word(values.sort))
     separator = None if values.field_separator is None else parse_separator(values.field_separator)
+    values = values.saying(header=keyspec.header_lines(values.header, values.key if values.csv else ()))
     keys = [
         keyspec.parse_csv_key(key, lambda: keyspec.csv_names(files, separator, values.header))
         if values.csv

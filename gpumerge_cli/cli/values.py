@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpumerge_cli.cli.gnu_values import parse_whole
@@ -31,6 +31,10 @@ class Values:
             if option.parameter == parameter:
                 return option.initial
         raise AttributeError(f"{self.command} has no option {parameter}")
+
+    def saying(self, **said: Any) -> Values:
+        """The same with these values of parameters."""
+        return replace(self, said={**self.said, **said})
 
     def get(self, parameter: str, default: Any = None) -> Any:
         """The value, or `default` where the command has no such option."""

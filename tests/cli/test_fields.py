@@ -65,6 +65,21 @@ def test_what_is_no_column(
     assert capsys.readouterr().err == f"gpumerge: {said}\n"
 
 
+@pytest.mark.parametrize("command", ["sort", "merge -q"])
+def test_a_name_implies_the_header(command: str, sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["--csv", "-k", "day:n"], ["--field=day:n"]):
+        assert run([*command.split(), *words, "-s", "sales.csv"]) == (0 if command == "sort" else 2)
+        out = capfd.readouterr().out
+        assert command != "sort" or out.splitlines()[0] == 'city,"amount, net",day'
+
+
+def test_columns_between_tabs(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.tsv").write_text("city\tday\nOslo\t3\nRome\t1\n")
+    for command in ("sort", "sort -m", "merge -q"):
+        assert run([*command.split(), "--field", "city", "-t", "\\t", "a.tsv"]) == 0
+        assert capfd.readouterr().out == Path("a.tsv").read_text()
+
+
 def test_a_key_of_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     items = np.array([(3, 1.5), (1, 2.5), (2, 0.5)], [("id", "<u4"), ("x", "<f8")])

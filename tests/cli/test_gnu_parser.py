@@ -106,6 +106,7 @@ def test_what_is_no_key(spec: str) -> None:
         (["-z"], LineOrder(terminator=NUL)),
         (["-t,"], LineOrder(separator=ord(","))),
         (["-t", "\\0"], LineOrder(separator=0)),
+        (["-t", "\\t"], LineOrder(separator=9)),
         (["-t", "\n"], LineOrder(separator=10)),
         (["-t\udce9"], LineOrder(separator=0xE9)),
         (["-t,", "--field-sep=,"], LineOrder(separator=ord(","))),

@@ -51,7 +51,7 @@ INPUT = (
     ),
     Option(
         "csv", "Input", _ORDERED,
-        "Keys are fields of CSV, quoted or not, by number or by the header's names.",
+        "Keys are fields of CSV, quoted or not, by number or by the header's names. Names imply --header 1.",
     ),
     Option(
         "header", "Input", _ORDERED,
@@ -98,7 +98,7 @@ ORDER = (
     ),
     Option(
         "field-separator", "Order", _ORDERED,
-        "The byte between fields, \\0 for NUL; by default a field begins with its blanks.",
+        "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
         letter="t", kind="text", placeholder="BYTE", gnu=True,
     ),
     Option("ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True),
