@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import signal
@@ -634,3 +635,12 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_no_function_of_the_door_takes_more_than_a_handful() -> None:
+    """What commands are asked for is one value, that of their options."""
+    for path in (ROOT / "gpumerge_cli" / "cli").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                assert len([one for one in taken if one.arg != "self"]) <= 6, (path.name, node.name)
