@@ -6,6 +6,7 @@ import errno
 import os
 from pathlib import Path
 
+from gpumerge_cli.replacement import replacing
 from gpumerge_cli.trust import distrusted, tell_once
 
 
@@ -32,10 +33,8 @@ def write_own(path: Path, data: bytes) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
     for folder in folders:
         _judge(folder, folder.stat())
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+    with replacing(path, 0o600) as file:
         file.write(data)
-    os.replace(temporary, path)
 
 
 def _folders(path: Path) -> list[Path]:

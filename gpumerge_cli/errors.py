@@ -38,7 +38,7 @@ class GpumergeError(Exception):
 
 
 class UsageError(GpumergeError):
-    """Options that cannot be honoured."""
+    """Options, or arrays, that cannot be honoured."""
 
 
 class InputError(GpumergeError):

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Unique
 from gpumerge_cli.backends.select import select
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -103,7 +104,7 @@ class Case:
         return (
             self.order.describe(),
             self.shape,
-            f"{self.policy.kernel} {self.policy.tile_load}" if self.policy.kernel == "tiled" else self.policy.kernel,
+            self.policy.rung,
             f"unique {self.unique}",
             self.disorder or "in order",
             "in memory" if self.budget is None else "files",
@@ -151,15 +152,16 @@ def _policy(
     while True:
         kernel = KERNELS[int(random.integers(len(KERNELS)))]
         request = LaunchRequest(kernel)
-        if kernel == "path":
+        variant = named(kernel)
+        if variant.fans_in:
             request = replace(request, **_PATHS[int(random.integers(len(_PATHS)))])
         else:
             wishes: dict[str, Any] = {"block_size": int(random.choice(_BLOCKS))}
             wishes["items_per_thread"] = int(random.integers(1, 20))
-            if kernel != "basic":
+            if variant.tile:
                 wishes |= {"tile_size": int(random.integers(1, 3000)), "blocks": int(random.integers(1, 200))}
-            if kernel == "tiled":
-                wishes["tile_load"] = str(random.choice(["full", "exact"]))
+            if variant.loads:
+                wishes["tile_load"] = str(random.choice(variant.loads))
             # tile_load is kept, since both ways are to be met alike.
             kept = {name: value for name, value in wishes.items() if name == "tile_load" or random.random() < 0.5}
             request = replace(request, **kept)

@@ -21,11 +21,14 @@ from gpumerge_cli.backends.base import (
     LaunchPolicy,
     LaunchRequest,
     Pace,
+    SortPace,
     SortPolicy,
     SortRequest,
     Unique,
     judge_recursion,
 )
+from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.variants import asked_for
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from tests.linekeys import item_key, key_of
@@ -35,12 +38,13 @@ class ReferenceBackend:
     """NumPy's stable sort for keys and records, Python's for lines; launch shapes mean nothing to it."""
 
     name = "reference"
+    remote = False
 
     def info(self) -> DeviceInfo:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
@@ -60,6 +64,12 @@ class ReferenceBackend:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
         each = 400 if order.is_lines else 24 + 2 * order.width * (order.record > 0)
         return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
+
+    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+        return SortPace(1, 64 << 20)
+
+    def chunk_calls(self, work: ChunkWork) -> None:
+        return None
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         return None

@@ -4,11 +4,11 @@
 
 runs the commands of these documents, and replaces shown output that is out of date.
 
-A fenced block with the word `console`, or with no word, shows commands. If no line begins with "$ ", each line is a
-command, and text behind three blanks is a remark on it. Otherwise the lines with "$ " are commands, each with its
-output below it. Measured values differ from run to run. So numbers with a unit of time or throughput, percentages and
-numbers with a point match any others, and so do a report's lines on the kernel's share, chunks, peak memory and bounds.
-Blanks and rules match any number of them, the words behind "cpu:" match any device, and "..." alone matches any lines.
+A fenced block with the word `console`, or with no word, shows commands: all lines if none begins with "$ ", else those
+that do, each with its output below it. What lies behind three blanks in a line without "$ " is about it, not of it.
+What is measured differs from run to run, so numbers with a unit of time or throughput, percentages and numbers with a
+point match any others, as do a report's lines on the kernel's time, chunks, peak memory and bounds, and its numbers of
+workers; blanks and rules match any number of such, what follows "cpu:" any device, and "..." alone any lines.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def matches(shown: str, said: str) -> bool:
 def _plain(text: str) -> list[str]:
     text = re.sub(r"\d[\d.,]* (?:s|ms|µs|us|ns|[kMGT]?B/s)\b|\d[\d.,]*%|\d[\d,]*\.\d+", "#", text)
     text = re.sub("[─━]+", "─", text)
+    text = re.sub(r"\b(all|x) \d+ workers", "\\1 # workers", text)
     text = re.sub(r"\b(cpu:|backend cpu:) [^;\n]*", "\\1 #", text)
-    text = re.sub(r"^( kernel share| chunks| peak memory| bounded by) .*$", "\\1", text, flags=re.MULTILINE)
+    text = re.sub(r"^( kernel time| chunks| peak memory| bounded by) .*$", "\\1", text, flags=re.MULTILINE)
     lines = [" ".join(line.split()) for line in text.splitlines()]
     # In a table, a measured number may be whole by chance.
     lines = [re.sub(r"(?<!\S)\d+(?!\S)", "#", line) if line.count("#") > 1 else line for line in lines]

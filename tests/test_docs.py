@@ -274,7 +274,8 @@ def test_the_names_in_the_tutorials_table_are_the_kernels() -> None:
     places = re.findall(r"`(\w+\.cuh?)`, `([\w:]+)`", text)
     assert len(places) >= 9
     for file, name in places:
-        (source,) = [path.read_text() for path in (ROOT / "kernels").rglob(file)]
+        (place,) = (ROOT / "kernels").rglob(file)
+        source = place.read_text()
         assert all(re.search(rf"\b{part}\b", source) for part in name.split("::")), (file, name)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.order import Order
 from tests import fuzz, fuzz_api
@@ -67,7 +67,7 @@ def test_cases_are_of_every_kind() -> None:
     backend = CpuBackend()
     cases = [fuzz.drawn(3, number, backend)[0] for number in range(600)]
     assert {case.shape for case in cases} == set(fuzz.SHAPES)
-    assert {case.policy.kernel for case in cases} == {"basic", "tiled", "circular", "path"}
+    assert {case.policy.kernel for case in cases} == set(KERNELS)
     assert {case.unique for case in cases} == {None, "first", "ahead"}
     assert {case.disorder for case in cases} == {"", *fuzz.DISORDERS}
     budgets = [case.budget for case in cases if case.budget is not None]

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from gpumerge_cli.cli import options
+from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, as_os_error, input_error
 from gpumerge_cli.units import format_counted
 
@@ -23,119 +21,12 @@ if TYPE_CHECKING:
     from gpumerge_cli.jobs.runner import Result
     from gpumerge_cli.jobs.spec import Job
 
-EPILOG = """\b
-A job file in TOML, with paths relative to it:
-  [defaults]
-  operation = "merge"                 # merge, sort or check
-  numeric-sort = true                 # any long option of the operation
-  output = "merged/{job}.txt"
-  [[job]]
-  name = "monday"
-  inputs = ["monday/*.txt", "late.txt"]
-  [[job]]
-  name = "week"
-  inputs = ["merged/monday.txt", "${ARCHIVE}/tuesday.txt"]
 
-\b
-In JSON lines, each line is a job; a line {"defaults": {...}} holds defaults.
-
-\b
-Names, outputs and paths may hold:
-  ${NAME}     the environment's; $${NAME} is the text itself
-  {job}       the job's name
-  {name} {stem} {suffix} {dir}   of the first input: in/a.txt has a.txt, a,
-              .txt and in; {{ and }} are braces
-
-Globs match files that are there and outputs of other jobs, not the job's own
-output, nor what is named beside them. A job that reads another's output runs
-after it. All mistakes of the file are told before any job runs.
-
-\b
-Exit codes:
-  0    all jobs are done
-  2    a job failed, or anything else is wrong; the last line says how many
-  130, 143   stopped by Ctrl-C or SIGTERM; what was done stays"""
-
-
-def batch(
-    jobs: Annotated[str, typer.Argument(metavar="JOBS", help="A job file, TOML or JSON lines; - is standard input.")],
-    at_once: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Jobs that run at a time.")] = 1,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            "--memory",
-            "-S",
-            metavar="SIZE",
-            show_default=False,
-            help="Host memory for what is in flight, of all jobs together, for example 256M or 2GiB; by default a "
-            "quarter of what is free. Each job at a time gets an equal part, unless it asks for more or less.",
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="N",
-            min=1,
-            show_default=False,
-            help="Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, "
-            "unless it asks for more or less.",
-        ),
-    ] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", "-k", help="Start further jobs though one has failed.")
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Run nothing: print the commands of all jobs, in an order that they can run in."
-        ),
-    ] = False,
-    joblog: Annotated[
-        str | None,
-        typer.Option(
-            "--joblog",
-            metavar="FILE",
-            show_default=False,
-            help="Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces "
-            "an earlier log, unless --resume goes on with it.",
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has "
-            "written since, and jobs that failed. A job is known by its command.",
-        ),
-    ] = False,
-    resume_failed: Annotated[
-        bool, typer.Option("--resume-failed", help="As --resume, but run again what failed.")
-    ] = False,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            show_default=False,
-            help="Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume "
-            "goes on with it.",
-        ),
-    ] = None,
-    progress: Annotated[
-        bool, typer.Option("--progress/--no-progress", help="Whether a terminal shows how far the jobs are.")
-    ] = True,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing on standard error but what went wrong.")
-    ] = False,
-    debug: options.Debug = False,
-) -> None:
-    """Run many merges, sorts and checks, as a file of jobs says.
-
-    Everything is judged before the first job runs: what is wrong is told with its line. Jobs share the process, the GPU
-    and compiled kernels. Each output appears whole or not at all.
-    """
-    resume = resume or resume_failed
+def batch(values: Values) -> None:
+    """Do what the command line asks for. Raises GpumergeError."""
+    jobs, joblog, report = values.file, values.joblog, values.report
+    threads, at_once, quiet = values.threads, values.jobs, values.quiet
+    resume = values.resume or values.resume_failed
     if resume and joblog is None:
         raise UsageError("--resume: there is no log to go on with", way_out="name it with --joblog")
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
@@ -143,23 +34,33 @@ def batch(
 
     from gpumerge_cli.engine.resources import cores, default_memory
 
-    budget = options.parse_memory(memory, "--memory") or default_memory()
+    budget = values.memory or default_memory()
     judged = _judged(jobs, {"the log of jobs": joblog, "the report": report}, budget, threads)
-    if dry_run:
-        _show_plan(judged, joblog if resume else None, resume_failed)
+    if values.dry_run:
+        _show_plan(judged, joblog if resume else None, values.resume_failed)
         return
     begun = time.perf_counter()
     shared = threads if at_once == 1 else max(1, (threads or cores()) // at_once)
     results = _run(
         judged,
-        _Settings(at_once, budget, threads, shared, keep_going, resume, resume_failed, progress and not quiet, debug),
+        _Settings(
+            at_once,
+            budget,
+            threads,
+            shared,
+            values.keep_going,
+            resume,
+            values.resume_failed,
+            values.progress and not quiet,
+            values.debug,
+        ),
         joblog,
         report,
     )
     if not quiet:
         from gpumerge_cli.cli.batch_view import show
 
-        show(results, time.perf_counter() - begun)
+        show(results, time.perf_counter() - begun, stats=values.verbose)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:
@@ -185,7 +86,7 @@ class _Settings:
 
 
 def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str | None) -> list[Result]:
-    from gpumerge_cli.cli.batch_tasks import as_json, do
+    from gpumerge_cli.cli.batch_tasks import REPORT_BEGINS, as_json, do
     from gpumerge_cli.cli.signals import ignore_signals
     from gpumerge_cli.jobs.joblog import JobLog, LineFile, standing_of
     from gpumerge_cli.jobs.runner import Runner
@@ -196,7 +97,7 @@ def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str |
             log = JobLog(joblog, resume=settings.resume)
             stack.callback(log.close)
         if report is not None:
-            writer = LineFile(report, keep=settings.resume)
+            writer = LineFile(report, keep=settings.resume, begins=REPORT_BEGINS, what="report of a batch")
             stack.callback(writer.close)
         bar = stack.enter_context(_progress(jobs, settings.progress))
 

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.options import off_names
+from gpumerge_cli.cli.options import options_of
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.runner import Outcome, Result, StoppedError
 from gpumerge_cli.jobs.spec import Command, Job, Option
@@ -23,9 +23,20 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from gpumerge_cli.order import Order
 
-_NOT_OF_JOBS = {"output", "plan", "compare", "repeat", "quiet", "progress", "debug", "traceback", "help", "version"}
+_NOT_OF_JOBS = {
+    "output",
+    "plan",
+    "compare",
+    "repeat",
+    "verbose",
+    "quiet",
+    "progress",
+    "debug",
+    "traceback",
+    "help",
+    "version",
+}
 """What a job says otherwise, or what is the batch's to say."""
-_PATHS = {"report", "random-source", "temporary-directory", "files0-from"}
 
 
 _SHARED = {"memory", "threads", "buffer-size", "parallel"}
@@ -35,47 +46,31 @@ _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 @lru_cache(maxsize=1)
 def commands() -> dict[str, Command]:
     """What the operations of jobs are called, and what they may say. Settings are those of the first call."""
-    import typer
-
-    from gpumerge_cli.cli.app import all_settings
-    from gpumerge_cli.cli.application import application
-    from gpumerge_cli.cli.gnu_options import LONG, OWN, takes_value
+    from gpumerge_cli.cli.application import read_task
     from gpumerge_cli.cli.places import anything_set
+    from gpumerge_cli.cli.settings import Settings
+    from gpumerge_cli.cli.sort import read_task as read_sort
 
-    group: Any = typer.main.get_command(application())
-    settings = all_settings(_NOT_OF_JOBS | _SHARED | {"report", "files0-from"}) if anything_set() else None
-    merge, check = group.commands["merge"], group.commands["check"]
-    of_sort = {
-        name: _option(name, takes_value(name), name in ("key", "temporary-directory"), None)
-        for name in (*LONG, *OWN)
-        if name not in _NOT_OF_JOBS and name != "check"  # which is an operation
-    }
+    leaving_out = _NOT_OF_JOBS | _SHARED | {"report", "files0-from"}
+    settings = Settings(leaving_out=leaving_out) if anything_set() else None
+    readers: dict[str, Callable[[Sequence[str], Settings | None], tasks.Task[Any]]] = {
+        "merge": partial(read_task, "merge"), "sort": read_sort, "check": partial(read_task, "check"),
+    }  # fmt: skip
     return {
-        "merge": Command(
-            _options(merge), True, partial(_read, merge, "merge", settings), partial(_set, "merge", settings)
-        ),
-        "sort": Command(of_sort, True, partial(_read_sort, settings), partial(_set, "sort", settings)),
-        "check": Command(
-            _options(check), False, partial(_read, check, "check", settings), partial(_set, "check", settings)
-        ),
+        name: Command(_options(name), name != "check", partial(_read, read, settings), partial(_set, name, settings))
+        for name, read in readers.items()
     }
 
 
-def _options(command: Any) -> dict[str, Option]:
-    found = {}
-    for one in command.params:
-        names = [name[2:] for name in one.opts if name.startswith("--")]
-        if one.param_type_name != "option" or not names:
-            continue
-        name = names[0]
-        off = next((other[2:] for other in off_names(one)), None)
-        if name not in _NOT_OF_JOBS:
-            found[name] = _option(name, not one.is_flag, one.multiple, off)
-    return found
-
-
-def _option(name: str, takes_value: bool, multiple: bool, off: str | None) -> Option:
-    return Option("list" if multiple else "value" if takes_value else "switch", off, name in _PATHS)
+def _options(operation: str) -> dict[str, Option]:
+    found: dict[str, Option] = {}
+    for row in options_of(operation):
+        kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
+        off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
+        found |= {name: Option(kind, off, row.takes_path) for name in (row.name, *row.aliases)}
+    # Of sort, a check is an operation.
+    left_out = _NOT_OF_JOBS | ({"check", "check-quiet"} if operation == "sort" else set())
+    return {name: option for name, option in found.items() if name not in left_out}
 
 
 def _set(name: str, settings: Settings | None, given: Collection[str]) -> dict[str, Any]:
@@ -91,22 +86,11 @@ def _set(name: str, settings: Settings | None, given: Collection[str]) -> dict[s
     return found
 
 
-def _read(command: Any, name: str, settings: Settings | None, words: Sequence[str]) -> tasks.Task:
-    from gpumerge_cli.cli.application import CLICK_ERROR, usage_error
-
+def _read(
+    read: Callable[[Sequence[str], Settings | None], tasks.Task[Any]], settings: Settings | None, words: Sequence[str]
+) -> tasks.Task[Any]:
     try:
-        return _judged(tasks.read(command, name, list(words), None if settings is None else settings.of(name)))
-    except UsageError as error:
-        raise _placed(error, settings) from None
-    except CLICK_ERROR as error:
-        raise _placed(usage_error(error), settings) from None
-
-
-def _read_sort(settings: Settings | None, words: Sequence[str]) -> tasks.Task:
-    from gpumerge_cli.cli.sort import read_task
-
-    try:
-        return _judged(read_task(words, settings))
+        return _judged(read(words, settings))
     except UsageError as error:
         raise _placed(error, settings) from None
 
@@ -117,7 +101,7 @@ def _placed(error: UsageError, settings: Settings | None) -> UsageError:
     return UsageError(f"{placed.where}: {placed.what}", way_out=placed.way_out) if placed is not error else error
 
 
-def _judged(task: tasks.Task) -> tasks.Task:
+def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     """The task, unless its command would refuse it before it opens a file."""
     from gpumerge_cli.engine.inputs import known_ahead
     from gpumerge_cli.engine.request import CheckRequest
@@ -151,12 +135,15 @@ def _judge_launch(request: Any, order: Order) -> None:
     if request.on.launch == LaunchRequest() and sort in (None, SortRequest()):
         return
     backend = select(request.on.backend, request.on.device, order, None).backend
-    if request.on.backend == "auto" and backend.name == "gpu":
+    if request.on.backend == "auto" and backend.remote:
         return  # it may come to be the CPU
     backend.resolve(request.on.launch, order, len(request.inputs))
     if sort is not None:
         backend.resolve_sort(sort, order, 0)
 
+
+REPORT_BEGINS = '{"job": '
+"""How every line that `as_json` makes begins."""
 
 _gpus: dict[int, DeviceError | None] = {}
 

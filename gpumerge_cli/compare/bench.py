@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import KERNELS, Backend, Bytes, KernelName, LaunchPolicy, Workspace
+from gpumerge_cli.backends.base import KERNELS, Bytes, KernelName, LaunchPolicy
+from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.contest import contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
@@ -195,7 +196,7 @@ def preset(backend: str, *, quick: bool) -> Preset:
 
 def bench(
     cases: Sequence[Case],
-    backend: Backend,
+    backend: ComparedBackend,
     *,
     kernels: Sequence[KernelName] = KERNELS,
     repeat: int = 5,
@@ -259,14 +260,14 @@ def _check_room(case: Case) -> None:
 
 def _run(
     case: Case,
-    backend: Backend,
+    backend: ComparedBackend,
     policies: Sequence[LaunchPolicy],
     ceiling: float,
     repeat: int,
     seed: int,
     threads: int,
 ) -> list[BenchRow]:
-    workspace: Workspace = backend.workspace(case.items.order, case.nbytes, threads=threads)
+    workspace: ComparedWorkspace = backend.workspace(case.items.order, case.nbytes, threads=threads)
     try:
         runs = case.fill(workspace.staging(case.nbytes), seed, threads)
         truth = oracle(runs, case.items.order, threads=threads)

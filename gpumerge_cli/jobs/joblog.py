@@ -61,12 +61,22 @@ class LineFile:
     """A file that lines are added to, each whole, by one process at a time.
 
     path: of a regular file, or of a device or pipe. keep: go on with the lines that are there; otherwise they go.
-    judge: raises InputError for lines, all but a torn last one, that must neither be replaced nor gone on with.
-    Raises OutputError.
+    begins, what: how such a file begins, and what it is called: what begins otherwise is neither replaced nor gone on
+    with. judge: raises InputError for lines, all but a torn last one, for which the same holds.
+    Raises OutputError, and InputError for a file that holds something else.
     """
 
-    def __init__(self, path: str, *, keep: bool, judge: Callable[[list[str]], None] = lambda lines: None) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        keep: bool,
+        begins: str,
+        what: str,
+        judge: Callable[[list[str]], None] = lambda lines: None,
+    ) -> None:
         self.path = path
+        self._begins, self._what = begins.encode(), what
         self.lines: list[str] = []
         """What was there, without a torn last line."""
         flags = os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -93,6 +103,8 @@ class LineFile:
             ) from None
         with open(self._descriptor, "rb", closefd=False) as file:
             data = file.read()
+        if not (data.startswith(self._begins) or self._begins.startswith(data)):
+            raise InputError(f"is no {self._what}", where=f"{self.path}:1", way_out="name another file, or delete it")
         self.lines = _whole_lines(data)
         judge(self.lines)
         os.ftruncate(self._descriptor, data.rfind(b"\n") + 1 if keep else 0)
@@ -128,7 +140,13 @@ class JobLog:
 
     def __init__(self, path: str, *, resume: bool) -> None:
         self.entries: dict[str, LogEntry] = {}
-        self._file = LineFile(path, keep=resume, judge=lambda lines: self.entries.update(_entries(lines, path)))
+        self._file = LineFile(
+            path,
+            keep=resume,
+            begins=f"{_HEADER}\n",
+            what="log of jobs",
+            judge=lambda lines: self.entries.update(_entries(lines, path)),
+        )
         if not resume or not self._file.lines:
             self.entries.clear()
             self._file.write(_HEADER)

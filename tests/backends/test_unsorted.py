@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import KERNELS, LaunchRequest
 from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.order import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 
@@ -61,16 +62,12 @@ def requests(kernel: str, rng: np.random.Generator) -> Iterator[LaunchRequest]:
     """Launches of one kernel, of all shapes, among them the default."""
     yield LaunchRequest(kernel)  # type: ignore[arg-type]
     while True:
-        number = int(rng.integers(1, 40))
-        if kernel == "basic":
-            yield LaunchRequest("basic", items_per_thread=number)
-        elif kernel == "path":
-            yield LaunchRequest("path", items_per_thread=number)
-        elif kernel == "circular":
-            yield LaunchRequest("circular", block_size=int(rng.integers(1, 9)), tile_size=number)
+        number, variant = int(rng.integers(1, 40)), named(kernel)
+        if variant.tile == "inputs":
+            load = variant.loads[rng.integers(len(variant.loads))] if variant.loads else None
+            yield LaunchRequest(kernel, block_size=int(rng.integers(1, 9)), tile_size=number, tile_load=load)
         else:
-            load = "exact" if rng.integers(2) else "full"
-            yield LaunchRequest("tiled", block_size=int(rng.integers(1, 9)), tile_size=number, tile_load=load)
+            yield LaunchRequest(kernel, items_per_thread=number)
 
 
 def disorder(items: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:

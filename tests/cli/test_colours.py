@@ -38,7 +38,7 @@ def told(folder: Path, *, terminal: bool, **variables: str) -> bytes:
         "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **variables,
     }  # fmt: skip
     ours, theirs = os.openpty() if terminal else os.pipe()
-    command = [sys.executable, "-c", PROGRAM, "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend", "cpu"]
+    command = [sys.executable, "-c", PROGRAM, "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend=cpu", "--stats"]
     process = subprocess.Popen(command, cwd=folder, env=environment, stderr=theirs, stdin=subprocess.DEVNULL)
     os.close(theirs)
     text = b""

@@ -139,7 +139,6 @@ def test_lines_that_only_begin_a_little_like_that(start: bytes) -> None:
         ["sort", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv", "-o", "o.csv"],
         ["sort", "-m", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv"],
         ["merge", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv", "-o", "p.csv"],
-        ["check", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv"],
         ["sort", "--csv", "--header", "1", "-k", "2", "p.csv", "q.csv"],
         ["merge", "--header", "1", "p.csv", "q.csv"],
         ["sort", "--header", "1", "text.txt", "p.csv", "q.csv"],

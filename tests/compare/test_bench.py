@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
@@ -18,9 +19,10 @@ from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
 def kernels_of(backend: Backend) -> list[str]:
-    """The reference has only one kernel and one algorithm."""
-    tiled = ["tiled full"] if isinstance(backend, ReferenceBackend) else ["tiled full", "tiled exact"]
-    return ["basic", *tiled, "circular", "path"]
+    """The reference has one way of everything."""
+    if isinstance(backend, ReferenceBackend):
+        return list(NAMES)
+    return list(RUNGS)
 
 
 @pytest.mark.parametrize("shape", BENCH_SHAPES)

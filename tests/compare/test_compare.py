@@ -83,7 +83,7 @@ class FakeBackend(ReferenceBackend):
         if request.tile_size and request.kernel == "basic":
             raise UsageError("--tile-size: the basic kernel stages no tile")
         policy = super().resolve(request, order)
-        load = request.tile_load or "full" if policy.kernel == "tiled" else "full"
+        load = request.tile_load or "full" if policy.kernel == "tiled" else None
         return replace(policy, block_size=request.block_size or 128, tile_size=request.tile_size or 0, tile_load=load)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:

@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,11 @@ def sort(
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces so small that a test has many runs."""
     monkeypatch.setattr(engine, "_LEAST_PIECE", 4 << 10)
-    monkeypatch.setattr(engine, "_CPU_PIECE", 16 << 10)
-    monkeypatch.setattr(engine, "_GPU_PIECE", 64 << 10)
-    monkeypatch.setattr(engine, "_MOST_RUNS", 1 << 20)
+    monkeypatch.setattr(engine, "_LEAST_ROOM", 16 << 10)
+    monkeypatch.setattr(cpu_backend, "_PIECE", 16 << 10)
+    monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)
+    if (gpu_backend := sys.modules.get("gpumerge_cli.backends.gpu.backend")) is not None:
+        monkeypatch.setattr(gpu_backend, "_PIECE", 64 << 10)
     monkeypatch.setattr(engine, "_PART", 12_345)  # no multiple of any item
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 

@@ -78,7 +78,19 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
 
 def test_a_line_that_cannot_be_written_leaves_whole_lines() -> None:
     with pytest.raises(OutputError, match="no space left"):
-        LineFile("/dev/full", keep=False).write("line")
+        LineFile("/dev/full", keep=False, begins="", what="log").write("line")
+
+
+@pytest.mark.parametrize("content", ["precious", "\0", "Seq\tHosts", '{"jobs": '])
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_holds_something_else_is_left_as_it_is(content: str, keep: bool, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(content)
+    with pytest.raises(InputError, match="is no log of jobs"):
+        JobLog(str(path), resume=keep)
+    with pytest.raises(InputError, match="is no report"):
+        LineFile(str(path), keep=keep, begins='{"job": ', what="report")
+    assert path.read_text() == content
 
 
 def test_of_two_entries_of_a_command_the_last_counts(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ name = "one two"
 inputs = ["a.txt", "*.txt", "${SUB}/*"]
 output = "{dir}/{stem}-{job}{suffix}"
 report = "{job}.json"
-sort-key = ["2,2", "1n"]
+key = ["2,2", "1n"]
 numeric-sort = false
 """
     (job,) = sound(read(text, environ={"SUB": "sub"}))
@@ -66,7 +66,7 @@ numeric-sort = false
     assert job.output == base + "./a-one two.txt"
     assert shlex.split(job.command) == [
         "gpumerge", "merge", "--no-numeric-sort", "--threads=3", "--no-check", f"--report={base}one two.json",
-        "--sort-key=2,2", "--sort-key=1n",
+        "--key=2,2", "--key=1n",
         f"--output={base}a-one two.txt", "--", *job.inputs,
     ]  # fmt: skip
     request = job.task.request  # type: ignore[union-attr]
@@ -196,8 +196,8 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD}plan = true', [(5, "there is no plan")]),
         (f'[[job]]\n{GOOD}quiet = true', [(5, "there is no quiet")]),
         (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),
-        (f'[[job]]\n{GOOD}key = "x"', [(5, "have no such key")]),
-        (f'[[job]]\n{GOOD}sort-key = ["0"]\nfield-separator = "ab"', [(5, "character 0"), (6, "more than one byte")]),
+        (f'[[job]]\n{GOOD}key = "x"', [(5, "--field takes names")]),
+        (f'[[job]]\n{GOOD}key = ["0"]\nfield-separator = "ab"', [(5, "character 0"), (6, "more than one byte")]),
         (f'[[job]]\n{GOOD}threads = 0\nblock-size = 0', [(5, "--threads"), (6, "--block-size")]),
         ('[[job]]\noperation="merge"\ninputs = ["a.txt",\n"no.txt"]\noutput = "o"', [(4, "no.txt: no such file")]),
         ('[[job]]\noperation="merge"\ninputs = ["*.text", "sub"]\noutput = "o"',
@@ -245,7 +245,7 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
          [(3, "${NO}"), (5, "${NO}"), (6, "no.txt: no such"), (7, "--threads")]),
         ('[[job]]\noperation="merge"\ninputs = ["odd.dat"]\noutput = "o"\ndtype = false', [(5, "dtype takes")]),
         ('[[job]]\noperation="merge"\ninputs = "${NO}"\noutput = "{stem}"', [(3, "${NO}")]),
-        (f'[defaults]\nsort-key = ["1",\n"${{NO}}",\n"0"]\n[[job]]\n{GOOD}', [(2, "character 0"), (3, "${NO}")]),
+        (f'[defaults]\nkey = ["1",\n"${{NO}}",\n"0"]\n[[job]]\n{GOOD}', [(2, "character 0"), (3, "${NO}")]),
         ('[[job]]\noperation="merge"\nfiles0-from="nolist"\noutput="o"', [(3, "nolist: no such file")]),
         ('[[job]]\noperation="merge"\nfiles0-from="list"\noutput="./list"', [(4, "list is a list of names")]),
         ('[[job]]\noperation="merge"\nfiles0-from="log"\noutput="o"', [(3, "log would be replaced: it is the log")]),

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, grid_size, item_bytes, path_tile, resolve, shared_bytes
+from gpumerge_cli.backends.gpu.policy import grid_size, item_bytes, resolve, shared_bytes
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants.path import path_tile
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Order
 

@@ -7,7 +7,7 @@ from math import prod
 import pytest
 
 from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, item_bytes
+from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
     for_ranks,
@@ -18,6 +18,7 @@ from gpumerge_cli.backends.gpu.sort_policy import (
 )
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins, passes
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Order
 

@@ -11,7 +11,6 @@ import pytest
 
 from gpumerge_cli import lines
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, path_tile
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -24,6 +23,8 @@ from gpumerge_cli.backends.gpu.source import (
     row_macros,
     tile_macros,
 )
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants.path import path_tile
 from gpumerge_cli.lines import NUL, LineKey, LineOrder
 from gpumerge_cli.order import DTYPES, Order
 

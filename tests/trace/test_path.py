@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, resolve
+from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
@@ -142,6 +145,9 @@ def test_a_gpu_cuts_by_its_own_policy(choice: Literal["auto", "gpu"], monkeypatc
 
         def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
             return resolve(request, order, DeviceLimits(1024, 100_000, 8))
+
+        def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+            return named(policy.kernel).gpu.splits(policy, total)
 
     monkeypatch.setattr(select, "select", lambda *arguments, **options: select.Selected(Gpu(), "it is there"))
     shape = shape_of(BackendRequest(choice), INT32, 10**5, 1)

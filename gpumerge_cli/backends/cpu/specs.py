@@ -40,9 +40,8 @@ def order_spec(order: Order) -> Any:
 
 def launch_spec(policy: LaunchPolicy) -> Any:
     """The LaunchSpec of a merge."""
-    name = f"tiled_{policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
     return library().LaunchSpec(
-        kernel=getattr(library(), name.upper()),
+        kernel=getattr(library(), policy.rung.replace(" ", "_").upper()),
         block_size=policy.block_size,
         items=policy.items_per_thread,
         tile=policy.tile_size,

@@ -13,8 +13,9 @@ import numpy as np
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.compiled import functions
-from gpumerge_cli.backends.gpu.source import Macros, compiler_options, order_macros
+from gpumerge_cli.backends.gpu.source import compiler_options, order_macros
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.order import Order
 
 CUB_BLOCK_SIZE = 512

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import LaunchPolicy, Transfer
+from gpumerge_cli.backends.launch import LaunchPolicy, Transfer
+from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
 
-Macros = tuple[tuple[str, int], ...]
-
-_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
 _SMALL_RECORDS = (4, 8, 12, 16)
 _IMAGE_BYTES = 8
@@ -38,27 +38,26 @@ def kernel_directory(package: Path | None = None) -> Path:
 
 @cache
 def flatten(name: str, directory: Path | None = None) -> str:
-    """The text of kernel file `name` with the project's headers written out in place, each once."""
-    directory = directory or kernel_directory()
-    seen: set[str] = set()
+    """The text of `name` in kernels/gpu with the project's headers written out in place, each once."""
+    seen: set[Path] = set()
 
-    def inline(file: str) -> str:
-        text = _ONCE.sub("\n", (directory / file).read_text(encoding="utf-8"))
+    def inline(file: Path) -> str:
+        text = _ONCE.sub("\n", file.read_text(encoding="utf-8"))
         line_of = [0]
         for match in _INCLUDE.finditer(text):
             line_of.append(text.count("\n", 0, match.end()) + 1)
         resume = iter(line_of[1:])
 
         def written_out(match: re.Match[str]) -> str:
-            header, back = match.group(1), next(resume)
+            header, back = (file.parent / match.group(1)).resolve(), next(resume)
             if header in seen:
                 return "\n"
             seen.add(header)
-            return f'#line 1 "{header}"\n{inline(header)}\n#line {back} "{file}"\n'
+            return f'#line 1 "{header.name}"\n{inline(header)}\n#line {back} "{file.name}"\n'
 
         return _INCLUDE.sub(written_out, text)
 
-    return f'#line 1 "{name}"\n{inline(name)}'
+    return f'#line 1 "{name}"\n{inline((directory or kernel_directory()) / "gpu" / name)}'
 
 
 def moves_rows(order: Order) -> bool:
@@ -109,18 +108,9 @@ def row_macros(order: Order) -> Macros:
 
 
 def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
-    """The macros of the kernel that the policy launches; only the path kernel's shape is compiled in."""
+    """The macros of the kernel that the policy launches."""
     batch = (("BATCHED", 1),) if batched else ()
-    if policy.kernel != "path":
-        return batch
-    return (
-        *batch,
-        ("RUNS", policy.fan_in),
-        ("BLOCK_SIZE", policy.block_size),
-        ("ITEMS_PER_THREAD", policy.items_per_thread),
-        ("BLOCKS_PER_MULTIPROCESSOR", policy.resident),
-        ("BULK", int(policy.transfer == "bulk")),
-    )
+    return (*batch, *named(policy.kernel).gpu.macros(policy))
 
 
 def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:

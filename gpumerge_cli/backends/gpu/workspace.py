@@ -37,7 +37,7 @@ _HEAD_START = 500_000  # nanoseconds, several times what the host needs to queue
 
 
 class GpuWorkspace:
-    """See backends.base.Workspace. Every span carries the bytes of the chunk, once.
+    """See backends.compared.ComparedWorkspace. Every span carries the bytes of the chunk, once.
 
     Lines are counted on the device: of them `counts` says 0 from `upload` until `disorder` or `merge`.
     """

@@ -5,7 +5,7 @@
 // Macros: RUNS 2, 4, 8 or 16, in a table or a group; BATCHED 0 or 1.
 #pragma once
 
-#include "corank.cuh"
+#include "../corank.cuh"
 
 #ifndef RUNS
 #define RUNS 2

@@ -10,7 +10,7 @@ __device__ inline void cudaTriggerProgrammaticLaunchCompletion() {}
 #include <cub/agent/agent_merge_sort.cuh>
 #include <thrust/system/cuda/detail/core/make_load_iterator.h>
 
-#include "corank.cuh"
+#include "../corank.cuh"
 
 struct ImageLess {
     __device__ __forceinline__ bool operator()(Item y, Item x) const { return before(y, x, Lines{}); }

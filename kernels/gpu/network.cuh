@@ -6,7 +6,7 @@
 // Source: Knuth, The Art of Computer Programming 3, 5.3.4; Batcher, Sorting Networks and Their Applications, 1968.
 #pragma once
 
-#include "keys.cuh"
+#include "../keys.cuh"
 
 #define ALIKE_IF_EQUAL (!ROWS && !RECORD_SIZE && KEY_KIND != 2)
 #define KEEPS_IMAGE (!ROWS && !RECORD_SIZE && KEY_KIND == 2)

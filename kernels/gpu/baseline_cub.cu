@@ -4,7 +4,7 @@
 // Macros: CUB_BLOCK_SIZE threads a block, CUB_ITEMS outputs a thread, CUB_PAYLOAD bytes that go with each key: 0, 4 or 8.
 #include <cub/agent/agent_merge.cuh>
 
-#include "corank.cuh"
+#include "../corank.cuh"
 
 struct ImageLess {
     __device__ __forceinline__ bool operator()(Item y, Item x) const { return before(y, x, Lines{}); }

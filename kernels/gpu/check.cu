@@ -1,5 +1,5 @@
 // Finds the first disorder of a run, and the items that differ from the item ahead of them.
-#include "corank.cuh"
+#include "../corank.cuh"
 
 // Lowers *first to the least base + i for which run[i] goes before run[i - 1] or, with `strict`, does not go after it. All
 // bits of *first must be 1 at the start.

@@ -5,7 +5,7 @@
 // run there unchanged.
 #pragma once
 
-#include "corank.cuh"
+#include "../corank.cuh"
 
 #ifndef BULK
 #define BULK 0
