@@ -154,7 +154,7 @@ complete -c gpumerge -n '__gpumerge_command check' -l stable -s s -d 'Lines whos
 complete -c gpumerge -n '__gpumerge_command check' -l unique -s u -d 'Items that compare equal are in disorder, too, as in sort -cu.'
 complete -c gpumerge -n '__gpumerge_command check' -l progress -d 'Show on a terminal how far the work is.'
 complete -c gpumerge -n '__gpumerge_command check' -l quiet -s q -d 'Say nothing on standard error but what went wrong.'
-complete -c gpumerge -n '__gpumerge_command check' -l verbose -s v -d 'Say on standard error what each file holds.'
+complete -c gpumerge -n '__gpumerge_command check' -l stats -l verbose -s v -d 'Say on standard error what each file holds.'
 complete -c gpumerge -n '__gpumerge_command check' -l backend -xa 'auto gpu cpu' -d 'Where to work. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command check' -l device -x -d 'Which GPU, counted from 0.'
 complete -c gpumerge -n '__gpumerge_command check' -l threads -x -d 'Host threads; by default all cores.'

@@ -13,7 +13,6 @@ from typing import NoReturn
 from gpumerge_cli import compiling
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
-from gpumerge_cli.cli.settings import Settings, flag_is_set
 from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
 
