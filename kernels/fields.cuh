@@ -1,10 +1,10 @@
 // The order of lines as plain data, where its keys lie in lines, and which of their bytes count.
-// gpumerge_cli/lines.py lays the data out.
+// gpumerge_cli/order/rules.py lays the data out.
 #pragma once
 
 #include "bytes.cuh"
 
-// The values of COMPARISONS in lines.py.
+// The values of COMPARISONS in rules.py.
 enum Comparison { BYTES, NUMBERS, UNITS, GENERAL, MONTHS, VERSIONS, RANDOM };
 
 // Flags of an order, and of a key.
@@ -26,7 +26,7 @@ struct LineOrder {
     }
 };
 
-static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see lines.py");
+static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see rules.py");
 
 // The place `characters` behind `at`, or `stop` if that comes first.
 __device__ __forceinline__ Place forward(Place at, Place stop, long long characters)

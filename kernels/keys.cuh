@@ -4,8 +4,8 @@
 // and its key is among them. With ROWS, a row is the prefix and the number of a line or a record (see lines.cuh).
 // A key image is an integer with the order of the key. This is NumPy's order: NaNs are equal and last, and -0.0 equals 0.0.
 // DESCENDING takes the complement. Only images are compared, never floats: this toolchain would flush small ones to zero
-// (-ftz). The twin of this file is gpumerge_cli/order.py. There all images are unsigned. Here the images of wide signed keys
-// are signed, so their signs need not be flipped.
+// (-ftz). The twin of this file is gpumerge_cli/order/keys.py. There all images are unsigned. Here the images of wide signed
+// keys are signed, so their signs need not be flipped.
 //
 // Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Records also have
 // RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN, and KEY_KIND is the kind of their key. There is no macro for the

@@ -3,8 +3,9 @@
 //
 // Prefixes have the order of the rows, but different rows may have equal prefixes. Only then is the text read.
 //
-// Kernels read the order of lines as data: GNU sort's keys, in the layout of gpumerge_cli/lines.py. So one module serves all
-// orders. tests/linekeys.py computes the same in Python, slowly: a prefix is the first word of its images, to the bit.
+// Kernels read the order of lines as data: GNU sort's keys, in the layout of gpumerge_cli/order/rules.py. So one module
+// serves all orders. tests/linekeys.py computes the same in Python, slowly: a prefix is the first word of its images, to the
+// bit.
 //
 // With RECORD_SIZE, rows are records of that many bytes. Their key has KEY_SIZE bytes at KEY_OFFSET. It is a number, compared
 // by the image of keys.cuh, or bytes, compared as in memcmp. KEY_BIG_ENDIAN: the most significant byte of the number comes

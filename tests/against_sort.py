@@ -32,7 +32,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 from tests.apart import each
 from tests.line_cases import cases, lines
 from tests.linekeys import key_of

@@ -34,7 +34,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.records import RecordRequest
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, Lines, Order
 from tests import line_orders
 from tests.apart import each
 from tests.linekeys import key_of
@@ -123,7 +123,7 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     lengths = _lengths(random, policy, count, order)
     threads = int(random.choice([1, 1, 2, 3, 5]))
     case = Case(number, order, shape, policy, unique, threads, lengths, request)
-    make = _record_runs if order.record else _line_runs if order.is_lines else _key_runs
+    make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
     runs: Runs = make(random, case)
     if random.random() < 0.25:
         case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique=unique and "first")
@@ -174,7 +174,7 @@ def _policy(
 def _lengths(random: np.random.Generator, policy: LaunchPolicy, count: int, order: Order) -> tuple[int, ...]:
     """Lengths: none, one, a few, about a tile or a block's share, or any length. Short ones are more likely."""
     most = _LARGE if random.random() < 0.01 else _SMALL
-    most //= 10 if order.is_lines else 1
+    most //= 10 if isinstance(order, Lines) else 1
     edges = [max(1, policy.tile_size), max(1, policy.block_size * policy.items_per_thread), 32, 256]
     room = max(2, most // count)
     found = []
@@ -341,7 +341,7 @@ def expected(case: Case, runs: Runs) -> bytes:
         if case.unique and records:
             records = first_records(records, *_place(case.order))[case.unique == "ahead" :]
         return b"".join(records)
-    if not case.order.is_lines:
+    if not isinstance(case.order, Lines):
         keys: NDArray[Any] = merged_keys(runs, descending=case.order.descending)  # type: ignore[arg-type]
         if case.unique:
             keys = first_keys(keys)[case.unique == "ahead" :]
@@ -356,7 +356,7 @@ def expected(case: Case, runs: Runs) -> bytes:
 
 def _data(case: Case, runs: Runs) -> list[bytes]:
     """The runs as bytes of files."""
-    end = end_of(case.order) if case.order.is_lines else b""
+    end = end_of(case.order) if isinstance(case.order, Lines) else b""
     return [as_text(run, end) if isinstance(run, list) else run.tobytes() for run in runs]
 
 
@@ -366,7 +366,7 @@ def _text(case: Case, runs: Runs) -> bytes:
 
 def _items(case: Case, data: bytes) -> list[bytes]:
     """The items of a file, sorted in some fixed order, to compare them with other items."""
-    if case.order.is_lines:
+    if isinstance(case.order, Lines):
         return sorted(data.split(end_of(case.order)))
     size = case.order.item_bytes
     return sorted(data[at : at + size] for at in range(0, len(data), size))
@@ -397,7 +397,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
         for name, data in zip(names, _data(case, runs), strict=True):
             with open(name, "wb") as file:
                 file.write(data)
-        if order.is_lines:
+        if isinstance(order, Lines):
             items = ItemRequest("text", lines=order.text)
         elif order.record:
             offset, key = _place(order)

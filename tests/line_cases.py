@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from gpumerge_cli.lines import COMPARISONS, NEWLINE, NUL, SALT_BYTES, Comparison, LineKey, LineOrder
+from gpumerge_cli.order.rules import COMPARISONS, NEWLINE, NUL, SALT_BYTES, Comparison, LineKey, LineOrder
 
 OPTIONS: dict[Comparison, str] = {
     "bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R",

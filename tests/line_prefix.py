@@ -17,7 +17,7 @@ from __future__ import annotations
 import decimal as decimals
 import hashlib
 
-from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 BLANKS = b" \t\n"
 DIGITS = b"0123456789"

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _ALNUM = bytes(c for c in range(128) if chr(c).isalnum())
 _UPPER = bytes(range(256)).upper()
@@ -91,7 +91,7 @@ def item_key(order: Order | LineOrder, item: bytes) -> Any:
         item = item[order.offset : order.offset + order.width]
     if order.kind == "bytes":
         return Reversed(item) if order.descending else item
-    number = int.from_bytes(item, "big" if order.swapped else "little")
+    number = int.from_bytes(item, "big" if order.record and order.swapped else "little")
     return int(order.image(np.array([number], order.unsigned).view(order.dtype))[0])
 
 

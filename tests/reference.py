@@ -30,7 +30,7 @@ from gpumerge_cli.backends.base import (
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.variants import asked_for
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Lines, Order
 from tests.linekeys import item_key, key_of
 
 
@@ -48,7 +48,7 @@ class ReferenceBackend:
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
-        if algorithm == "recursive" and not order.is_lines:
+        if algorithm == "recursive" and not isinstance(order, Lines):
             judge_recursion(nbytes // order.item_bytes)
         return SortPolicy(
             algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
@@ -62,7 +62,7 @@ class ReferenceBackend:
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
-        each = 400 if order.is_lines else 24 + 2 * order.width * (order.record > 0)
+        each = 400 if isinstance(order, Lines) else 24 + 2 * order.width * (order.record > 0)
         return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
 
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
@@ -158,7 +158,7 @@ class ReferenceWorkspace:
     def upload(self, lengths: Sequence[int]) -> None:
         ends = np.cumsum([0, *lengths])
         self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
-        if self._order.is_lines:
+        if isinstance(self._order, Lines):
             self.counts = [len(self._lines(run)) for run in self._runs]
         else:
             self.counts = [len(run) // self._order.item_bytes for run in self._runs]
@@ -171,7 +171,7 @@ class ReferenceWorkspace:
 
     def _disorder_in(self, number: int, strict: bool) -> Disorder | None:
         run = self._runs[number]
-        if not self._order.is_lines:
+        if not isinstance(self._order, Lines):
             index = _first_fall(_image_of(run, self._order), strict)
             return None if index is None else Disorder(number, index * self._order.item_bytes)
         offset = 0
@@ -189,7 +189,7 @@ class ReferenceWorkspace:
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
-        if self._order.is_lines:
+        if isinstance(self._order, Lines):
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=key_of(self._order))
             kept = _unique_lines(lines, self._order, unique) if unique else lines

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
-    "errors": 0, "units": 0, "order": 0, "lines": 0, "corank": 0, "measure": 0,
+    "errors": 0, "units": 0, "order": 0, "corank": 0, "measure": 0,
     "cache": 0, "trust": 0, "compiling": 0, "extents": 0, "replacement": 0,
     "formats": 1, "backends": 1, "report.model": 1, "report.path_model": 1,
     "plan": 2,
@@ -22,8 +22,8 @@ LAYERS = {
 # Below their own layer, these see no more than this.
 ONLY = {
     "report": {"report", "units", "errors", "replacement"},
-    "backends": {"backends", "errors", "units", "order", "lines", "measure", "cache", "compiling", "extents"},
-    "formats": {"formats", "errors", "units", "order", "lines", "extents", "replacement"},
+    "backends": {"backends", "errors", "units", "order", "measure", "cache", "compiling", "extents"},
+    "formats": {"formats", "errors", "units", "order", "extents", "replacement"},
     "plan": {"plan", "order", "backends.cpu.cuts", "formats.base", "errors"},
     "backends.cpu": {
         "backends.base",
@@ -38,8 +38,8 @@ ONLY = {
         "measure",
         "extents",
     },
-    "order": {"errors", "lines"},
-    "lines": set(),
+    "order": {"order", "errors"},
+    "order.rules": set(),
 }
 # Most of the program sees a backend as base has it. These, and no others, go to rooms of the CPU's own: its library
 # cuts, moves and compares what lies in files for every backend.

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.line_cases import Case, cases, lines
 from tests.line_prefix import begin, end, prefix, translated
 from tests.linekeys import item_key, key_of, key_text

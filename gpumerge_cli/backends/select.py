@@ -47,7 +47,7 @@ def select(
     known = costs.load()
     cores = len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": gpu.compile_seconds()}
-    seconds = {name: known.predict(name, order.is_lines, nbytes, cores, sharing, still[name]) for name in still}
+    seconds = {name: known.predict(name, order.costs_as, nbytes, cores, sharing, still[name]) for name in still}
     ranked = sorted(seconds, key=lambda name: seconds[name])
 
     def why(name: str) -> str:

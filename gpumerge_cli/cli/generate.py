@@ -21,11 +21,11 @@ def generate(values: Values) -> None:
 
     from gpumerge_cli.compare.cases import Family
     from gpumerge_cli.compare.lines import lines
-    from gpumerge_cli.compare.records import key_dtype, records
+    from gpumerge_cli.compare.records import blocks_of, key_dtype
     from gpumerge_cli.engine.write import write_array
     from gpumerge_cli.formats.records import order_of
     from gpumerge_cli.formats.registry import resolve_format
-    from gpumerge_cli.lines import LineKey, LineOrder
+    from gpumerge_cli.order.rules import LineKey, LineOrder
 
     values = of_records(values)
     said = record_request(values)
@@ -35,12 +35,9 @@ def generate(values: Values) -> None:
         is_text = layout.name == "text"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
         order = order_of(stored, layout.key, descending=values.reverse)
-        keys = key_dtype(order) if order.record else stored.newbyteorder("=")
+        keys = key_dtype(order)
         family = Family(values.shape, keys, count, len(files), values.seed, not values.sorted, values.reverse)
-        if is_text:
-            blocks = lines(family, run, numeric=values.numeric_sort)
-        else:
-            blocks = records(family, run, order) if order.record else family.blocks(run)
+        blocks = lines(family, run, numeric=values.numeric_sort) if is_text else blocks_of(family, run, order)
         last = run == len(files) - 1
         settle = ignore_signals if last else lambda: None
         write_array(file, layout, None if is_text else stored, count, blocks, settle=settle)

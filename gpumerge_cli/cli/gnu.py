@@ -28,7 +28,7 @@ from gpumerge_cli.cli.options import Option
 from gpumerge_cli.cli.parse import parse_memory
 from gpumerge_cli.cli.values import Values, read_value
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import NEWLINE, NUL, Comparison, LineKey, LineOrder
+from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrder
 
 LETTERS = "bdfghiMnRrV"
 """Of the options that say how keys compare."""

@@ -15,7 +15,7 @@ from gpumerge_cli.units import visible
 if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
-    from gpumerge_cli.lines import LineOrder
+    from gpumerge_cli.order.rules import LineOrder
     from gpumerge_cli.report.path_model import PathReport
 
 _FIGURES = (".png", ".svg")

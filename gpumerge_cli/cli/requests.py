@@ -13,7 +13,7 @@ from gpumerge_cli.cli.options import command
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest

@@ -73,7 +73,7 @@ def _items(command: SortCommand) -> ItemRequest:
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.formats.fixed import suffix_of
     from gpumerge_cli.formats.registry import RAW_SUFFIXES
-    from gpumerge_cli.lines import LineOrder
+    from gpumerge_cli.order.rules import LineOrder
 
     values = command.values
     records = record_request(values)

@@ -19,7 +19,7 @@ from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.contest import contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import SORTED, oracle
-from gpumerge_cli.compare.records import records
+from gpumerge_cli.compare.records import blocks_of
 from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
@@ -110,7 +110,7 @@ class Case:
         """Bytes of host memory that the case takes, as measured on the CPU backend and a little more."""
         order, count = self.items.order, sum(self.lengths)
         keys = "many keys" if count > SORTED else "floats" if order.kind == "float" else "keys"
-        copies, each = _FOOTPRINTS["records" if order.record else keys][self.runs > 2]
+        copies, each = _FOOTPRINTS["records" if order.is_rows else keys][self.runs > 2]
         return copies * self.nbytes + each * count
 
     def describe(self) -> str:
@@ -131,7 +131,7 @@ class Case:
         def make(number: int) -> None:
             start = 0
             family = families[number]
-            for block in records(family, number, order) if order.record else family.blocks(number):
+            for block in blocks_of(family, number, order):
                 runs[number][start : start + block.nbytes] = block.view(np.uint8)
                 start += block.nbytes
 
@@ -175,7 +175,7 @@ class Preset:
 
     def _of(self, name: str) -> Axes:
         """The middle case with other items; of records no more than are sorted quickly, which judges a merge of any."""
-        most = SORTED if items_named(name).order.record else inf
+        most = SORTED if items_named(name).order.is_rows else inf
         sizes = tuple(dict.fromkeys(size if size <= most else SORTED for size in self.middle.sizes))
         return replace(self.middle, items=(name,), sizes=sizes)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.csv import between_fields, shown
-from gpumerge_cli.lines import Comparison as LineComparison
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import Comparison as LineComparison
+from gpumerge_cli.order.rules import LineOrder
 
 _SHOWN = 40
 _BLOCK = 1 << 16
@@ -59,21 +57,13 @@ def _line(place: str, text: LineOrder, *, back: int = 0) -> str:
 
 def _whole(item: bytes, order: Order) -> bytes:
     """What is shown of an item: the record that a line of CSV was made of, a record's key, or all of it."""
-    if order.text is not None:
-        return shown(item, order.text)
-    return order.keys(np.frombuffer(item, np.uint8)).tobytes() if order.kind == "bytes" else item
+    return order.key_of(item) if order.text is None else shown(item, order.text)
 
 
 def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
     """The number of the first of the keys of lines by which two of them differ; None if none does."""
-    text = order.text
-    if text is None:
-        return None
-    for number, key in enumerate(text.keys):
-        alone = Order.lines(replace(text, keys=(key,), stable=True))
-        if Comparison(alone)(here, ahead) != 0:
-            return number
-    return None
+    keys = enumerate(order.by_key())
+    return next((number for number, alone in keys if Comparison(alone)(here, ahead) != 0), None)
 
 
 def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
@@ -100,17 +90,9 @@ def _said(text: LineOrder, number: int) -> str:
 def _others(here: bytes, ahead: bytes, order: Order, by: int | None) -> list[tuple[Order, str]]:
     """Orders that the user may have meant, each with the way out. by: the key that tells lines apart, if one does."""
     text = order.text
-    if text is None:
-        others = [replace(order, descending=not order.descending)]
-    elif not text.simple:
-        if by is not None:
-            return [(other, told) for other, told in _other_keys(text, by) if _deciding_key(here, ahead, other) == by]
-        others = [Order.lines(replace(text, stable=True))] if text.keys else []
-    else:
-        numeric, descending = text.numeric, text.reverse
-        wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
-        others = [Order.lines(replace(text, stable=True))] if by is None and text.keys else []
-        others += [Order.lines(numeric=n, descending=d, stable=text.stable and n) for n, d in wishes]
+    if by is not None and text is not None and not text.simple:
+        return [(other, told) for other, told in _other_keys(text, by) if _deciding_key(here, ahead, other) == by]
+    others = order.others(keys_equal=by is None)
     return [(other, f"the file is in {_options(other)} order: {_change(order, other)}") for other in others]
 
 
@@ -132,20 +114,14 @@ def _with_key(text: LineOrder, by: int, compare: LineComparison, reverse: bool) 
     return replace(text, keys=(*text.keys[:by], key, *text.keys[by + 1 :]))
 
 
-def _ways(order: Order) -> tuple[bool, bool, bool]:
-    """(numeric, descending, stable)."""
-    text = order.text
-    return (False, order.descending, False) if text is None else (text.numeric, text.reverse, text.stable)
-
-
 def _options(order: Order) -> str:
-    named = [name for name, on in zip(_OPTIONS, _ways(order), strict=True) if on]
-    return " ".join(named) or "ascending" + (" bytewise" if order.is_lines else "")
+    named = [name for name, on in zip(_OPTIONS, order.ways, strict=True) if on]
+    return " ".join(named) or order.plain_way
 
 
 def _change(order: Order, other: Order) -> str:
     changes = []
-    for option, before, after in zip(_OPTIONS, _ways(order), _ways(other), strict=True):
+    for option, before, after in zip(_OPTIONS, order.ways, other.ways, strict=True):
         if before != after:
             changes.append(f"add {option}" if after else f"leave {option} out")
     return " and ".join(changes)
@@ -153,9 +129,9 @@ def _change(order: Order, other: Order) -> str:
 
 def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:
     """Two items, keys of records or parts of lines in short, from a little ahead of where they differ."""
-    if not order.is_lines and order.kind != "bytes":
-        first, second = (order.keys(np.frombuffer(item, np.uint8))[0] for item in (here, ahead))
-        return str(first), str(second)
+    first, second = order.number(here), order.number(ahead)
+    if first is not None and second is not None:
+        return first, second
     common = _common(here, ahead)
     start = common - _SHOWN // 4 if common > _SHOWN // 2 and max(len(here), len(ahead)) > _SHOWN else 0
     return _in_short(here, start, order), _in_short(ahead, start, order)
@@ -170,5 +146,4 @@ def _common(a: bytes, b: bytes) -> int:
 
 def _in_short(item: bytes, start: int, order: Order) -> str:
     part = item[start : start + _SHOWN]
-    said = repr(part.decode("utf-8", "replace")) if order.is_lines else repr(part)[1:]
-    return "..." * (start > 0) + said + "..." * (len(item) > start + _SHOWN)
+    return "..." * (start > 0) + order.quoted(part) + "..." * (len(item) > start + _SHOWN)

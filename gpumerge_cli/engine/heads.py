@@ -114,8 +114,7 @@ def _last_before(stream: Stream, starts: Sequence[int]) -> bytes | None:
 
 def _last_line(merged: Bytes, stream: Stream) -> bytes:
     """The last of the merged lines, without its end."""
-    assert stream.order.text is not None
-    end, size = bytes([stream.order.text.terminator]), _LEAST
+    end, size = stream.order.end, _LEAST
     while size < len(merged) and end not in merged[-size:-1].tobytes():
         size *= 2
     return merged[-size:-1].tobytes().rpartition(end)[2]

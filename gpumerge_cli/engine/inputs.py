@@ -24,9 +24,9 @@ from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.records import item_name, order_of
 from gpumerge_cli.formats.registry import Format, open_source, resolve_format
 from gpumerge_cli.formats.text import LineSource
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
 
 _SHOWN = 60
@@ -57,13 +57,12 @@ class Inputs:
     @property
     def item_bytes(self) -> float:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
-        if not self.order.is_lines:
+        if self.order.item_bytes:
             return float(self.order.item_bytes)
         largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
         most = _LOOKS // max(1, len(largest))
         looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
-        assert self.order.text is not None
-        end = self.order.text.terminator
+        end = self.order.end[0]
         return min((_mean_line(source, at / count, end) for source, count in looks for at in range(count)), default=1.0)
 
     @property

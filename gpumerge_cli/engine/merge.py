@@ -51,7 +51,7 @@ def merge_files(
         on = request.on
         selected = selected_for(on, inputs)
         policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
-        count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
+        count = None if request.unique else inputs.order.count(inputs.nbytes)
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
             _warm_up(selected.backend, inputs.order, policy, request.check)
@@ -102,7 +102,7 @@ def merge_files(
 
 def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
     """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
-    item = bytes(order.item_bytes) if order.text is None else b"0" + bytes([order.text.terminator])
+    item = order.sample()
     workspace = backend.workspace(order, 2 * len(item))
     try:
         workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)
@@ -182,7 +182,7 @@ def _report(
         ceilings=ceilings_of(selected.backend, stream.order, workers),
         expected=costs.load().predict(
             selected.backend.name,
-            stream.order.is_lines,
+            stream.order.costs_as,
             stream.nbytes,
             min(workers, cores()),
             compiling=selected.compiling,
@@ -193,5 +193,5 @@ def _report(
 def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, ...]:
     """What the cost model takes the stages for at their fastest, with so many workers."""
     known = costs.load()
-    found = known.ceilings(backend.name, order.is_lines, min(workers, cores()))
+    found = known.ceilings(backend.name, order.costs_as, min(workers, cores()))
     return tuple(Ceiling(*one, known.source) for one in found)

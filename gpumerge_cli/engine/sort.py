@@ -64,7 +64,7 @@ def sort_files(
         advance = inputs.rest(advance)
         on = request.on
         selected = selected_for(on, inputs)
-        count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
+        count = None if request.unique else inputs.order.count(inputs.nbytes)
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
             started = time.perf_counter()
@@ -256,11 +256,9 @@ class _Job:
 
     def source(self, held: Held) -> Source:
         """A run as what is merged."""
-        text = self.inputs.order.text
-        if text is not None:
-            return LineSource(held, text.terminator)  # type: ignore[arg-type]
-        assert self.inputs.dtype is not None
         dtype = self.inputs.dtype
+        if dtype is None:
+            return LineSource(held, self.inputs.order.end[0])  # type: ignore[arg-type]
         native = dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
         return FixedSource(held, native, 0, held.size)  # type: ignore[arg-type]
 

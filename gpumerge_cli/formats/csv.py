@@ -15,7 +15,7 @@ from typing import IO
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.compressed import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.lines import NUL, LineOrder
+from gpumerge_cli.order.rules import NUL, LineOrder
 
 SEPARATOR = 0x1F
 BOM = b"\xef\xbb\xbf"

@@ -19,8 +19,8 @@ from gpumerge_cli.formats.output import is_terminal, open_output
 from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.text import LineSource
-from gpumerge_cli.lines import NEWLINE, NUL, LineOrder
 from gpumerge_cli.order import DTYPES
+from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
 
 RAW_SUFFIXES: dict[str, str] = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}
 """Suffix -> dtype of raw files: ".i32" -> "int32"."""

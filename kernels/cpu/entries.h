@@ -24,7 +24,7 @@ struct Failure {
 
 enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3, LINES = 4 };
 
-/* The kind of items, and which of two items goes first: gpumerge_cli/order.py as numbers.
+/* The kind of items, and which of two items goes first: gpumerge_cli/order as numbers.
  * kind: an ItemKind. width: the bytes of a key: 1, 2, 4 or 8 for keys, any number for records. descending: 0 or 1.
  * For RECORDS only. record, offset: the bytes of a record, and the place of the key in it. key_kind: an ItemKind, which is
  * UNSIGNED_KEYS for a key of bytes too. big_endian: the most significant byte comes first; it always does for bytes.

@@ -27,7 +27,7 @@ constexpr int64_t SAMPLES = 16;           // samples of a piece; an eighth of th
 // Whether a kernel needs scratch.
 inline bool stages(const LaunchSpec& launch)
 {
-    return launch.kernel == TILED_FULL || launch.kernel == TILED_EXACT || launch.kernel == CIRCULAR;
+    return launch.kernel != PATH && launch.tile > 0;  // what path calls a tile is one of the output
 }
 
 // Merges the items of a Kind. A Kind has these members. Only reserve() may throw, and addresses are aligned to items:

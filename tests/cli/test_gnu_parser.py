@@ -11,7 +11,7 @@ from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 SECOND = LineKey(start_field=1)
 POSIX_2001 = {"_POSIX2_VERSION": "200112"}

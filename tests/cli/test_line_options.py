@@ -11,7 +11,7 @@ from gpumerge_cli.cli.gnu import parse_sort
 from gpumerge_cli.cli.options import command
 from gpumerge_cli.cli.requests import read_order
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 
 def ordered(*arguments: str) -> LineOrder:

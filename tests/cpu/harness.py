@@ -72,10 +72,11 @@ def spec_of(order: Order) -> OrderSpec:
         spec = OrderSpec(4, terminator=order.text.terminator, table=table.ctypes.data)
         spec.kept = table
         return spec
+    layout = order.layout()
     kinds = {"uint": 0, "int": 1, "float": 2, "bytes": 0}
     kind = kinds[order.kind]
     return OrderSpec(
-        3 if order.record else kind, order.width, order.descending, order.record, order.offset, kind, order.big_endian
+        3 if order.record else kind, order.width, order.descending, order.record, layout.offset, kind, layout.big_endian
     )
 
 

@@ -24,8 +24,8 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.stream import Outcome, Stream
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.lines import COMPARISONS, LineOrder
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order.rules import COMPARISONS, LineOrder
 from gpumerge_cli.plan import Chunk
 from tests import line_cases
 from tests.linekeys import key_of

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 Write = Callable[[str, Any], str]
 

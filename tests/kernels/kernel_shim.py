@@ -21,37 +21,29 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 
 HERE = Path(__file__).parent
 FILES = {
     "keys": "tile.cuh",
     "parts": "partition.cu",
-    "basic": "merge_basic.cu",
-    "tiled": "merge_tiled.cu",
-    "circular": "merge_circular.cu",
-    "path": "merge_path.cu",
+    **{name: f"merge_{name}.cu" for name in NAMES},
     "check": "check.cu",
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
 }
 LEVELS = {
     "level_parts": "partition.cu",
-    "level_basic": "merge_basic.cu",
-    "level_tiled": "merge_tiled.cu",
-    "level_circular": "merge_circular.cu",
-    "level_path": "merge_path.cu",
+    **{f"level_{name}": f"merge_{name}.cu" for name in NAMES},
     "level_serial": "sort_serial.cu",
 }
 """The same kernels on all runs of a level."""
+MERGES = tuple(rung.replace(" ", "_") for rung in RUNGS)
 WORKS = (
     "partition",
-    "basic",
-    "tiled_full",
-    "tiled_exact",
-    "circular",
-    "path",
+    *MERGES,
     "runs",
     "check",
     "mark",
@@ -65,7 +57,6 @@ WORKS = (
     "serial",
     "level",
 )
-MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
@@ -134,7 +125,7 @@ class Case:
     loose: bool = False
 
     def pack(self) -> bytes:
-        order = b"" if self.text is None else lines_order(self.text).tobytes()
+        order = b"" if self.text is None else lines_order(self.text.table()).tobytes()
         header = struct.pack(
             "18q",
             *(self.variant, WORKS.index(self.work), WORKS.index(self.merge)),

@@ -15,8 +15,8 @@ import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchRequest
 from gpumerge_cli.errors import DisorderError
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.rules import LineOrder
 from tests.backends.test_unsorted import RECORDS, disorder
 from tests.line_orders import LINE_ORDERS
 

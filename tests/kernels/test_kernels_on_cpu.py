@@ -13,28 +13,28 @@ from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs, special_
 from kernel_shim import MERGES, Case, Program, Variant, barriers, function_around, merged, without_barrier
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys, Lines, Order
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
 
 KEYS = [
-    Variant(Order("int", 4), 4, 3),
-    Variant(Order("uint", 1), 2, 2),
-    Variant(Order("int", 2, True), 2, 8),
-    Variant(Order("float", 2), 3, 5),
-    Variant(Order("float", 4, True), 4, 3),
-    Variant(Order("float", 8), 2, 2),
-    Variant(Order("uint", 8, True), 5, 7),
+    Variant(Keys("int", 4), 4, 3),
+    Variant(Keys("uint", 1), 2, 2),
+    Variant(Keys("int", 2, True), 2, 8),
+    Variant(Keys("float", 2), 3, 5),
+    Variant(Keys("float", 4, True), 4, 3),
+    Variant(Keys("float", 8), 2, 2),
+    Variant(Keys("uint", 8, True), 5, 7),
 ]
 PATHS = [
-    Variant(Order("uint", 8), 5, 7, bulk=1),
-    Variant(Order("uint", 1), 4, 4, bulk=1),
-    Variant(Order("int", 2), 3, 2, bulk=1),
-    Variant(Order("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
-    Variant(Order("int", 4), 4, 3, 4, 0, (8, 6, 2)),
-    Variant(Order("float", 8), 9, 2, 8, 1, (8, 3, 3)),
-    Variant(Order("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
-    Variant(Order("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
+    Variant(Keys("uint", 8), 5, 7, bulk=1),
+    Variant(Keys("uint", 1), 4, 4, bulk=1),
+    Variant(Keys("int", 2), 3, 2, bulk=1),
+    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
+    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2)),
+    Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3)),
+    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
+    Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
 ]
 """For the path kernel alone: bulk copies, more runs, and other ways to cut."""
 LINES = [
@@ -87,7 +87,7 @@ def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterato
 
 def line_orders(program: Program) -> Iterator[tuple[int, Order]]:
     """Every order of lines. The variants for lines take turns."""
-    numbers = cycle(number for number, variant in enumerate(program.variants) if variant.order.is_lines)
+    numbers = cycle(number for number, variant in enumerate(program.variants) if isinstance(variant.order, Lines))
     yield from zip(numbers, map(Order.lines, LINE_ORDERS), strict=False)
 
 
@@ -284,7 +284,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
         mutant for mutant in mutants if mutant[0] != "path" or function_around(*mutant) not in ("block_section", "load")
     ]
     # For narrow keys path has other barriers, which make some of the usual ones superfluous.
-    orders = [Order("uint", 1) if function_around(*mutant) == "fill_tile" else Order("int", 4) for mutant in mutants]
+    orders = [Keys("uint", 1) if function_around(*mutant) == "fill_tile" else Keys("int", 4) for mutant in mutants]
     program = Program(
         [Variant(orders[number], 4, 3, change=without_barrier(*mutant)) for number, mutant in enumerate(mutants)],
         "thread",

@@ -25,7 +25,7 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
     why += "" if variant.rounds else _unstaged(request)
     if request.blocks is not None and request.blocks < 1:
         raise UsageError(f"--blocks {request.blocks}: at least 1 block is needed")
-    return variant.cpu.resolve(request, 8 if order.is_rows else order.width, why)
+    return variant.cpu.resolve(request, order.compared_bytes, why)
 
 
 def splits(policy: LaunchPolicy, threads: int) -> Splits:
@@ -45,8 +45,7 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
     if algorithm == "auto":
         algorithm = "radix" if request.launch == LaunchRequest() else "merge"
     if algorithm in ("merge", "bottom-up"):
-        width = 8 if order.is_rows else order.width
-        tile = max(1, SORT_TILE_BYTES // width) if algorithm == "merge" else 1
+        tile = max(1, SORT_TILE_BYTES // order.compared_bytes) if algorithm == "merge" else 1
         why = "asked for" if asked else "a kernel was asked for, and this is what merges with it"
         return SortPolicy(algorithm, resolve(request.launch, order), tile, why)
     if request.launch != LaunchRequest():
@@ -54,8 +53,8 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
             f"--algorithm {algorithm} takes no kernel and no shape for it",
             way_out="leave them out, or use --algorithm merge or bottom-up",
         )
-    if algorithm == "recursive" and not order.is_lines:
-        judge_recursion(nbytes // order.item_bytes)
+    if algorithm == "recursive":
+        judge_recursion(order.count(nbytes) or 0)
     unused = resolve(LaunchRequest(LADDER[0].name), order)
     why = "asked for" if asked else "digits in cache take fewer steps than comparisons"
     return SortPolicy(algorithm, unused, why=why)

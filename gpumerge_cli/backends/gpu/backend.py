@@ -78,7 +78,7 @@ class GpuBackend:
         """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
         spare = runs > 2
         # Its row before and after the merge and once more, and a flag; of a line also its start and its end.
-        rows = (2 * 8 * order.is_lines + (3 + spare) * 16 + 1) / item_bytes
+        rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
 

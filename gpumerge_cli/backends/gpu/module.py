@@ -217,9 +217,9 @@ class Kernels:
 
         Ahead of them in the same memory lie the words of the order, and their number (see lines.cuh).
         """
-        assert self._order.text is not None
-        terminator = self._order.text.terminator
-        ahead = lines_order(self._order.text)
+        layout = self._order.layout()
+        assert layout.table is not None
+        terminator, ahead = layout.terminator, lines_order(layout.table)
         blocks = self._text_blocks(nbytes)
         ends = cupy.empty(blocks, cupy.int64)
         self._launch(
@@ -250,8 +250,8 @@ class Kernels:
         """
         if rows[1] == 0:
             return 0, None
-        if self._order.record:
-            nbytes = rows[1] * self._order.record
+        if self._order.item_bytes:
+            nbytes = rows[1] * self._order.item_bytes
             self._launch("gather_records", self._text_blocks(nbytes + 3), _THREADS, (text, *rows, out), file="rows.cu")
             return nbytes, None
         ends = cupy.empty(rows[1], cupy.int64)

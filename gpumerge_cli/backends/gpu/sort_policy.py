@@ -88,13 +88,12 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     why = _WHY[algorithm] if request.algorithm != "auto" else _why_auto(algorithm)
     if algorithm in ("iterative", "recursive", "radix"):
         _refuse_launch(algorithm, request.launch)
-        if algorithm == "radix" and (order.is_lines or order.width > _IMAGE_BYTES):
+        if algorithm == "radix" and not order.prefix_decides:
             raise UsageError(
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        if not order.is_lines:  # else nobody knows how many until they are found
-            judge_count(algorithm, nbytes // order.item_bytes)
+        judge_count(algorithm, order.count(nbytes) or 0)  # else nobody knows how many until they are found
         return SortPolicy(algorithm, resolve(LaunchRequest(LADDER[0].name), order, limits), why=why)
     if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
         raise UsageError(

@@ -18,7 +18,7 @@ from gpumerge_cli.backends.splits import Splits
 Macros = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wish:
     """What a launch on a GPU is decided from. item_bytes: of what the kernels move. runs: how many are merged.
 
@@ -32,7 +32,7 @@ class Wish:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OnGpu:
     """A variant on a GPU. Items are of `size` bytes there.
 
@@ -51,7 +51,7 @@ class OnGpu:
     cut_ahead: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OnCpu:
     """A variant on host threads.
 
@@ -64,14 +64,14 @@ class OnCpu:
     how: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rounds:
     """How blocks work that stage `tile_size` items of each input a round. keeps: whether what a round leaves stays."""
 
     keeps: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """A kernel that merges.
 
