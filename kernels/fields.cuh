@@ -1,5 +1,5 @@
 // The order of lines as plain data, where its keys lie in lines, and which of their bytes count.
-// The layout of the data is that of gpumerge_cli/lines.py.
+// gpumerge_cli/lines.py lays the data out.
 #pragma once
 
 #include "bytes.cuh"

@@ -1,4 +1,4 @@
-"""Time whole commands on files on the CPU, in turns with what else does the work: merges, sorts and start-up.
+"""Time whole commands on files on the CPU, in turns with other programs: merges, sorts and start-up.
 
 python data/bench/bench_files.py FOLDER [--out data/results/xeon/files] [--repeat 5] [--scale 1.0] [--only REGEX]
 
@@ -62,9 +62,11 @@ print(json.dumps([out.nbytes, took[1:]]))
 
 @dataclass
 class Case:
-    """One piece of work. commands: by name; OUT stands for the output, COLD for a new folder. base: the name of the
-    command that the others' times are divided by. room: bytes that are taken ahead of each run, before scaling. same:
-    whether all outputs are alike. repeat: turns, if not as many as asked for; 0: the first counts.
+    """One piece of work.
+
+    commands: the words of each command by its name; OUT stands for the output, COLD for a new folder. base: the name of
+    the command by whose times the others are divided. room: the bytes that are taken ahead of each run, before scaling.
+    same: all outputs must be alike. repeat: the number of turns, if not the usual one; 0: the first turn counts.
     """
 
     commands: dict[str, list[str]]
@@ -75,7 +77,7 @@ class Case:
 
 
 class Bench:
-    """Makes the cases' inputs in a folder. scale: of all sizes."""
+    """Makes the inputs of all cases in a folder. scale: a factor for all sizes."""
 
     def __init__(self, folder: Path, scale: float) -> None:
         self.folder = folder
@@ -189,7 +191,7 @@ class Bench:
         return Case(self._beside_gnu(["-S256M", "-T", str(self.folder), *names]), "GNU sort", 5e9, repeat=0)
 
     def _beside_gnu(self, words: list[str], *more: str) -> dict[str, list[str]]:
-        """Sorts by these words. more: words of GNU's alone."""
+        """The sorts with these arguments. more: further arguments of GNU sort."""
         return {
             "GNU sort": ["sort", f"--parallel={self.cores}", *more, *words, "-o", "OUT"],
             "gpumerge": [*GPUMERGE, "sort", *words, "-o", "OUT"],

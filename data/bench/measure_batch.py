@@ -120,7 +120,7 @@ def measured(name: str, work: Path, commands: dict[str, list[str]], repeat: int)
 
 
 def p_value(a: list[float], b: list[float]) -> float:
-    """How often chance alone would set two series of times as far apart, by the sum of the ranks of one (exact)."""
+    """The probability that chance sets two series of times so far apart: the exact rank-sum test."""
     both = sorted([*a, *b])
     expected = len(a) * (len(both) + 1) / 2
     found = abs(sum(both.index(value) + 1 for value in a) - expected)
@@ -129,7 +129,7 @@ def p_value(a: list[float], b: list[float]) -> float:
 
 
 def table(rows: list[str], arguments: argparse.Namespace) -> str:
-    """The rows with what they were measured on."""
+    """The rows, below a description of the machine."""
     root = Path(__file__).resolve().parents[2]
 
     def first_line(*command: str) -> str:

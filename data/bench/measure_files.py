@@ -35,7 +35,7 @@ CASES = [
     ("2 x 8 GB int64", ".i64", 2, 1_000_000_000, [], []),
 ]
 BOUND = "-S 256M"
-"""Runs under this budget are measured too, where the input is larger than 4 GB."""
+"""If the input is larger than 4 GB, runs with this option are measured too."""
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def run(words: list[str]) -> tuple[float, int]:
 
 
 def table(rows: list[str], repeat: int) -> str:
-    """The rows with what they were measured on."""
+    """The rows, below a description of the machine."""
     version = subprocess.run([*GPUMERGE, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     sort = subprocess.run(["sort", "--version"], check=False, capture_output=True, text=True).stdout.split("\n")[0]
     where = f"{platform.system()} {platform.release()}, {cpu()}, {len(os.sched_getaffinity(0))} cores"

@@ -1,4 +1,4 @@
-"""How fast path is in other shapes: what the table in backends/gpu/policy.py was chosen by.
+"""Time path in other launch shapes. The table in backends/gpu/policy.py was chosen by these times.
 
 python data/bench/measure_launches.py int32 8 384x39x3 512x25x3 320x31x4
 python data/bench/measure_launches.py int64 2 384x15x3 256x19x4 --transfer vector --count 2^27

@@ -1,4 +1,4 @@
-"""The parts that a merge of files is made of, each alone: reading and writing page cache, and the link to the GPU.
+"""Time the parts of a merge of files, each alone: reading and writing page cache, and the link to the GPU.
 
 usage: python data/bench/measure_parts.py FOLDER OUT.md [--gigabytes N] [--repeat N]
 

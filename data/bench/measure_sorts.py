@@ -1,4 +1,4 @@
-"""Whole sorts of files, in turns with what else can do them: cat, GNU sort, DuckDB, polars.
+"""Time whole sorts of files, in turns with other programs: cat, GNU sort, DuckDB, polars.
 
 python data/bench/measure_sorts.py FOLDER OUT.md [--only big,sizes,shapes,records,lines,outside] [--backends cpu,gpu]
 [--scale 1.0] [--repeat 3]
@@ -42,7 +42,7 @@ lines.sort([key, pl.col("line")]).write_csv(target, include_header=False, separa
 
 
 def seconds(command: list[str], environment: dict[str, str], out: str | None = None) -> float:
-    """Seconds that a command takes. out: where its standard output goes."""
+    """The seconds that a command takes. out: the file for its standard output."""
     start = time.perf_counter()
     with open(out or os.devnull, "wb") as file:
         subprocess.run(command, env=environment, stdout=file, check=True)
@@ -52,7 +52,7 @@ def seconds(command: list[str], environment: dict[str, str], out: str | None = N
 def keys(
     path: Path, count: int, dtype: str, make: Callable[[np.random.Generator, int, int], NDArray[np.integer]]
 ) -> None:
-    """A file of keys, `make` giving those of places first to last."""
+    """Write a file of keys. make(rng, first, last) gives the keys of the places [first, last)."""
     rng = np.random.default_rng(1)
     with open(path, "wb") as file:
         for first in range(0, count, _BLOCK):
@@ -81,7 +81,7 @@ def records(path: Path, count: int) -> None:
 
 
 class Table:
-    """Rows of what took how long; printed as they come."""
+    """Rows of times. Each row is printed as soon as it is there."""
 
     def __init__(self, folder: Path, repeat: int) -> None:
         self.rows: list[str] = []
@@ -92,9 +92,10 @@ class Table:
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
 
     def race(self, title: str, commands: dict[str, list[str]], *, same: bool = True) -> None:
-        """Run commands in turns; in each, OUT stands for its output, and one without writes to standard output.
+        """Run commands in turns. OUT stands for the output; a command without it writes to standard output.
 
-        REPORT stands for where its report goes, which tells of its memory; not what a child of a large process tells.
+        REPORT stands for the file of the report. The peak memory is read from it, because the number that the system
+        gives for a child includes the memory of its parent.
 
         same: outputs must be the first one's.
         """

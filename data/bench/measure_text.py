@@ -1,4 +1,4 @@
-"""Whole runs on text, in turns with GNU sort: merges (-m) and sorts of logs, numbers, CSV and keyed lines.
+"""Time whole runs on text, in turns with GNU sort: merges (-m) and sorts of logs, numbers, CSV and keyed lines.
 
 python data/bench/measure_text.py FOLDER OUT.md --gigabytes 1 --backends cpu,gpu [--cores 2,16] [--sorts] [--only log]
 """

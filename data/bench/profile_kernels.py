@@ -1,4 +1,4 @@
-"""What a profiler counts of every kernel: bytes of device memory read and written, occupancy, bank conflicts.
+"""Count by a profiler, for every kernel: bytes of device memory read and written, occupancy, bank conflicts.
 
 ncu --csv --metrics $(python data/bench/profile_kernels.py --metrics) python data/bench/profile_kernels.py > counts.csv
 python data/bench/profile_kernels.py --table counts.csv > data/results/h200/profile.md

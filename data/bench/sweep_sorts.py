@@ -1,4 +1,4 @@
-"""Sorts of keys in device memory in many shapes, beside the library's and a device copy: for the policy's tables.
+"""Time sorts of keys in device memory in many shapes, beside the library's sorts and a copy: for the policy's tables.
 
 python3 data/bench/sweep_sorts.py [DTYPE] [ITEMS] [INPUT]        all shapes of the merge algorithm
 python3 data/bench/sweep_sorts.py [DTYPE] [ITEMS] [INPUT] steps  the defaults, step by step

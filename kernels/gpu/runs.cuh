@@ -27,7 +27,7 @@ struct Runs {
     __device__ __forceinline__ long long total() const { return whole; }
 };
 
-// `count` items in sorted runs of `length`, the last of which may be shorter.
+// `count` items in sorted runs of `length` items. The last run may be shorter.
 struct Source {
     const Item* items;
     long long length, count;

@@ -15,7 +15,7 @@ from gpumerge_cli.lines import LineOrder
 
 
 def ordered(*arguments: str) -> LineOrder:
-    """What merge makes of these options."""
+    """The request that merge makes of these options."""
     found: list[LineOrder] = []
     reader = application.Reader(command("merge"), lambda values: found.append(read_order(values)[1]))
     with reader.make_context("merge", list(arguments)) as context:

@@ -37,7 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def used(command: str, name: str) -> tuple[object, str]:
-    """What is set of an option, and where, without folders."""
+    """The setting of an option and the name of its source, without folders."""
     settings = Settings()
     option = next(option for option in options_of(command) if option.name == name)
     found = settings.find(command, option)

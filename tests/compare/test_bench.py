@@ -162,7 +162,7 @@ def test_the_ceiling_of_copies(backend: Backend, nbytes: int) -> None:
 
 
 class Workspace(ReferenceWorkspace):
-    """Whose circular kernel is wrong, and whose library needs more memory than there is."""
+    """A backend with a wrong circular kernel, and a library that needs more memory than there is."""
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         super().merge(policy, unique)
