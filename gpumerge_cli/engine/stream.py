@@ -21,6 +21,7 @@ from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker, Disordered, Work
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
 from gpumerge_cli.backends.cpu.sources import Sources
+from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Supply
@@ -293,7 +294,7 @@ class _Worker:
     def _write(self, turn: int, piece: Chunk, merged: _Merged, *, last: bool) -> None:
         sink, stopwatch = self._stream.sink, self._shared.stopwatch
         offset, left, written = piece.offset, merged.merged_bytes, 0
-        for part in merged.outputs():
+        for part in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             left -= len(part)
             data = sink.encode(part)
