@@ -101,6 +101,8 @@ class OutputFile:
         try:
             if durable:
                 os.fsync(self._descriptor)
+            # Some file systems, such as NFS, tell only as a descriptor is closed that a write failed.
+            os.close(os.dup(self._descriptor))
             os.replace(self._temporary, self._place)
         except OSError as error:
             self.abort()
