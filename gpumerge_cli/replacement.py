@@ -8,6 +8,7 @@ import fcntl
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import IO
 
 _TEMPORARY = ".gpumerge-"
 _TOKEN = 6  # bytes
+_LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked holds it for microseconds
 _HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
 
 
@@ -35,14 +37,11 @@ class Replacement:
             before = _status_of(self.place)
             # First, so that of runs that are killed one after the other never more than one is left.
             _remove_left(self.place)
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self.descriptor = os.open(self.temporary, flags, mode if before is None else 0o600)
+            self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
         except OSError:
             _unfinished.discard(self.temporary)
             raise
         try:
-            # Held while this process lives, so that a later run can tell a left file from one in the making.
-            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if before is not None:
                 _be_like(self.descriptor, before)
         except BaseException:
@@ -54,6 +53,8 @@ class Replacement:
         try:
             if durable:
                 os.fsync(self.descriptor)
+            # Some file systems, such as NFS, tell only as a descriptor is closed that a write failed.
+            os.close(os.dup(self.descriptor))
             os.replace(self.temporary, self.place)
             self.in_place = True
         except OSError:
@@ -143,6 +144,37 @@ def _be_like(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
 
 
+def _locked(path: Path, mode: int) -> int:
+    """The descriptor of a new file, locked as long as this process lives: later runs remove what is not.
+
+    One that begins at the same moment may come between making and locking it: then it is made again.
+    """
+    until = time.monotonic() + _LOCKED_BY_OTHERS
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            while not _lock(descriptor) and time.monotonic() < until:
+                time.sleep(0.001)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            _remove(path)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file, if nobody else has; without a word where the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # then nobody can lock it, and nobody removes it
+    return True
+
+
 def _remove_left(place: Path) -> None:
     """Remove the temporary files of runs on this place that were killed: those that nobody holds locked."""
     prefix = _prefix(place)
@@ -154,7 +186,8 @@ def _remove_left(place: Path) -> None:
 
 def _remove_unlocked(path: str) -> None:
     with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # What this program makes is neither a link nor a pipe, which opening would wait for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(path)

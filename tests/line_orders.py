@@ -1,4 +1,4 @@
-"""Orders of text lines that between them use all there is."""
+"""Orders of text lines. Together they use every option."""
 
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 

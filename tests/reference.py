@@ -1,6 +1,6 @@
-"""The reference backend: concatenate and sort stably. Slow, obvious, and what the others are held against.
+"""The reference backend: concatenate and sort stably. It is slow and obvious.
 
-The tests hold the backends against it, and make wrong backends of it.
+The tests compare other backends with it, and derive wrong backends from it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _first_fall(image: NDArray[Any], strict: bool = False) -> int | None:
 
 
 def _item_dtype(order: Order) -> np.dtype[Any]:
-    """What items are moved as."""
+    """The dtype in which items are moved."""
     return np.dtype(f"V{order.record}") if order.record else order.unsigned
 
 
@@ -196,7 +196,7 @@ class ReferenceWorkspace:
             self._out = np.frombuffer(b"".join(line + self._end for line in kept), np.uint8)
             self.dropped = len(lines) - len(kept)
         else:
-            # The runs lie back to back, so that what is concatenated is there already.
+            # The runs lie back to back, so they are concatenated already.
             there = self._staging[: sum(map(len, self._runs))].view(_item_dtype(self._order))
             items = there[np.argsort(_image_of(there, self._order), kind="stable")]
             first = _first_of_equals(items, self._order, unique) if unique else items

@@ -1,4 +1,4 @@
-"""Compiling is told while it goes on, timed apart from the work, and counted by the cost model."""
+"""Compiling is shown while it goes on, timed apart from the work, and counted by the cost model."""
 
 from __future__ import annotations
 

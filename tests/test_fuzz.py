@@ -1,4 +1,4 @@
-"""The fuzzer: a quick run of it on every backend, and that it finds what is wrong."""
+"""The fuzzer: a quick run on every backend, and wrong backends that it must find."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
 
 
 class _UnstableWorkspace(ReferenceWorkspace):
-    """Merges its runs last to first: only ties tell."""
+    """Merges its runs in reverse. Only ties show it."""
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         self._runs.reverse()

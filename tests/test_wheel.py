@@ -1,4 +1,4 @@
-"""What is shipped works: build the wheel, install it in a clean environment, merge with it."""
+"""The shipped packages work: builds the wheel, installs it in a clean environment, and merges with it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.cpu.library import LEVELS
+from gpumerge_cli.cli.options import NAMES
 
 ROOT = Path(__file__).parent.parent
 
@@ -50,7 +51,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     shared = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
     assert shared == {
         "share/man/man1/gpumerge.1",
-        "share/man/man1/gpumerge-sort.1",
+        *(f"share/man/man1/gpumerge-{name}.1" for name in NAMES),
         "share/bash-completion/completions/gpumerge",
         "share/zsh/site-functions/_gpumerge",
         "share/fish/vendor_completions.d/gpumerge.fish",

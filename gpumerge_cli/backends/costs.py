@@ -24,11 +24,11 @@ class Costs:
     from the device, each way. source: where they were measured.
     """
 
-    # 2 cores of an AMD EPYC, ext4: data/results/costs-cpu.json.
+    # 2 cores of an AMD EPYC, ext4: data/results/epyc/costs.json.
     cpu_start_up: float = 0.28
     cpu_keys: float = 2.0e9
     cpu_lines: float = 0.39e9
-    # NVIDIA H200, 16 cores, ext4: data/results/costs-gpu.json.
+    # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
     gpu_start_up: float = 0.63
     gpu_keys: float = 35e9

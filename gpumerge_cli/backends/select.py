@@ -64,7 +64,8 @@ def _first(compiling: Mapping[str, float], device: int, why: Callable[[str], str
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
-            return Selected(cpu.create(), missing + why(name), seconds)
+            reason = missing + why(name) if gpu.in_sight() else "the only backend of this machine"
+            return Selected(cpu.create(), reason, seconds)
         try:
             return Selected(gpu.create(device), why(name), seconds)
         except DeviceError as error:

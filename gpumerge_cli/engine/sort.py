@@ -14,7 +14,7 @@ from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.merge import bound_of, ceilings_of, selected_for
+from gpumerge_cli.engine.merge import ceilings_of, selected_for
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.resources import available_memory, cores, keep_no_freed_memory, peak_memory, shares
@@ -27,7 +27,7 @@ from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.formats.text import LineSource
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.plan import blocks_of
-from gpumerge_cli.report.model import MergeReport, Stage
+from gpumerge_cli.report.model import MergeReport, Stage, bounded
 
 Held = MemoryFile | SpilledFile | PackedFile
 Piece = list[tuple[int, int, int]]
@@ -84,12 +84,13 @@ def sort_files(
             sink.abort()
             raise
         ended = time.perf_counter()
-        return _report(
+        measured = _report(
             request, inputs, selected, job, outcome, stopwatch,
             wall=since_start + ended - called,
             start_up=since_start + started - called,
             busy=ended - started,
         )  # fmt: skip
+        return bounded(measured)
 
 
 @dataclass
@@ -190,8 +191,12 @@ class _Job:
                 stopwatch=self.stopwatch,
                 advance=told,
             ).run()
-        finally:
-            workspace.close()
+        except BaseException as error:
+            # A stream's writers are not waited for, and use it until they end: then it is closed with the last of them.
+            if sink.seekable or isinstance(error, DeviceMemoryError):
+                workspace.close()
+            raise
+        workspace.close()
         self.counts[:] = outcome.counts
         return outcome
 
@@ -345,7 +350,6 @@ def _report(
         plan=plan,
         busy=busy,
         stages=stages,
-        bound=bound_of(stages, plan, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
         timeline=stopwatch.timeline(),

@@ -19,6 +19,7 @@ from typing import Protocol
 from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, SortPolicy, Unique, Workspace
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
+from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Supply
@@ -94,11 +95,13 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     if workers == 1:
         _Worker(shared).work()
         return shared.outcome
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, wait
 
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
-    futures = [pool.submit(_Worker(shared).work) for _ in range(workers)]
+    from gpumerge_cli.engine.parallel import Crew
+
+    crew = Crew(lambda: _Worker(shared).work(), workers)
     try:
+        futures = crew.start()
         pending = set(futures)
         while pending:
             # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
@@ -106,9 +109,9 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     except BaseException:
         shared.places.stop()
         # A worker that writes to a pipe nobody reads never comes back; one that writes to a file does so soon.
-        pool.shutdown(wait=stream.sink.seekable, cancel_futures=True)
+        crew.stop(wait=stream.sink.seekable)
         raise
-    pool.shutdown()
+    crew.close()
     errors = [error for error in (future.exception() for future in futures) if error is not None]
     if errors:
         raise errors[0]
@@ -289,7 +292,7 @@ class _Worker:
     def _write(self, turn: int, piece: Chunk, merged: _Merged, *, last: bool) -> None:
         sink, stopwatch = self._stream.sink, self._shared.stopwatch
         offset, left, written = piece.offset, merged.merged_bytes, 0
-        for part in merged.outputs():
+        for part in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             left -= len(part)
             data = sink.encode(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -9,6 +10,7 @@ import re
 import stat
 import sys
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,7 +43,7 @@ class OutputFile:
             self._made = Replacement(name)
         except OSError as error:
             problem = output_error(error, name)
-            place = os.path.realpath(name)
+            place = os.path.realpath(name) if error.filename else name  # the current folder may be gone
             denied = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
             if denied and error.filename not in (None, place):  # it is the new file's name
                 folder = os.path.dirname(place)
@@ -203,6 +205,24 @@ def look_at(name: str) -> None:
         open_output(name).abort()
     elif not os.access(name, os.W_OK):
         raise output_error(PermissionError(errno.EACCES, ""), name)
+
+
+def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
+    """Raise OutputError if the output `name` is an open file that holds one of `inputs`.
+
+    What is written to it changes what is still to be read. Outputs with names of their own replace files as a whole.
+    """
+    with contextlib.suppress(OSError, ValueError):  # which opening them tells
+        number = _descriptor_named(name)
+        written = None if number is None else os.fstat(number)
+        if written is None or not stat.S_ISREG(written.st_mode) or not written.st_size:
+            return
+        for one in inputs:
+            if os.path.samestat(os.fstat(0) if one == STDIO else os.stat(one), written):
+                what = "standard output" if name == STDIO else name
+                raise OutputError(
+                    f"it is the input {one}, too", where=what, way_out="name it with -o, or use another file"
+                )
 
 
 def _descriptor_named(name: str) -> int | None:

@@ -1,5 +1,6 @@
-// The ladder's first rungs as a host thread runs them: a block's threads one after the other, for teaching and for
-// comparison; the fast rung is keys_path.hpp, of rows rows_merge.hpp. Each rung is the twin of a kernel in gpu/.
+// The first rungs of the ladder on the CPU, for teaching and for comparison. A host thread runs the threads of a block one
+// after the other. Each rung is the twin of a kernel in gpu/. The fast rung is keys_path.hpp for keys and rows_merge.hpp for
+// rows.
 //
 // Included in the anonymous namespace of each unit, behind corank.cuh.
 #pragma once
@@ -9,7 +10,8 @@
 #include "merge_tiled.hpp"
 #include "pair.hpp"
 
-// The rung that the launch names, or merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items of those that stage.
+// Merges by the rung that the launch names, or by merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items, if
+// the rung stages items.
 template <typename Path>
 void merge_by(const LaunchSpec& launch, const Pair& pair, Item* scratch, Path merge_path)
 {

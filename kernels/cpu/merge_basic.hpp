@@ -3,7 +3,7 @@
 
 #include "pair.hpp"
 
-// A thread co-ranks the end of its section of `items` outputs (0: all) and merges it in place.
+// Each thread finds the co-rank at the end of its section of `items` outputs (0: all), and merges the section in place.
 inline void merge_basic(Pair pair, long long items)
 {
     while (pair.total() > 0) {

@@ -3,7 +3,7 @@
 
 #include "pair.hpp"
 
-// A view of a ring from its oldest unread item on.
+// A view of a ring that begins at its oldest unread item.
 struct Ring {
     Item* items;
     long long size, head;
@@ -15,7 +15,7 @@ struct Ring {
     }
 };
 
-// One input: `held` of its items are in the ring, unread; `next` is the first that was never loaded.
+// The state of one input. The ring holds `held` unread items, and `next` is the first item that was never loaded.
 struct Feed {
     const Item *next, *end;
     Ring ring;
@@ -36,7 +36,7 @@ struct Feed {
     }
 };
 
-// As merge_tiled_full, but what a round leaves stays in a ring, and only what it took is refilled.
+// As merge_tiled_full, but items that a round leaves over stay in a ring, and only the places of consumed ones are refilled.
 inline void merge_circular(Pair pair, const LaunchSpec& launch, Item* scratch)
 {
     Feed a{pair.a, pair.a + pair.m, {scratch, launch.tile, 0}, 0};

@@ -3,7 +3,7 @@
 
 #include "pair.hpp"
 
-// Up to `tile` items of either input are staged, since either alone may fill the round; half of them come again.
+// Stages up to `tile` items of each input, because either may fill the round alone. Half of them are staged again.
 inline void merge_tiled_full(Pair pair, const LaunchSpec& launch, Item* scratch)
 {
     Item *const tile_a = scratch, *const tile_b = scratch + launch.tile;
@@ -18,7 +18,7 @@ inline void merge_tiled_full(Pair pair, const LaunchSpec& launch, Item* scratch)
     }
 }
 
-// Just what the round consumes is staged: the round's end is co-ranked in the inputs first.
+// Stages only the items that the round consumes. For this it first finds the co-rank of the round's end in the inputs.
 inline void merge_tiled_exact(Pair pair, const LaunchSpec& launch, Item* scratch)
 {
     while (pair.total() > 0) {

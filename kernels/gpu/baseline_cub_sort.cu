@@ -3,7 +3,7 @@
 //
 // Macros: CUB_BLOCK_SIZE threads a block, CUB_ITEMS items a thread, CUB_WIDE 1 for 2^31 items or more.
 
-// What CUB's agents call, and NVRTC does not know: of kernels that are launched one behind the other they do nothing.
+// CUB's agents call these functions, and NVRTC does not know them. They do nothing for kernels that run one after the other.
 __device__ inline void cudaGridDependencySynchronize() {}
 __device__ inline void cudaTriggerProgrammaticLaunchCompletion() {}
 

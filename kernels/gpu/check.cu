@@ -1,8 +1,8 @@
-// Whether a run is in order, where it first is not, and which of its items differ from the one ahead.
+// Finds the first disorder of a run, and the items that differ from the item ahead of them.
 #include "../corank.cuh"
 
-// Lowers *first to the least base + i for which run[i] goes before run[i - 1], or with `strict` not after it; *first
-// starts out as all ones.
+// Lowers *first to the least base + i for which run[i] goes before run[i - 1] or, with `strict`, does not go after it. All
+// bits of *first must be 1 at the start.
 // Any grid: threads stride over the run.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
     const Item* run, long long count, long long base, long long strict, unsigned long long* first,
@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
     for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x + 1; i < count; i += stride) {
         if (strict ? !before(run[i - 1], run[i], lines) : before(run[i], run[i - 1], lines)) {
             atomicMin(first, static_cast<unsigned long long>(base + i));
-            return;  // what this thread would meet later lies further back
+            return;  // all further items of this thread lie behind this one
         }
     }
 }

@@ -1,34 +1,35 @@
-// Cutting k sorted runs at an output position: one position a run, so that the items ahead of the cuts are the first of
-// the merge. Two runs are cut by co-rank. More are cut by pivots: an item is chosen near the place, its rank counted in
-// all runs, and the windows in which the cuts can lie shrink to one side of it; ties go to the lower run, then the lower
-// position, so the cut is unique. Source: Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors,
-// 1991; Siebert and Traeff, Efficient MPI Implementation of a Parallel, Stable Merge Algorithm, 2012.
+// Cuts k sorted runs at an output position. A cut is one position in each run, and the items ahead of these positions are
+// the first items of the merge. Two runs are cut by co-rank. More runs are cut by pivots: an item near the cut is chosen,
+// and its rank in all runs is counted; then each window in which a cut can lie shrinks to one side of the pivot. Ties go to
+// the lower run, then to the lower position, so the cut is unique. Sources: Varman et al., Merging Multiple Lists on
+// Hierarchical-Memory Multiprocessors, 1991; Siebert and Traeff, Efficient MPI Implementation of a Parallel, Stable Merge
+// Algorithm, 2012.
 //
-// Probes of device memory are what this costs, in time and in traffic. So searches start from where evenly spread keys
-// would put the cut and go on where the keys met say it is; where there are threads to spare, many look at once.
+// The cost lies in the probes of device memory, in time and in traffic. So a search starts where evenly spread keys would
+// put the cut, and goes on where the probed keys say it is. If there are threads to spare, many of them probe at once.
 //
 // Macros: see runs.cuh; runs may be empty.
 #pragma once
 
 #include "runs.cuh"
 
-// A position in every run, and what they add up to: their output position.
+// A position in every run, and their sum, which is an output position.
 struct Cut {
     long long at[RUNS];
     long long rank;
 };
 
 constexpr int WARP = 32;
-constexpr int WINDOWS = RUNS == 2 ? 1 : RUNS;  // that are searched for one cut
+constexpr int WINDOWS = RUNS == 2 ? 1 : RUNS;  // searched for one cut
 
-// How the threads of a block share the search for some cuts. A cut's threads are neighbours in one warp: one for each of
-// its windows, or for the one window of two runs `lanes`, a power of two. A block needs WINDOWS threads or more.
+// How the threads of a block share the search for several cuts. The threads of one cut are neighbours in one warp: one thread
+// for each window, or `lanes` threads, a power of two, for the one window of two runs. A block needs WINDOWS threads or more.
 struct Team {
     int at_once;       // cuts that the block searches for at the same time
-    int cut;           // which of them this thread helps with; at_once or more: none
-    int window, lane;  // and in which part
+    int cut;           // the one that this thread helps to find; at_once or more: none
+    int window, lane;  // this thread's part of that search
     int bits;          // lanes = 2^bits
-    unsigned warp;     // the threads that this one's warp has
+    unsigned warp;     // the threads of this thread's warp
 
     __device__ __forceinline__ Team(int threads, int cuts)
     {
@@ -43,12 +44,12 @@ struct Team {
         warp = missing > 0 ? ~0u >> missing : ~0u;
     }
 
-    // Whether this is the one thread of its cut that speaks for all.
+    // Whether this thread writes the result for all threads of its cut.
     __device__ __forceinline__ bool leads() const { return window == 0 && lane == 0; }
 
     __device__ __forceinline__ bool any(bool said) const { return __any_sync(warp, said); }
 
-    // The first lane of this thread's window that says so; 2^bits if none does.
+    // The first lane of this thread's window whose `said` is true; 2^bits if there is none.
     __device__ __forceinline__ int first(bool said) const
     {
         const unsigned all = __ballot_sync(warp, said) >> ((threadIdx.x % WARP) & ~((1u << bits) - 1));
@@ -56,7 +57,7 @@ struct Team {
         return mine == 0 ? 1 << bits : __ffs(mine) - 1;
     }
 
-    // The value of the thread of another window of the same cut.
+    // The value that the thread of another window of the same cut passes.
     __device__ __forceinline__ long long of_window(long long value, int other) const
     {
         return __shfl_sync(warp, value, other, WINDOWS);
@@ -80,8 +81,8 @@ struct Team {
     }
 };
 
-// What a probe of a window finds: whether its position lies behind the cut, and by how much, as keys go. Only `behind`
-// decides; `gap` says where to look next.
+// The finding of a probe: whether its position lies behind the cut, and how far the keys are apart there. Only `behind`
+// decides; `gap` is a hint where to probe next.
 struct Probe {
     bool behind;
     float gap;
@@ -93,16 +94,16 @@ __device__ __forceinline__ float gap_between(Image from, Image to)
     return to < from ? -static_cast<float>(down) : static_cast<float>(up);
 }
 
-// The first position of the window [low, high] whose probe lies behind the cut; high if none does. Probes behind the cut
-// stay behind it further on. The search begins at `guess`, off by about `reach`. Every thread of the warp must call this,
-// the lanes of a window with the same values.
+// The first position of the window [low, high] whose probe lies behind the cut; high if there is none. All probes after it
+// must lie behind the cut too. The search begins at `guess`, which is off by about `reach`. Every thread of the warp must
+// call this, and the lanes of a window must pass the same values.
 template <typename Look>
 __device__ __forceinline__ long long search(
     const Team& team, long long low, long long high, long long guess, long long reach, Look look)
 {
     if (team.bits > 0) {
         for (int round = 0; team.any(low < high); ++round) {
-            // Probes ascend from lane to lane, the same step apart, and stop at the window's ends.
+            // The probes of the lanes ascend by equal steps, and stop at the ends of the window.
             const bool guessing = round == 0 && team.bits > 1;
             const long long step = ((guessing ? 2 * reach : high - low) >> team.bits) + 1;
             const long long start = guessing ? guess - (step << team.bits >> 1) : low - 1;
@@ -126,7 +127,7 @@ __device__ __forceinline__ long long search(
         else low = at < low ? low : at + 1;
     };
 
-    // Two probes at once, and a third where the line through them says that the gap is none.
+    // Two probes at once. The third is where the line through the first two has no gap.
     const long long near = within(guess), far = within(guess < high - reach ? guess + reach : guess - reach);
     const Probe at_near = look(near), at_far = look(far);
     narrow(near, at_near.behind);
@@ -134,10 +135,10 @@ __device__ __forceinline__ long long search(
     if (low >= high) return low;
     const float rise = (at_far.gap - at_near.gap) / static_cast<float>(far - near);
     const float run = rise > 0 ? -at_near.gap / rise : 0;
-    const bool close = run > -1e15f && run < 1e15f;  // else the keys say nothing, nor does a NaN
+    const bool close = run > -1e15f && run < 1e15f;  // else, and for a NaN, the keys give no hint
     const long long at = within(near + (close ? static_cast<long long>(run) : 0));
 
-    // From there to the side where the position must lie, further and further; then what is left is halved.
+    // From there the steps grow, towards the side where the position must lie. Then the rest is halved.
     const bool back = look(at).behind;
     narrow(at, back);
     long long step = static_cast<long long>(sqrtf(fabsf(close ? run : 0))) + 1;
@@ -155,7 +156,7 @@ __device__ __forceinline__ long long search(
     return low;
 }
 
-// About as far as random keys put a cut from where evenly spread ones would: `guess`, between two known ends.
+// The typical distance between the cut of random keys and the cut of evenly spread keys, which is `guess`.
 __device__ __forceinline__ long long likely_reach(long long low, long long guess, long long high)
 {
     return static_cast<long long>(sqrtf(static_cast<float>(smaller(guess - low, high - guess)))) + 1;
@@ -168,9 +169,9 @@ __device__ __forceinline__ long long part_of(long long whole, long long part, lo
 
 #if RUNS == 2
 
-// Finds the cut at output position `rank`, which lies between two known cuts: at[run] becomes its position in each run.
-// Every thread of the warp must call this; `active` says whether its team.cut is one. Whatever the items, positions lie in
-// their runs and add up to `rank`; of runs that are not in order `above` may lie behind `below`, and cuts in any order.
+// Finds the cut at output position `rank`, between two known cuts: at[run] becomes its position in each run. Every thread
+// of the warp must call this; `active` says whether its team.cut is a cut to find. Whatever the items are, the positions lie
+// in their runs and add up to `rank`. If the runs are not in order, `above` may lie behind `below`, and cuts may cross.
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
     const Cut* below, const Cut* above, long long* at, Lines lines)
 {
@@ -199,7 +200,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
 
 #else
 
-// As for two runs; here a thread's window is that of run team.window.
+// The same for more than two runs. The window of a thread is the one of run team.window.
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
     const Cut* below, const Cut* above, long long* at, Lines lines)
 {
@@ -211,7 +212,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
     for (int turn = 0; team.any(low < high); ++turn) {
         const long long size = team.sum(high - low);
         const long long passed = team.sum(low);
-        const long long rest = active ? rank - passed : 0;  // items of the windows that go ahead of the cuts
+        const long long rest = active ? rank - passed : 0;  // items in the windows that go ahead of the cuts
         const long long widest = team.largest((high - low) << RUN_BITS | run);
         const int chosen = static_cast<int>(widest & (RUNS - 1));
         const long long width = widest >> RUN_BITS;
@@ -220,7 +221,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
         if (rest <= 0) high = low;
         else if (!open) low = high;
 
-        // The pivot. Now and then the window's middle, so that no keys can make this slow.
+        // The pivot. Every eighth one is the middle of its window, so that no keys can make the search slow.
         const long long offset = !open ? 0 : turn % 8 == 7 ? width / 2 : smaller(part_of(width, rest, size), width - 1);
         const long long pivot = from + offset;
         Item item{};
@@ -244,13 +245,13 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
 
 #endif
 
-// The two ends of a stretch of output, and what is known ahead of them: the ends of the runs.
+// The cuts at the two ends of a stretch of output, and the bounds between which they lie: the ends of the runs.
 struct Ends {
     Cut bounds[2], cuts[2];
 };
 
-// Cuts at output positions first and last. Every thread of the block must call this; it ends with a barrier. ends: in
-// shared memory.
+// Finds the cuts at output positions first and last. `ends` must lie in shared memory. Every thread of the block must call
+// this. It ends with a barrier.
 __device__ __forceinline__ void cut_ends(
     const Runs& runs, long long first, long long last, int threads, Ends* ends, Lines lines)
 {
@@ -262,7 +263,7 @@ __device__ __forceinline__ void cut_ends(
         ends->bounds[0].rank = 0;
         ends->bounds[1].rank = runs.total();
     }
-    __syncthreads();  // the bounds are there
+    __syncthreads();  // the bounds are written before any thread reads them
     const Team team(threads, 2);
     for (int done = 0; done < 2; done += team.at_once) {
         const bool active = team.cut < team.at_once && done + team.cut < 2;
@@ -271,5 +272,5 @@ __device__ __forceinline__ void cut_ends(
         cut_between(runs, team, active, rank, &ends->bounds[0], &ends->bounds[1], ends->cuts[which].at, lines);
         if (active && team.leads()) ends->cuts[which].rank = rank;
     }
-    __syncthreads();  // both cuts are there
+    __syncthreads();  // both cuts are written before any thread reads them
 }

@@ -1,5 +1,5 @@
-// Keeps the device busy for a while, so that work queued behind it starts without waiting for the host: what is timed then
-// is the device's time. One thread.
+// Keeps the device busy for a while. Work that is queued meanwhile then starts without waiting for the host, so only the
+// device's time is measured. One thread.
 extern "C" __global__ void hold(unsigned long long nanoseconds)
 {
     unsigned long long begin, now;

@@ -1,7 +1,7 @@
-// Rung 1: every thread co-ranks where its own few outputs begin and merges them, all in global memory.
+// Rung 1: every thread finds the co-rank of its first output and merges its few outputs, all in global memory.
 //
-// Nothing is shared, so nothing can race; neighbouring threads read and write far-apart addresses, so most of each
-// memory transaction is wasted. One item a thread is the form without coarsening: a whole search for each output.
+// Threads share nothing, so nothing can race. Neighbouring threads read and write addresses that are far apart, so most of
+// each memory transaction is wasted. One item a thread is the kernel without coarsening: one search for each output.
 #include "runs.cuh"
 
 // Grid: ceil(items in all / (threads a block * items)) blocks. No shared memory.

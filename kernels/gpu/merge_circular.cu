@@ -1,8 +1,8 @@
-// Rung 3: as rung 2 with full loading, but what a round leaves over stays in shared memory. Each input has a ring of
-// `tile` items, and a round refills only the places of the items that the round before consumed.
+// Rung 3: as rung 2 with full loading, but the items that a round leaves over stay in shared memory. Each input has a ring
+// of `tile` items. A round refills only the places of the items that the round before consumed.
 #include "tile.cuh"
 
-// A view of a ring from its oldest unread item on.
+// A view of a ring that begins at its oldest unread item.
 struct Ring {
     Item* items;
     int size, head;
@@ -15,8 +15,8 @@ struct Ring {
     }
 };
 
-// What a block knows of one input: items [next - held, next) of its section are in the ring, unread; `next` is the
-// first that was never loaded.
+// A block's state of one input. The ring holds the unread items [next - held, next) of the block's section. `next` is the
+// first item that was never loaded.
 struct Feed {
     const Item* source;
     long long next, end;

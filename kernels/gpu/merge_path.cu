@@ -1,7 +1,7 @@
-// The fast rung: one tile of output a block. Its slices of all runs come into shared memory back to back, are merged
-// there in pairs, and the tile goes out in one piece: every item crosses the device's memory once each way, however many
-// runs there are. In a merge of two slices every thread finds its diagonal and merges a fixed number of items in
-// registers. Source: Green, McColl and Bader, GPU Merge Path, 2012.
+// The fast rung: each block merges one tile of output. Its slices of all runs come into shared memory, back to back. They are
+// merged there in pairs, and the tile goes out in one piece. So every item crosses the device's memory once each way, however
+// many runs there are. To merge two slices, every thread finds its diagonal and merges a fixed number of items in registers.
+// Source: Green, McColl and Bader, GPU Merge Path, 2012.
 //
 // Macros: RUNS 2, 4, 8 or 16; BLOCK_SIZE threads a block, ITEMS_PER_THREAD outputs a thread; BULK, see transfer.cuh.
 #ifndef BLOCK_SIZE
@@ -19,24 +19,25 @@
 #include "tile.cuh"
 #include "transfer.cuh"
 
-// A pair's threads each merge ITEMS_PER_THREAD items but for the last, so every pair may need a thread more.
+// Each thread of a pair merges ITEMS_PER_THREAD items, and its last thread the rest. So each pair may need one more thread.
 constexpr int SPARE_THREADS = RUNS == 2 ? 0 : RUNS / 2;
 constexpr int TILE = (BLOCK_SIZE - SPARE_THREADS) * ITEMS_PER_THREAD;
 static_assert(TILE > 0 && BLOCK_SIZE >= WINDOWS, "a block needs more threads for so many runs");
-// A slice may start and end inside a vector. A merge looks past the slices' ends, and ignores what it sees.
+// A slice may start and end inside a vector. A merge reads past the ends of slices, and ignores what it reads there.
 constexpr int SLICE_VECTORS = (TILE * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
 [[maybe_unused]] constexpr int STAGED_BYTES = SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + VECTOR;
 
 // Where the slices lie in shared memory, and where they come from.
 struct Staged {
-    int begin[RUNS];             // byte of a slice's first item
-    int base[RUNS + 1];          // items of all slices ahead
-    int window[RUNS + 1];        // vectors of all windows ahead; a window: the whole vectors that hold a slice
-    const uint4* sources[RUNS];  // of the windows
+    int begin[RUNS];             // the byte at which a slice begins
+    int base[RUNS + 1];          // the number of items in all slices ahead
+    int window[RUNS + 1];        // the number of vectors in all windows ahead; a window: the whole vectors that hold a slice
+    const uint4* sources[RUNS];  // where the windows come from
 };
 
-// The cuts of runs that are not in order may go back in some of them, so that a tile would have more than its share of the
-// others. Moves its end: it gets nothing of those, and less of the last ones. settled: its new end; may be `high`.
+// If runs are not in order, the cuts of some runs may go back, and then the tile's slices of the other runs are too long.
+// This moves the end of the tile: it gets nothing of the runs that go back, and less of the last ones. settled: the new end;
+// it may be `high` itself.
 __device__ __forceinline__ void settle(const long long* low, const long long* high, long long* settled)
 {
     long long left = 0;
@@ -50,9 +51,9 @@ __device__ __forceinline__ void settle(const long long* low, const long long* hi
     }
 }
 
-// Lays the windows out back to back, and where BULK starts the copies. By one thread, which has all of it in registers
-// before the first copy starts. Reads past a slice stay inside a vector that holds some of its items, hence inside the
-// page; what they bring is indexed over. low, high: the tile's cuts. settled: room for a cut.
+// Lays the windows out back to back and, with BULK, starts the copies. One thread must call this; it has all of the layout in
+// registers before it starts the first copy. Reads past a slice stay inside a vector that holds some of its items, and so
+// inside the page. The merge skips what they bring. low, high: the cuts of the tile. settled: room for a cut.
 __device__ __forceinline__ void lay_out(
     const Runs& runs, const long long* low, const long long* high, long long* settled, Staged* staged, Arrival* arrival)
 {
@@ -107,7 +108,7 @@ __device__ __forceinline__ void lay_out(
 #if !BULK
 constexpr int VECTORS_PER_THREAD = (SLICE_VECTORS + BLOCK_SIZE - 1) / BLOCK_SIZE;
 
-// All loads are issued before the first is waited for.
+// All loads are issued before a thread waits for the first one.
 __device__ __forceinline__ void stage(const Staged* staged)
 {
     uint4* const to = reinterpret_cast<uint4*>(shared_bytes);
@@ -129,14 +130,14 @@ __device__ __forceinline__ void stage(const Staged* staged)
 }
 #endif
 
-// Merges the staged slices in neighbouring pairs, the slices of `level` being of 2^level runs each, and leaves the results
-// back to back `shift` bytes behind the start of shared memory. Every thread of the block must call this.
+// Merges neighbouring staged slices in pairs. A slice of `level` holds 2^level runs. The results lie back to back, `shift`
+// bytes behind the start of shared memory. Every thread of the block must call this.
 __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int shift, Lines lines)
 {
     int pair = 0, thread = static_cast<int>(threadIdx.x);
     if (RUNS > 2) {
-        // As many threads lie ahead of a pair's first as whole shares lie ahead of its items, and one more for each
-        // pair ahead: enough for what is left over of each.
+        // The number of threads ahead of a pair: one for each whole share of items ahead, and one more for each pair ahead,
+        // which may have a rest.
         const auto threads_ahead = [&](int of) { return staged->base[of << (level + 1)] / ITEMS_PER_THREAD + of; };
         for (int step = RUNS >> (level + 2); step > 0; step /= 2)
             if (thread >= threads_ahead(pair + step)) pair += step;
@@ -161,8 +162,8 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
     __syncthreads();  // the merged slices are whole before they are read
 }
 
-// Grid: one block a tile; BATCHED: as many for every group as the largest has tiles, but for the last.
-// cuts: those of the tile edges, as `partition` leaves them; null: every block finds its own.
+// Grid: one block a tile. With BATCHED each group but the last has as many blocks as the largest group has tiles.
+// cuts: the cuts of the tile edges that `partition` wrote; if null, every block finds its own.
 // Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) merge_path(
     const __grid_constant__ Source source, Item* out, const long long* cuts, const unsigned char* text,
@@ -190,15 +191,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         prepare(&arrival);
         lay_out(runs, low, high, ends.cuts[1].at, &staged, &arrival);
     }
-    __syncthreads();  // the layout is there
+    __syncthreads();  // the layout is written before any thread reads it
 #if BULK
     await(&arrival);
 #else
     stage(&staged);
-    __syncthreads();  // the slices are there before any thread searches them
+    __syncthreads();  // the slices have arrived before any thread searches them
 #endif
 
-    // The last merge leaves the tile as far behind a vector's start as it is to lie in the output.
+    // The last merge leaves the tile as far behind the start of a vector as its place in the output.
     const int shift = vector_offset(out + first);
 #pragma unroll 1
     for (int level = 0; (1 << level) < RUNS; ++level) merge_pairs(&staged, level, (2 << level) < RUNS ? 0 : shift, lines);

@@ -1,9 +1,9 @@
-// Rung 2: a block owns one section of the output and works through it in rounds of `tile` outputs, whose inputs it
-// first stages in shared memory with coalesced loads; its threads then search and merge there.
+// Rung 2: a block owns one section of the output, and merges it in rounds of `tile` outputs. For each round it stages the
+// inputs in shared memory with coalesced loads. Then its threads search and merge there.
 //
-// Full loading stages up to `tile` items of A and of B, since either alone may fill the round; half of them are left
-// over and loaded again. Exact loading first co-ranks the round's end in global memory and stages just the two slices
-// that the round consumes, in half the shared memory.
+// Full loading stages up to `tile` items of A and of B, because either of them may fill the round alone. Half of the items
+// are left over and loaded again. Exact loading first finds the co-rank of the round's end in global memory. Then it stages
+// only the two slices that the round consumes, in half of the shared memory.
 #include "tile.cuh"
 
 __device__ inline void stage(Item* to, const Item* from, int count)
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_tiled_exact(c
             if (threadIdx.x == 0)
                 a_used = static_cast<int>(co_rank<long long>(
                     round, a + left.a, left.a_count(), b + left.b, left.b_count(), lines));
-            __syncthreads();  // the cut is there, and every thread is done with the last round, before any thread stages
+            __syncthreads();  // the cut is written, and all threads are done with the last round, before any thread stages
             const int a_count = a_used;
             const int b_count = static_cast<int>(round) - a_count;
             Item* const tile_a = shared_items();
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_tiled_exact(c
             stage(tile_a, a + left.a, a_count);
             stage(tile_b, b + left.b, b_count);
             __syncthreads();  // the round is staged before any thread searches it
-            int same;  // as a_count: both loads and merge go by the same cut
+            int same;  // equals a_count: the merge ends at the cut that the loads use
             merge_round(tile_a, a_count, tile_b, b_count, a_count + b_count, static_cast<int>(items), to + left.out(),
                 &same, lines);
             left.a += a_count;

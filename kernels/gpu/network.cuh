@@ -1,7 +1,8 @@
-// A thread's own items, sorted in its registers by a network of exchanges that does not depend on the data.
+// Sorts the items of one thread in its registers, by a network of exchanges that does not depend on the data.
 //
-// Integers of equal image are equal, so theirs may change places: Batcher's odd-even merge sort, n log(n)^2 / 4 exchanges,
-// each a minimum and a maximum. Others keep their order by exchanging neighbours only: odd-even transposition, n^2 / 2.
+// Integers with equal images are equal, so they may change places. They take Batcher's odd-even merge sort: n log(n)^2 / 4
+// exchanges, each a minimum and a maximum. Other items must keep the order of equals, so only neighbours are exchanged: the
+// odd-even transposition sort, n^2 / 2 exchanges.
 // Source: Knuth, The Art of Computer Programming 3, 5.3.4; Batcher, Sorting Networks and Their Applications, 1968.
 #pragma once
 
@@ -10,7 +11,7 @@
 #define ALIKE_IF_EQUAL (!ROWS && !RECORD_SIZE && KEY_KIND != 2)
 #define KEEPS_IMAGE (!ROWS && !RECORD_SIZE && KEY_KIND == 2)
 
-// An item as the network holds it. The images of floats take long to find, and are kept.
+// An item in the network. The image of a float takes long to compute, so it is kept beside the item.
 struct Held {
     Item item;
 #if KEEPS_IMAGE
@@ -31,7 +32,7 @@ __device__ __forceinline__ Held held(Item item)
     return to;
 }
 
-// Puts x ahead of y.
+// Exchanges x and y if y goes before x.
 __device__ __forceinline__ void exchange(Held& x, Held& y, Lines lines)
 {
     const bool swap = before(y.item, y.key(), x.item, x.key(), lines);
@@ -42,8 +43,8 @@ __device__ __forceinline__ void exchange(Held& x, Held& y, Lines lines)
 
 #if ALIKE_IF_EQUAL
 
-// Merges the sorted stretches of SPAN items in pairs, by exchanges of items STEP apart, then STEP / 2, and so on. Items from
-// `count` on stand for ones that go last: nothing moves into their places, nor do they move.
+// Merges sorted stretches of SPAN items in pairs: exchanges items that are STEP apart, then STEP / 2, and so on. Items from
+// `count` on never move, as if they went last.
 template <int ITEMS, bool CHECKED, int SPAN, int STEP>
 struct MergeExchange {
     static __device__ __forceinline__ void run(Held (&items)[ITEMS], int count, Lines lines)
@@ -75,7 +76,7 @@ struct Spans<ITEMS, CHECKED, SPAN, true> {
     static __device__ __forceinline__ void run(Held (&)[ITEMS], int, Lines) {}
 };
 
-// Sorts items[0 .. count), stably as far as anyone can tell. CHECKED: count may be less than ITEMS.
+// Sorts items[0 .. count). No difference from a stable sort can be seen. CHECKED: count may be less than ITEMS.
 template <bool CHECKED, int ITEMS>
 __device__ __forceinline__ void sort_own(Held (&items)[ITEMS], int count, Lines lines)
 {

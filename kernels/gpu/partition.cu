@@ -1,7 +1,8 @@
-// The cuts at every tile edge, so that a block of merge_path knows its slices before it starts.
+// Finds the cuts at all tile edges, so that a block of merge_path knows its slices before it starts.
 //
-// A block cuts a stretch of tiles: first its two ends, then every STRIDEth edge between them, then the rest, each from the
-// windows that the level before leaves. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in a stretch.
+// A block cuts a stretch of tiles in three levels: the two ends, then every STRIDEth edge between them, then all other edges.
+// Each level searches the windows that the level before left. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in
+// a stretch.
 #include "cuts.cuh"
 
 #ifndef PARTITION_SIZE
@@ -16,8 +17,8 @@
 
 static_assert(PARTITION_SIZE >= WINDOWS, "a cut needs a thread for each of its windows");
 
-// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges); BATCHED: those
-// of the next group lie behind it. Grid: ceil(edges / stretch) blocks for each group; stretch: at most MOST_EDGES.
+// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges). With BATCHED the
+// cuts of the next group follow. Grid: ceil(edges / stretch) blocks for each group. stretch: at most MOST_EDGES.
 extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __grid_constant__ Source source, long long* cuts,
     long long edges, long long stretch, long long tile, const unsigned char* text, const long long* starts)
 {
@@ -34,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __g
     const auto rank_of = [&](long long edge) { return smaller(smaller(edge, end) * tile, total); };
     cut_ends(runs, rank_of(begin), rank_of(end), PARTITION_SIZE, &ends, lines);
 
-    // Mark 0 and the last one are the ends.
+    // The first and the last mark are the ends.
     const int last = static_cast<int>((stretch + STRIDE - 1) / STRIDE);
     const Team coarse(PARTITION_SIZE, last > 1 ? last - 1 : 1);
     for (int done = 1; done < last; done += coarse.at_once) {
@@ -48,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __g
         marks[0] = ends.cuts[0];
         marks[last] = ends.cuts[1];
     }
-    __syncthreads();  // all marks are there
+    __syncthreads();  // all marks are written before any thread reads them
 
     const int count = static_cast<int>(smaller(stretch, edges - begin));
     const Team each(PARTITION_SIZE, count);

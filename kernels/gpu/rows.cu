@@ -1,6 +1,7 @@
-// Lines and records in and out: find where lines start, make rows, and gather what merged rows stand for.
+// Turns lines and records into rows and back: finds where lines start, makes rows, and gathers the lines or records of merged
+// rows.
 //
-// Text is moved twice, coming in and going out; in between only rows of 16 bytes are merged. Needs ROWS.
+// Text is moved only twice, when it comes in and when it goes out. In between, rows of 16 bytes are merged. Needs ROWS.
 #include "tile.cuh"
 
 constexpr int BYTES_PER_THREAD = 16;
@@ -12,23 +13,23 @@ __device__ inline int terminators_in(const unsigned char* text, long long begin,
     return terminators;
 }
 
-// Sum of `value` over the threads of the block up to and with this one. Shared memory: an int a thread.
-// Every thread of the block must call this.
+// The sum of `value` over this thread and the threads of the block ahead of it. Shared memory: an int a thread. Every thread
+// of the block must call this.
 __device__ inline int block_inclusive_scan(int value)
 {
     int* const sums = reinterpret_cast<int*>(shared_bytes);
     const int thread = threadIdx.x;
     sums[thread] = value;
     for (int reach = 1; reach < static_cast<int>(blockDim.x); reach *= 2) {
-        __syncthreads();  // all sums of the last reach are written
+        __syncthreads();  // all sums of the last reach are written before any thread reads them
         const int add = thread >= reach ? sums[thread - reach] : 0;
-        __syncthreads();  // all are read before any is overwritten
+        __syncthreads();  // all sums are read before any thread overwrites one
         sums[thread] += add;
     }
     return sums[thread];
 }
 
-// counts[block] becomes the terminators in the block's part of text[0 .. nbytes).
+// counts[block] becomes the number of terminators in the block's part of text[0 .. nbytes).
 // Grid: ceil(nbytes / (threads a block * BYTES_PER_THREAD)) blocks.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) count_lines(
     const unsigned char* text, long long nbytes, long long terminator, long long* counts)
@@ -40,8 +41,8 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) count_lines(
     if (threadIdx.x == blockDim.x - 1) counts[blockIdx.x] = sum;
 }
 
-// starts[L] becomes the offset of line L, and one entry more that of the end. The text must end in a terminator.
-// ends[block]: terminators in the parts of all blocks up to and with this one. Grid: as count_lines.
+// starts[L] becomes the offset of line L. One more entry becomes the offset of the end. The text must end in a terminator.
+// ends[block]: the number of terminators in the parts of this block and all blocks ahead. Grid: as for count_lines.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) find_lines(
     const unsigned char* text, long long nbytes, long long terminator, const long long* ends, long long* starts)
 {
@@ -55,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) find_lines(
         if (text[at] == terminator) starts[++line] = at + 1;
 }
 
-// Of lines, or, with RECORD_SIZE, of records, which need no starts. Grid: a thread a row.
+// Makes the rows of lines or, with RECORD_SIZE, of records, which need no starts. Grid: a thread a row.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
     const unsigned char* text, const long long* starts, long long lines, Item* rows)
 {
@@ -65,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
     rows[line].line = line;
 }
 
-// lengths[r] becomes the bytes of row r's line, its terminator with it. Grid: a thread a row.
+// lengths[r] becomes the number of bytes in the line of row r, with its terminator. Grid: a thread a row.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) line_lengths(
     const Item* rows, long long count, const long long* starts, long long* lengths)
 {
@@ -74,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) line_lengths(
     lengths[row] = starts[rows[row].line + 1] - starts[rows[row].line];
 }
 
-// The first row in [low, high) that ends behind byte `at` of the output; one of them must.
+// The first row in [low, high) that ends behind byte `at` of the output. There must be one.
 __device__ inline long long row_at(const long long* ends, long long low, long long high, long long at)
 {
     while (low < high) {
@@ -85,21 +86,21 @@ __device__ inline long long row_at(const long long* ends, long long low, long lo
     return low;
 }
 
-// Writes the lines of all rows, in the rows' order, to out. Work is shared out by bytes of output, so that one long
-// line keeps as many threads busy as many short ones. ends[r]: output bytes of rows 0 to r. Rows that were merged of runs
-// out of order may be of more or fewer bytes: then the output is cut off, or its end is not written.
+// Writes the lines of all rows to out, in the order of the rows. Each thread has the same number of output bytes, so one long
+// line keeps as many threads busy as many short lines. ends[r]: the output bytes of rows 0 to r. If the runs were out of
+// order, the rows may have more or fewer bytes than the output. Then the output is cut off, or its end is not written.
 // Grid: ceil(nbytes / (threads a block * BYTES_PER_THREAD)) blocks.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_lines(
     const unsigned char* text, const long long* starts, const Item* rows, const long long* ends, long long count,
     unsigned char* out, long long nbytes)
 {
-    __shared__ long long edges[2];  // the rows in which the block's output begins and ends
+    __shared__ long long edges[2];  // the rows that hold the first and the last byte of the block's output
     nbytes = smaller(nbytes, ends[count - 1]);
     const long long block_bytes = static_cast<long long>(blockDim.x) * BYTES_PER_THREAD;
     const long long block_begin = block_bytes * blockIdx.x;
     for (int edge = threadIdx.x; edge < 2; edge += blockDim.x)
         edges[edge] = row_at(ends, 0, count, smaller(block_begin + edge * block_bytes, nbytes) - edge);
-    __syncthreads();  // both edges are there before any thread searches between them
+    __syncthreads();  // both edges are written before any thread searches between them
 
     const long long begin = block_begin + static_cast<long long>(threadIdx.x) * BYTES_PER_THREAD;
     const long long end = smaller(begin + BYTES_PER_THREAD, nbytes);
@@ -132,15 +133,15 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_lines(
 
 #if RECORD_SIZE
 
-// The largest piece that divides every record.
+// The largest unit that divides every record.
 template <int BYTES> struct PieceOf { typedef unsigned int Type; };
 template <> struct PieceOf<8> { typedef unsigned long long Type; };
 template <> struct PieceOf<16> { typedef uint4 Type; };
 constexpr int PIECE_BYTES = RECORD_SIZE % 16 == 0 ? 16 : RECORD_SIZE % 8 == 0 ? 8 : 4;
 typedef PieceOf<PIECE_BYTES>::Type Piece;
 
-// The gathered records from some byte on: the row that holds it, and how far into its record it lies. That takes one
-// division of 64-bit numbers; all that follows needs 32 bits.
+// A stretch of the gathered records, from some byte on: the row that holds this byte, and the byte's place in the record.
+// Making it takes one division of 64-bit numbers. Everything after it needs only 32 bits.
 struct Stretch {
     const unsigned char* text;
     const Item* rows;
@@ -153,7 +154,7 @@ __device__ __forceinline__ Stretch stretch_from(const unsigned char* text, const
     return {text, rows + row, static_cast<unsigned int>(begin - row * RECORD_SIZE)};
 }
 
-// Where the byte `ahead` of a stretch's begin comes from.
+// The source of the byte that lies `ahead` bytes behind the begin of a stretch.
 __device__ __forceinline__ const unsigned char* source_of(Stretch stretch, unsigned int ahead)
 {
     const unsigned int at = stretch.skipped + ahead;
@@ -161,7 +162,7 @@ __device__ __forceinline__ const unsigned char* source_of(Stretch stretch, unsig
     return stretch.text + stretch.rows[row].line * RECORD_SIZE + (at - row * RECORD_SIZE);
 }
 
-// Four bytes at any address. Reads no further than the aligned words that hold some of them.
+// Four bytes at any address. Reads only the aligned words that hold some of them.
 __device__ __forceinline__ unsigned int word_at(const unsigned char* bytes)
 {
     const unsigned skipped = static_cast<unsigned>(reinterpret_cast<unsigned long long>(bytes) % 4);
@@ -169,7 +170,7 @@ __device__ __forceinline__ unsigned int word_at(const unsigned char* bytes)
     return skipped == 0 ? words[0] : words[0] >> (8 * skipped) | words[1] << (32 - 8 * skipped);
 }
 
-// Four bytes of a stretch that has `left` bytes, zeros where it has none; `ahead` may be negative.
+// Four bytes of a stretch that has `left` bytes; bytes outside of it are 0. `ahead` may be negative.
 __device__ __forceinline__ unsigned int gathered_word(Stretch stretch, int ahead, long long left)
 {
     if (ahead >= 0 && ahead + 4 <= left && (stretch.skipped + ahead) % RECORD_SIZE + 4 <= RECORD_SIZE)
@@ -181,9 +182,9 @@ __device__ __forceinline__ unsigned int gathered_word(Stretch stretch, int ahead
     return word;
 }
 
-// Writes the records of `count` rows, in the rows' order, to out. A block has a stretch of the output to write, in
-// pieces that neighbouring threads store side by side: whole pieces of records where their size and both addresses
-// allow it, otherwise the words of the output's memory, of which the first may begin ahead of `out`.
+// Writes the records of `count` rows to out, in the order of the rows. A block writes one stretch of the output, and its
+// neighbouring threads store neighbouring units. A unit is a whole part of a record, if the size of records and both
+// addresses allow it. Otherwise it is a word of the output's memory, and the first word may begin ahead of `out`.
 // Grid: ceil((count * RECORD_SIZE + 3) / (threads a block * BYTES_PER_THREAD)) blocks.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_records(
     const unsigned char* text, const Item* rows, long long count, unsigned char* out)

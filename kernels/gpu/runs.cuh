@@ -1,6 +1,6 @@
-// The runs that are merged: a table of up to 16; or, BATCHED, all of one level of a sort, where every RUNS neighbours
-// make a group that is merged by itself. A kernel asks both the same questions: which group a block works on, and which
-// part of it. Of a table there is one group, and the questions cost nothing.
+// The runs that are merged. They are a table of up to 16 runs or, with BATCHED, all runs of one level of a sort. In a level
+// each RUNS neighbours form a group, which is merged on its own. A kernel asks either of them which group a block works on,
+// and on which part of the group. A table is one group, and asking costs nothing.
 //
 // Macros: RUNS 2, 4, 8 or 16, in a table or a group; BATCHED 0 or 1.
 #pragma once
@@ -16,7 +16,7 @@
 
 #if BATCHED
 
-// A group: runs of `length` items one behind the other, `whole` items in all. The last ones may be shorter, or empty.
+// A group: runs of `length` items, one behind the other, and `whole` items in all. The last runs may be shorter, or empty.
 struct Runs {
     const Item* items;
     long long length, whole;
@@ -27,14 +27,14 @@ struct Runs {
     __device__ __forceinline__ long long total() const { return whole; }
 };
 
-// `count` items in sorted runs of `length`, the last of which may be shorter.
+// `count` items in sorted runs of `length` items. The last run may be shorter.
 struct Source {
     const Item* items;
     long long length, count;
 
     __device__ __forceinline__ long long total() const { return count; }
 
-    // Items ahead of a group, in the input as in the output.
+    // The number of items ahead of a group, in the input and in the output.
     __device__ __forceinline__ long long start_of(long long group) const { return group * RUNS * length; }
     __device__ __forceinline__ long long largest() const { return smaller(RUNS * length, count); }
     __device__ __forceinline__ long long group_at(long long item) const { return item / (RUNS * length); }
@@ -44,7 +44,7 @@ struct Source {
         return {items + start, length, smaller(RUNS * length, count - start)};
     }
 
-    // Where each group has `each` blocks: the group of this block, and which of the group's blocks this one is.
+    // If each group has `each` blocks: the group of this block, and the number of this block in its group.
     __device__ __forceinline__ unsigned group_here(unsigned each) const { return blockIdx.x / each; }
     __device__ __forceinline__ unsigned block_here(unsigned each) const { return blockIdx.x % each; }
 };
@@ -77,8 +77,8 @@ typedef Runs Source;
 
 #endif
 
-// Calls work(group, to, first, last) for every group of which some output lies in [begin, end): its output positions
-// first to last go to `to`.
+// Calls work(group, to, first, last) for each group that has output in [begin, end). The output positions [first, last) of
+// the group belong to that range, and `to` is where the group's output begins.
 template <typename Work>
 __device__ __forceinline__ void for_groups(
     const Source& source, Item* out, long long begin, long long end, Work work)

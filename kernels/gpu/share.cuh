@@ -1,5 +1,5 @@
-// A thread's share of a merge, held in registers, and what narrow integers save: theirs are packed into words, and long
-// runs of equal ones, which is what sorted narrow integers are made of, are filled in instead of moved item by item.
+// A thread's share of a merge, held in registers. Two things save time for narrow integers: they are packed into words, and
+// stretches of equal ones are filled in, not moved item by item. Sorted narrow integers mostly are such stretches.
 //
 // Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD items a share.
 #pragma once
@@ -16,7 +16,7 @@ __device__ __forceinline__ Item item_at(int byte) { return *reinterpret_cast<con
 
 #if NARROW
 
-// Items to a word of shared memory, if a share makes up whole words.
+// The number of items in a word of shared memory, if a share is a whole number of words.
 constexpr int PER_WORD = ITEMS_PER_THREAD * SIZE % 4 == 0 ? 4 / SIZE : 1;
 
 struct Merged {
@@ -27,7 +27,7 @@ struct Merged {
         const unsigned bits = static_cast<unsigned>(item) << (turn % PER_WORD * 8 * SIZE);
         words[turn / PER_WORD] = turn % PER_WORD == 0 ? bits : words[turn / PER_WORD] | bits;
 #ifdef __CUDA_ARCH__
-        // Else the compiler packs at the end, and runs out of registers for the items until then.
+        // Without this the compiler packs all words at the end, and runs out of registers before.
         asm volatile("" : "+r"(words[turn / PER_WORD]));
 #endif
     }
@@ -72,8 +72,8 @@ __device__ __forceinline__ void write_share(const Merged& share, Item* to, int c
 
 #if NARROW && KEY_KIND != 2
 
-// Fills a share whose items are all equal, if that is plain to see: as many equal items in a row on one side fill it,
-// whatever lies on the other. a, b: bytes of the next items; has: there is one; lasts: there are enough for the share.
+// Fills a share if enough equal items lie in a row on one side: then all its items are equal, whatever lies on the other
+// side. a, b: the bytes of the next items. has: there is a next item. lasts: there are enough items for the share.
 __device__ __forceinline__ bool fill_share(
     Merged* share, int a, bool a_has, bool a_lasts, int b, bool b_has, bool b_lasts)
 {
@@ -86,8 +86,8 @@ __device__ __forceinline__ bool fill_share(
     return true;
 }
 
-// Fills a tile whose items are all equal, without reading more than its slices' ends, and says whether it did. Every
-// thread of the block must call this. low, high: the tile's cuts; to: where it goes in the output.
+// Fills a tile if all its items are equal, and says whether they are. It reads only the ends of the slices. Every thread of
+// the block must call this. low, high: the cuts of the tile. to: its place in the output.
 __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low, const long long* high, Item* to)
 {
     __shared__ unsigned least, most;
@@ -126,14 +126,14 @@ __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low
 
 #else
 
-// Equal items may differ: floats' zeros and NaNs do, and rows do. Wide keys seldom are equal for long.
+// Other items are not filled in: equal floats may differ (zeros, NaNs), equal rows differ, and wide keys rarely repeat.
 __device__ __forceinline__ bool fill_share(Merged*, int, bool, bool, int, bool, bool) { return false; }
 __device__ __forceinline__ bool fill_tile(const Runs&, const long long*, const long long*, Item*) { return false; }
 
 #endif
 
-// The next items of the merge of A from byte a on and B from byte b on. CHECKED: A may end at a_end and B at b_end
-// before that; else neither does.
+// The next items of the merge of A from byte a on and B from byte b on. CHECKED: A may end at a_end, or B at b_end, before
+// the share is full.
 template <bool CHECKED>
 __device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, int b, int b_end, Lines lines)
 {
@@ -160,8 +160,8 @@ __device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, in
     }
 }
 
-// co_rank within a tile: first looks on both sides of where evenly spread keys would put the cut, which mostly leaves few
-// items between.
+// co_rank in a tile. It first probes on both sides of the place where evenly spread keys would put the cut. Mostly few items
+// are left between these probes.
 __device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const Item* b, int n, Lines lines)
 {
     constexpr int REACH = 16;
@@ -179,8 +179,8 @@ __device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const I
     return low;
 }
 
-// The share from output position `diagonal` on of the merge of two staged slices: a_count items from byte a_begin on, and
-// b_count from b_begin on.
+// The share that begins at output position `diagonal` of the merge of two staged slices: a_count items from byte a_begin on,
+// and b_count items from byte b_begin on.
 __device__ __forceinline__ Merged merge_share(
     int diagonal, int a_begin, int a_count, int b_begin, int b_count, Lines lines)
 {

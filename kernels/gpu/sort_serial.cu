@@ -1,5 +1,5 @@
-// The first tries at a sort: a thread merges two runs alone. Of a level of many short pairs that keeps the device busy; of
-// the last levels a few threads, in the end one, do all the work while the others wait.
+// The first rungs of a sort: one thread merges two runs. A level of many short pairs keeps the device busy. In the last
+// levels a few threads do all the work, in the end one thread, and the others wait.
 //
 // Macros: BATCHED 1, RUNS 2. Grid: a thread for each pair.
 #include "runs.cuh"

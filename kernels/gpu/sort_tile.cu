@@ -1,6 +1,6 @@
-// The first step of a sort: every block sorts one tile. It comes into shared memory in one piece, every thread sorts its
-// own few items in registers, and sorted stretches are merged in pairs, as merge_path merges slices, until the tile is
-// one; it goes out in one piece. Every item crosses the device's memory once each way.
+// The first step of a sort: every block sorts one tile. The tile comes into shared memory in one piece. Every thread sorts a
+// few items in registers. Then sorted stretches are merged in pairs, as merge_path merges slices, until one stretch is left.
+// It goes out in one piece. Every item crosses the device's memory once each way.
 //
 // Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD items a thread; BULK, see transfer.cuh.
 #ifndef BLOCK_SIZE
@@ -19,12 +19,12 @@
 #include "transfer.cuh"
 
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
-// A tile may start and end inside a vector. A merge looks past the stretches' ends, and ignores what it sees.
+// A tile may start and end inside a vector. A merge reads past the ends of stretches, and ignores what it reads there.
 [[maybe_unused]] constexpr int STAGED_BYTES =
     ((TILE * SIZE + VECTOR - 1) / VECTOR + 2) * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + VECTOR;
 
-// Sorts the thread's items of the staged tile, which begins at byte `from`, and puts them back behind byte `to`. Every
-// thread of the block must call this.
+// Sorts each thread's items of the staged tile, and writes them back. The tile begins at byte `from`, and the result at byte
+// `to`. Every thread of the block must call this.
 __device__ __forceinline__ void sort_shares(int from, int count, int to, Lines lines)
 {
     const int first = smaller(static_cast<int>(threadIdx.x) * ITEMS_PER_THREAD, count);
@@ -41,8 +41,8 @@ __device__ __forceinline__ void sort_shares(int from, int count, int to, Lines l
     write_share(share, reinterpret_cast<Item*>(shared_bytes + to) + first, own);
 }
 
-// Merges neighbouring stretches, each the items of `threads` threads, of the tile that begins at byte `from`, and puts them
-// behind byte `to`. Every thread of the block must call this.
+// Merges neighbouring stretches of the staged tile in pairs. A stretch has the items of `threads` threads. The tile begins at
+// byte `from`, and the result at byte `to`. Every thread of the block must call this.
 __device__ __forceinline__ void merge_stretches(int threads, int from, int count, int to, Lines lines)
 {
     const int thread = static_cast<int>(threadIdx.x) & (2 * threads - 1);
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     const long long first = static_cast<long long>(blockIdx.x) * tile;
     const int count = static_cast<int>(smaller(tile, total - first));
     const int staged = vector_offset(items + first);
-    // What goes out lies as far behind a vector's start as it is to lie in the output.
+    // The result lies as far behind the start of a vector as its place in the output.
     const int shift = vector_offset(out + first);
     load(shared_bytes, reinterpret_cast<const unsigned char*>(items + first), count * SIZE, BLOCK_SIZE, &arrival);
 

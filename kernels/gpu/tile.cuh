@@ -1,5 +1,5 @@
-// One block's work, shared by the kernels that stage items in shared memory: which section of the output the block
-// owns, and the merge of one staged round.
+// One block's work in the kernels that stage items in shared memory: it finds the section of the output that the block owns,
+// and merges one staged round.
 #pragma once
 
 #include "runs.cuh"
@@ -8,8 +8,8 @@ extern __shared__ __align__(16) unsigned char shared_bytes[];
 
 __device__ __forceinline__ Item* shared_items() { return reinterpret_cast<Item*>(shared_bytes); }
 
-// What is merged to output positions first to last of a pair. Every thread of the block must call this, and meet at a
-// barrier before it does so again.
+// The inputs of the output positions [first, last) of a pair. Every thread of the block must call this, and all must meet at
+// a barrier before they call it again.
 __device__ inline Range block_section(const Runs& pair, long long first, long long last, Lines lines)
 {
     __shared__ long long cuts[2];  // not in shared_items(): an item may be narrower than a co-rank
@@ -20,8 +20,8 @@ __device__ inline Range block_section(const Runs& pair, long long first, long lo
     return range_between(first, cuts[0], last, cuts[1]);
 }
 
-// Calls work(a, b, section, to) for the section of every pair of runs that falls to this block. All blocks get the same
-// length of output, but the last ones, which may get less or nothing. Every thread of the block must call this.
+// Calls work(a, b, section, to) for this block's section of each pair of runs. All blocks get equal lengths of output; only
+// the last blocks may get less, or nothing. Every thread of the block must call this.
 template <typename Work>
 __device__ __forceinline__ void for_sections(const Source& source, Item* out, Lines lines, Work work)
 {
@@ -32,8 +32,8 @@ __device__ __forceinline__ void for_sections(const Source& source, Item* out, Li
         });
 }
 
-// Merges the first `round` items of two staged sequences to out[0 .. round), `items` outputs a thread at a time.
-// *a_used becomes the items of A among them; it may be read behind the next barrier.
+// Merges the first `round` items of two staged sequences to out[0 .. round). A thread merges `items` outputs at a time.
+// *a_used becomes the number of them that come from A. Read it behind the next barrier.
 template <typename SequenceA, typename SequenceB>
 __device__ __forceinline__ void merge_round(
     SequenceA a, int a_count, SequenceB b, int b_count, int round, int items, Item* out, int* a_used, Lines lines)

@@ -1,8 +1,8 @@
-// Moving slices between device memory and shared memory: by Hopper's bulk copy engine, which needs one thread to start a
-// copy and no registers to hold it, or by all threads in 16-byte vectors.
+// Moves slices between device memory and shared memory. Either Hopper's bulk copy engine moves them: one thread starts the
+// copy, and no registers hold it. Or all threads move them in 16-byte vectors.
 //
-// Macro: BULK 1 for devices of compute capability 9.0 and up. Off the device its functions have plain bodies, so that the
-// kernels run on a CPU as they are.
+// Macro: BULK 1 for devices of compute capability 9.0 and up. On a CPU these functions have plain bodies, so that the kernels
+// run there unchanged.
 #pragma once
 
 #include "../corank.cuh"
@@ -25,15 +25,15 @@ struct UnitOf<1> {
 };
 typedef UnitOf<sizeof(Item) < 4 ? static_cast<int>(sizeof(Item)) : 4>::Type Unit;
 
-constexpr int VECTOR = 16;  // bytes of the widest load and store, and the grain of bulk copies
+constexpr int VECTOR = 16;  // bytes of the widest load and store, and the unit of bulk copies
 
 __device__ __forceinline__ int vector_offset(const void* address)
 {
     return static_cast<int>(reinterpret_cast<unsigned long long>(address) % VECTOR);
 }
 
-// Tells all threads of a block that bytes have arrived in shared memory. Used once: one thread says how many bytes it
-// will have copied, and whoever waits goes on when they have come.
+// Tells all threads of a block that bytes have arrived in shared memory. One thread says how many bytes it copies; the
+// waiting threads go on when all of them have arrived. It is used only once.
 struct Arrival {
     unsigned long long state;
 };
@@ -55,7 +55,7 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer)
     return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-// By one thread; a __syncthreads must follow before another one calls any of these functions.
+// One thread must call this. A __syncthreads must follow before another thread calls any of these functions.
 __device__ __forceinline__ void prepare(Arrival* arrival)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&arrival->state)), "r"(1));
@@ -69,7 +69,7 @@ __device__ __forceinline__ void announce(Arrival* arrival, int bytes)
                  : "memory");
 }
 
-// Addresses and bytes: multiples of VECTOR, more than 0 bytes.
+// The addresses and `bytes` must be multiples of VECTOR, and `bytes` must not be 0.
 __device__ __forceinline__ void bulk_load(void* to, const void* from, int bytes, Arrival* arrival)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -90,10 +90,10 @@ __device__ __forceinline__ void await(Arrival* arrival)
                      : "memory");
 }
 
-// By every thread that wrote to shared memory, ahead of the barrier behind which a bulk_store reads it.
+// Every thread that wrote to shared memory must call this, before the barrier ahead of a bulk_store of what it wrote.
 __device__ __forceinline__ void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// By one thread; returns once the bytes were read. Addresses and bytes as for bulk_load.
+// One thread must call this. It returns when the bytes are read. Addresses and bytes: as for bulk_load.
 __device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes)
 {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
@@ -138,8 +138,9 @@ inline void bulk_store(void* to, const void* from, int bytes)
 #endif
 #endif
 
-// Loads `bytes` bytes (more than 0) to shared memory, as far behind `to`, a vector's start, as `from` is behind one. Whole
-// vectors are read. Every thread of the block must call this; it ends with all bytes there. arrival: in shared memory.
+// Loads `bytes` bytes (more than 0) to shared memory. `to` is the start of a vector, and the bytes lie as far behind it as
+// `from` lies behind the start of a vector. Whole vectors are read. `arrival` must lie in shared memory. Every thread of the
+// block must call this. When it returns, all bytes have arrived.
 __device__ __forceinline__ void load(
     unsigned char* to, const unsigned char* from, int bytes, int threads, [[maybe_unused]] Arrival* arrival)
 {
@@ -152,7 +153,7 @@ __device__ __forceinline__ void load(
         announce(arrival, vectors * VECTOR);
         bulk_load(to, source, vectors * VECTOR, arrival);
     }
-    __syncthreads();  // there is something to wait for
+    __syncthreads();  // the arrival is prepared before any thread waits for it
     await(arrival);
 #else
     for (int at = static_cast<int>(threadIdx.x); at < vectors; at += threads) reinterpret_cast<uint4*>(to)[at] = source[at];
@@ -160,8 +161,8 @@ __device__ __forceinline__ void load(
 #endif
 }
 
-// Stores `bytes` bytes that lie in shared memory, `from` as far behind a vector's start as `to` is. Every thread of the
-// block must call this, behind a `publish` (where BULK) and a barrier.
+// Stores `bytes` bytes from shared memory. `from` and `to` must lie equally far behind the start of a vector. Every thread of
+// the block must call this, behind a barrier and, with BULK, a `publish` ahead of that barrier.
 __device__ __forceinline__ void store(unsigned char* to, const unsigned char* from, int bytes, int threads)
 {
     const int offset = vector_offset(to);
@@ -175,7 +176,8 @@ __device__ __forceinline__ void store(unsigned char* to, const unsigned char* fr
     for (int at = thread; at < vectors; at += threads)
         reinterpret_cast<uint4*>(to + head)[at] = reinterpret_cast<const uint4*>(from + head)[at];
 #endif
-    // Ragged ends by what divides both an item and a vector: an item may lie across a vector's edge.
+    // The ends outside of whole vectors are stored in units that divide both an item and a vector, because an item may lie
+    // across the edge of a vector.
     Unit* const units = reinterpret_cast<Unit*>(to);
     const Unit* const staged = reinterpret_cast<const Unit*>(from);
     const int size = static_cast<int>(sizeof(Unit));

@@ -1,4 +1,4 @@
-"""The cost model: what it predicts, what auto makes of it, how it is kept."""
+"""The cost model: its predictions, the choice of auto, and the file that keeps it."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(gpu, "create", none)
     monkeypatch.setattr(gpu, "compile_seconds", lambda: 0.0)
+    monkeypatch.setattr(gpu, "in_sight", lambda: True)
     keys = Order.of("int32")
     small = select("auto", 0, keys, 10**6)
     assert small.backend.name == "cpu"
@@ -61,6 +62,10 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
     assert huge.backend.name == "cpu"
     assert huge.why.startswith("there is none; ")
     assert select("auto", 0, keys, None).backend.name == "cpu"
+    # A GPU that no device file tells of is not spoken of.
+    monkeypatch.setattr(gpu, "in_sight", lambda: False)
+    for nbytes in (10**6, 10**11, None):
+        assert select("auto", 0, keys, nbytes).why == "the only backend of this machine"
 
 
 def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""One suite for every backend: what comes out is the stable merge, whatever the kernel and the launch shape."""
+"""One suite for every backend: every kernel and launch shape gives the stable merge."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def requests(kernel: str, shape: dict[str, int], tile_load: str) -> LaunchReques
 
 
 def merged(workspace: Workspace, runs: list[bytes], policy: LaunchPolicy) -> bytes:
-    """The runs through the workspace, into an output that held something else before."""
+    """Merges the runs in the workspace, into an output that held something else before."""
     staging = workspace.staging(sum(map(len, runs)))
     staging[:] = np.frombuffer(b"".join(runs), np.uint8)
     workspace.upload([len(run) for run in runs])

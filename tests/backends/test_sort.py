@@ -1,4 +1,4 @@
-"""One suite for every backend: what comes out is the stable sort, whatever the algorithm and its shape."""
+"""One suite for every backend: every algorithm and shape gives the stable sort."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_lines_by_parts(backend: Backend, case: Any, part: int) -> None:
 
 @pytest.mark.parametrize("unique", [None, "first"])
 def test_many_rows_by_parts(backend: Backend, rng: np.random.Generator, unique: Unique) -> None:
-    """More than are counted together on their way out, and more than one thread's worth of that."""
+    """More rows than are counted together on their way out, and more than the share of one thread."""
     lines = [b"%d" % number * int(times) for number, times in rng.integers(0, 40, (70_000, 2))]
     expected = sorted(set(lines)) if unique else sorted(lines)
     assert sorted_by_parts(backend, Order.lines(), as_text(lines), 77_777, unique) == as_text(expected)
@@ -343,7 +343,7 @@ def test_unique_keys(backend: Backend, case: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("options", _KEYED)
 def test_unique_lines(backend: Backend, options: str, rng: np.random.Generator) -> None:
-    """With -u, what compares by the keys alone is told apart by nothing else."""
+    """With -u, lines with equal keys are equal, whatever else they hold."""
     text = _KEYED[options]
     order = Order.lines(LineOrder(text.keys, text.separator, stable=True))
     lines = keyed_lines(rng, 5_000)

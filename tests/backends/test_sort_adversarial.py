@@ -1,4 +1,4 @@
-"""Inputs that somebody made to find sorts out: right on every backend, whatever the algorithm."""
+"""Inputs that are made to be hard for sorts: every algorithm of every backend is right."""
 
 from __future__ import annotations
 

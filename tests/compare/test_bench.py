@@ -1,4 +1,4 @@
-"""Benches: cases as planned, runs as their shape says, every contestant right first and then timed."""
+"""Benches: the cases are as planned, the runs have their shapes, and every contestant is checked before it is timed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_the_ceiling_of_copies(backend: Backend, nbytes: int) -> None:
 
 
 class Workspace(ReferenceWorkspace):
-    """Whose circular kernel is wrong, and whose library needs more memory than there is."""
+    """A backend with a wrong circular kernel, and a library that needs more memory than there is."""
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         super().merge(policy, unique)

@@ -1,4 +1,4 @@
-"""Comparisons: right first, then timed; what is wrong is shown as wrong and not timed."""
+"""Comparisons: a result is checked first and then timed. A wrong one is shown as wrong and not timed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def loaded_lines(*runs: bytes, order: Order) -> Loaded:
 
 
 class FakeWorkspace(ReferenceWorkspace):
-    """Does wrong what its backend says, and counts what it is told to do."""
+    """Gives wrong results where its backend says so, and counts its calls."""
 
     def __init__(self, order: Order, capacity: int, backend: FakeBackend) -> None:
         super().__init__(order, capacity)

@@ -57,7 +57,7 @@ class LaunchSpec(c.Structure):
 
 
 def loaded() -> c.CDLL:
-    """The library that these tests hold, with what its entries return."""
+    """The library under test, with the types that its entries return."""
     library = c.CDLL(str(libraries.path()))
     library.gm_open.restype = library.gm_result.restype = library.gm_gate_open.restype = c.c_void_p
     for name in ("gm_cut", "gm_chunk"):

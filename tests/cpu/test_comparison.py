@@ -1,4 +1,4 @@
-"""How single items compare, and where keys lie, against Python's keys; lines as long as they come."""
+"""Comparisons of single items, and the places of keys, against Python's keys. Lines have any length."""
 
 from __future__ import annotations
 

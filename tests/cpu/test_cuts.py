@@ -34,7 +34,7 @@ def check_cuts(
     library: ctypes.CDLL, order: Order, items: list[list[bytes]], targets: list[int], slack: int,
     sources: list[harness.SourceSpec] | None = None,
 ) -> None:  # fmt: skip
-    """Hold the cuts against all (key, input, position) in order. slack: how far from its target a cut may lie."""
+    """Compare the cuts with the order of all (key, input, position). slack: how far from its target a cut may lie."""
     starts = positions_of(items)
     trim = 1 if isinstance(order, Lines) else 0
     merged = sorted(

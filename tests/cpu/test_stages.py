@@ -1,4 +1,4 @@
-"""The stages of a chunk that are told: of those that took time, the ones that its items have."""
+"""A chunk reports the stages that took time, and only stages that its kind of items has."""
 
 from __future__ import annotations
 

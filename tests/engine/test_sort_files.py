@@ -88,7 +88,7 @@ def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype:
 
 
 class _NoRoom:
-    """The CPU's backend, as one whose device says that all fits, and then has no memory for it."""
+    """The CPU's backend as a device that reports enough memory for all items, and then has none."""
 
     def __init__(self, most: int) -> None:
         self._backend = cpu.create()

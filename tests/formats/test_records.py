@@ -70,7 +70,7 @@ def test_options_fit_together_or_say_why(
     format: str | None,
     numeric: bool,
 ) -> None:
-    """Whatever is said, one line tells what is wrong, or what comes out is an order within its record."""
+    """All options give an order whose key lies in its record, or one line of error."""
     request = RecordRequest(size, offset, width, field)
     wrong: GpumergeError | None = None
     try:

@@ -122,7 +122,7 @@ def test_merges_lines(gpu: GpuBackend, text: LineOrder) -> None:
 
 @pytest.mark.parametrize("text", LINE_ORDERS, ids=LineOrder.describe)
 def test_prefixes_of_lines(gpu: GpuBackend, text: LineOrder) -> None:
-    """Those that the CPU's tests hold the CPU backend to."""
+    """The orders of the CPU backend's tests."""
     import cupy
 
     order = Order.lines(text)

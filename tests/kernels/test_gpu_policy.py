@@ -1,4 +1,4 @@
-"""Launch policies: what is decided when the user leaves it open, and what is refused."""
+"""Launch policies: the choices that a user leaves open, and the wishes that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sorts launch, played through on a Python model of memory."""
+"""The launches of sorts, simulated on a Python model of memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ORDERS = [
 
 
 class Model:
-    """Memory of items, which are pairs of a key and a number, addressed one each."""
+    """A memory of items. An item is a pair of a key and a number, and has one address."""
 
     def __init__(self) -> None:
         self.memory: dict[int, tuple[int, int]] = {}
@@ -126,7 +126,7 @@ def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
         assert policy.tile <= shape.room
         assert shape.resident * tile_shared_bytes(shape, order) <= limits.shared_memory
         assert policy.launch.kernel == "path"
-        # What the first pass merges at a time fills its blocks.
+        # The runs that the first pass merges together fill its blocks.
         group = policy.launch.fan_in * policy.tile
         assert group > 0.8 * -(-group // policy.launch.tile_size) * policy.launch.tile_size, item_bytes(order)
         for fan_in in (2, 4):

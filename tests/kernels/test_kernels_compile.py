@@ -75,7 +75,7 @@ def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("file", MERGES)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_architecture(architecture: int, file: str) -> None:
-    """Each with an order of its own choosing, so that all widths and kinds are met."""
+    """Each device takes other orders, so that all widths and kinds occur."""
     orders = itertools.islice(itertools.cycle(KEY_ORDERS), architecture % len(KEY_ORDERS), None, 5)
     compile_for(architecture, file, compiler_options(order_macros(next(orders))))
 
@@ -113,7 +113,7 @@ def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
 
 @pytest.mark.parametrize("order", ordered(RECORD_ORDERS))
 def test_every_record_order(order: Order) -> None:
-    """Only where keys are longer than prefixes do merges depend on the record."""
+    """Merges depend on the record only if keys are longer than prefixes."""
     merges = MERGES if order.width > order.prefix_bytes else ("merge_path.cu",)
     for file in (*(("rows.cu",) if moves_rows(order) else ()), *merges):
         compile_for(90, file, compiler_options(order_macros(order)))
@@ -142,7 +142,7 @@ def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
 
 
 def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
-    """As sort_tile.cu is launched on such a device."""
+    """The launch of sort_tile.cu on such a device."""
     limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
     policy = resolve_sort(SortRequest("merge"), order, limits, 1 << 20)
     shape = tile_shape(policy.tile, order, limits)
@@ -216,7 +216,7 @@ def test_cub_sort_baseline(order: Order) -> None:
 def test_a_header_is_written_out_once() -> None:
     text = flatten("merge_path.cu")
     assert text.count("struct Lines {") == 1
-    # What is the CPU's own is left out by the preprocessor.
+    # The preprocessor leaves out the CPU's own code.
     assert {line for line in text.splitlines() if line.startswith('#include "')} <= {
         '#include "cpu/words.hpp"', '#include "cpu/lines.hpp"', '#include "cpu/field_marks.hpp"',
     }  # fmt: skip

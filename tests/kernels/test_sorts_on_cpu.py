@@ -49,7 +49,7 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def sizes(variant: Variant) -> tuple[int, ...]:
-    """Around the edges of a tile, and over levels of which the last run is short, or alone."""
+    """Counts around the edges of a tile, and for levels whose last run is short or alone."""
     tile = variant.path_block * variant.path_items
     return (1, 2, tile - 1, tile, tile + 1, 2 * tile, 5 * tile + 3)
 
@@ -120,7 +120,7 @@ def test_sorts_without_a_race(raced: Program, merge: str) -> None:
 
 
 def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Those of the tile sort's own functions; others have their own test."""
+    """The barriers of the tile sort's own functions. Other barriers have another test."""
     own = ("load", "sort_shares", "merge_stretches", "sort_tile")
     mutants = [which for which in range(barriers("sorts")) if function_around("sorts", which) in own]
     order = Keys("int", 4)

@@ -1,6 +1,6 @@
 """The defects of the textbook's merge kernels, each held off by a test of its name, on the CPU and on the GPU.
 
-Programming Massively Parallel Processors, the chapter on merge. A case is what the printed kernel gets wrong.
+Programming Massively Parallel Processors, the chapter on merge. The printed kernel fails on each of these cases.
 """
 
 from __future__ import annotations

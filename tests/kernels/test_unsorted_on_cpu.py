@@ -1,6 +1,6 @@
 """The kernels on runs that are not in order, run on the CPU under the address sanitizer.
 
-Such runs have no merge. What must hold all the same: no access outside of the arrays, and no item that was not there.
+Such runs have no merge. Still no access may lie outside of the arrays, and each output item must be an input item.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def passes(program: Program, cases: list[Case]) -> None:
 
 
 def disorders(random: np.random.Generator, runs: list[Run]) -> Iterator[list[Run]]:
-    """The runs turned round, shuffled, and one after the other with the halves of each exchanged."""
+    """The runs reversed, shuffled, and each with its halves exchanged."""
     yield [run[::-1] for run in runs]
     yield [random.permutation(run) for run in runs]
     yield [np.concatenate([run[len(run) // 2 :], run[: len(run) // 2]]) for run in runs]

@@ -84,7 +84,7 @@ def test_a_rank_beyond_the_end_is_refused() -> None:
 
 
 def nested(total: int, *sizes: int) -> list[list[int]]:
-    """Ranks where each size in turn cuts the pieces of those before it."""
+    """The ranks of all cuts, if each size cuts the pieces of the sizes before it."""
     edges, found = [0, total], []
     for size in sizes:
         cuts = [at for start, stop in pairwise(edges) for at in range(start + size, stop, size)]

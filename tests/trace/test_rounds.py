@@ -1,4 +1,4 @@
-"""What buffers hold round by round: rings that are filled and emptied as the circular kernel's say the same."""
+"""The contents of buffers, round by round, against rings that are filled and emptied as in the circular kernel."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Ring:
 
 
 def of_the_twin(a: list[int], b: list[int], tile: int) -> tuple[list[Any], list[int]]:
-    """(head, held, places) of both rings whenever they were filled, and what the merge of them puts out."""
+    """(head, held, places) of both rings each time they are filled, and the output of their merge."""
     seen: list[Any] = []
     out: list[int] = []
     rings = Ring(a, tile), Ring(b, tile)
