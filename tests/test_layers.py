@@ -28,6 +28,7 @@ ONLY = {
     "backends.cpu": {
         "backends.base",
         "backends.calls",
+        "backends.ladder",
         "backends.launch",
         "backends.limits",
         "backends.splits",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.launch import (
     ALGORITHMS,
     FAN_INS,
@@ -29,7 +30,6 @@ from gpumerge_cli.backends.launch import (
     judge_recursion,
 )
 from gpumerge_cli.backends.splits import Splits
-from gpumerge_cli.backends.variants import NAMES as KERNELS
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 

@@ -11,7 +11,7 @@ from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.policy import grid_size, item_bytes, resolve, shared_bytes
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants import named
-from gpumerge_cli.backends.variants.path import path_tile
+from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Keys, Order
 

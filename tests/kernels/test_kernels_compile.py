@@ -24,7 +24,7 @@ from gpumerge_cli.backends.gpu.source import (
 )
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants import NAMES
-from gpumerge_cli.backends.variants.path import path_tile
+from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.order import DTYPES, Keys, Order
 from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder

@@ -1,21 +1,21 @@
-"""The registry of kernel variants: every module here that registers a `Variant` makes one known."""
+"""The registry of kernel variants: every file of one here registers a `Variant` (see backends/ladder.py)."""
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 
+from gpumerge_cli.backends.ladder import MODULES, NAMES
 from gpumerge_cli.backends.launch import OPTIONS, LaunchRequest
 from gpumerge_cli.backends.variants.variant import REGISTERED, Variant
 from gpumerge_cli.errors import UsageError
 
-for _file in sorted(os.listdir(os.path.dirname(__file__))):
-    if _file.endswith(".py") and not _file.startswith("_"):
-        import_module(f"{__name__}.{_file.removesuffix('.py')}")
+for _module in MODULES.values():
+    import_module(f"{__name__}.{_module}")
 
-LADDER: tuple[Variant, ...] = tuple(sorted(REGISTERED.values(), key=lambda variant: variant.rung))
+__all__ = ["LADDER", "NAMES", "RUNGS", "asked_for", "named"]
+
+LADDER: tuple[Variant, ...] = tuple(REGISTERED[name] for name in NAMES)
 """All variants, the simplest first."""
-NAMES: tuple[str, ...] = tuple(variant.name for variant in LADDER)
 RUNGS: tuple[str, ...] = tuple(
     f"{variant.name} {load}".rstrip() for variant in LADDER for load in variant.loads or ("",)
 )

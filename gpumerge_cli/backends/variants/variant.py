@@ -1,8 +1,8 @@
 """What a kernel variant is: one rung of the ladder, with all that the program knows of it in one value.
 
 A variant is three files: its CUDA kernel, kernels/gpu/merge_NAME.cu; its twin for host threads,
-kernels/cpu/merge_NAME.hpp; and one beside this one, which registers the `Variant`. Whoever lists, launches, compares or
-draws variants asks the registry for them.
+kernels/cpu/merge_NAME.hpp; and rungN_NAME.py beside this one, which registers the `Variant`. Whoever lists, launches,
+compares or draws variants asks the registry for them.
 """
 
 from __future__ import annotations
@@ -75,13 +75,12 @@ class Rounds:
 class Variant:
     """A kernel that merges.
 
-    rung: its place on the ladder. options: the launch options that it has a use for, of those that not all have. loads:
+    options: the launch options that it has a use for, of those that not all have. loads:
     its ways to load tiles, if it has several. tile: what a tile counts, items of each input or of the output. rounds:
     how its rounds go, where it has some. auto: whether it is the one to run where nobody names one.
     """
 
     name: str
-    rung: int
     gpu: OnGpu
     cpu: OnCpu
     options: frozenset[str] = frozenset()

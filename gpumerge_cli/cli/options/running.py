@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.cli.options.model import Option
 
 _ALL = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
 _FILES = ("merge", "sort", "check")
-_KERNELS = ("auto", "basic", "tiled", "circular", "path")
+_KERNELS = ("auto", *NAMES)
 
 OUTPUT = (
     Option(

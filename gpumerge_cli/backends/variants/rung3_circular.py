@@ -8,7 +8,6 @@ from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant
 register(
     Variant(
         name="circular",
-        rung=3,
         options=staging.OPTIONS,
         tile="inputs",
         rounds=Rounds(keeps=True),

@@ -30,7 +30,6 @@ def _splits(policy: LaunchPolicy, total: int) -> Splits:
 register(
     Variant(
         name="basic",
-        rung=1,
         gpu=OnGpu(
             resolve=_on_gpu,
             shared=lambda policy, size: 0,

@@ -14,7 +14,6 @@ def _load(request: LaunchRequest) -> TileLoad:
 register(
     Variant(
         name="tiled",
-        rung=2,
         options=staging.OPTIONS | {"tile_load"},
         loads=("full", "exact"),
         tile="inputs",

@@ -159,7 +159,6 @@ def _cpu_splits(policy: LaunchPolicy) -> Splits:
 register(
     Variant(
         name="path",
-        rung=4,
         options=frozenset({"tile_size", "fan_in", "transfer"}),
         tile="output",
         auto=True,

@@ -1,0 +1,24 @@
+"""The names of all kernel variants, told by their files: nothing of them is loaded to answer --help.
+
+A variant's file is backends/variants/rungN_NAME.py, where N is its place on the ladder.
+"""
+
+from __future__ import annotations
+
+import os
+
+FOLDER = os.path.join(os.path.dirname(__file__), "variants")
+
+
+def _rungs() -> dict[str, str]:
+    found = {}
+    for file in os.listdir(FOLDER):
+        number, _, name = file.removeprefix("rung").removesuffix(".py").partition("_")
+        if number.isdecimal() and file == f"rung{number}_{name}.py":
+            found[int(number), name] = file
+    return {name: found[number, name].removesuffix(".py") for number, name in sorted(found)}
+
+
+MODULES = _rungs()
+"""By name, the simplest variant first: the module in backends.variants that registers it."""
+NAMES: tuple[str, ...] = tuple(MODULES)
