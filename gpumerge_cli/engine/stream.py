@@ -92,7 +92,8 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     """
     shared = _Shared(stream, stopwatch, advance)
     workers = shared.outcome.workers
-    if workers == 1:
+    # Signals come to the main thread. Where compiled code calls Python to read, they would be lost on its way back.
+    if workers == 1 and all(source.extent is not None for source in stream.sources):
         _Worker(shared).work()
         return shared.outcome
     from concurrent.futures import FIRST_COMPLETED, wait

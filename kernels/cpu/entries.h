@@ -46,8 +46,9 @@ struct LaunchSpec {
 };
 
 /* The place of a source's bytes: a file from byte `start` on (descriptor >= 0), or memory, or a function that reads `nbytes`
- * at `position` into `out` and returns 0 (negative for failure). size: the bytes of the source. held: the bytes that exist;
- * if this is one less than `size`, the last line lacks its terminator. swap: the bytes of a key if its byte order is foreign
+ * at `position` into `out` and returns `nbytes` (anything else is a failure: ctypes returns 0 where an exception is lost).
+ * size: the bytes of the source. held: the bytes that exist; if this is one less than `size`, the last line lacks its
+ * terminator. swap: the bytes of a key if its byte order is foreign
  * and must be turned while it is read, else 0. */
 struct SourceSpec {
     int64_t descriptor, start, size, held, swap;

@@ -166,6 +166,9 @@ def test_inputs_that_fail(library: c.CDLL, tmp_path: Path) -> None:
     failing = harness.callback_source(4000, lambda *_: -errno.EIO)
     status, _, failure = harness.chunk(library, workspace, [good, failing], [(0, 4), (8, 12)], NOWHERE)
     assert (status, failure.input, failure.error, failure.position) == (harness.CALLBACK_FAILED, 1, errno.EIO, 8)
+    lost = harness.callback_source(4000, lambda *_: 0)  # as ctypes returns for an exception
+    status, _, failure = harness.chunk(library, workspace, [good, lost], [(0, 4), (8, 12)], NOWHERE)
+    assert (status, failure.input, failure.error) == (harness.CALLBACK_FAILED, 1, 0)
     status, _, _ = harness.chunk(library, workspace, [good], [(0, 4000)], NOWHERE)
     assert status == DONE
     library.gm_close(c.c_void_p(workspace))

@@ -172,7 +172,7 @@ def test_a_long_line_is_read_a_few_times_however_many_cuts_fall_into_it(library:
             nonlocal read_bytes
             read_bytes += nbytes
             ctypes.memmove(out, run[position : position + nbytes], nbytes)
-            return 0
+            return nbytes
 
         return harness.callback_source(len(run), read)
 
@@ -273,7 +273,7 @@ def test_reads_of_a_cut_grow_with_the_logarithm(library: ctypes.CDLL) -> None:
         assert context == 7
         reads += 1
         ctypes.memmove(out, run.ctypes.data + position, nbytes)
-        return 0
+        return nbytes
 
     sources = [harness.callback_source(run.nbytes, read) for _ in range(2)]
     targets = list(range(0, 2 * run.nbytes, 1 << 17))

@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.cpu.chunks import ChunkWorker
+from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine import held
 from gpumerge_cli.engine import sort as engine
@@ -212,6 +214,24 @@ def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, m
         assert door.run(["sort", "--backend=cpu", *place.arguments]) == 0
         assert place.output.read_bytes() == whole
         assert place.beside() == []
+
+
+def test_no_signal_can_come_where_compiled_code_calls_python(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Signals come to the main thread, and what they raise in a callback is lost: then bytes would be missing."""
+    readers = set()
+    read = Sources._read
+
+    def watched(self: Sources, *arguments: int) -> int:
+        readers.add(threading.current_thread())
+        return read(self, *arguments)
+
+    monkeypatch.setattr(Sources, "_read", watched)
+    command = ["sort", "--backend=cpu", "-S1M", "--compress-program=builtin", "--parallel=1", *place.arguments]
+    assert door.run(command) == 0, capsys.readouterr().err
+    assert readers
+    assert threading.main_thread() not in readers
 
 
 def test_a_program_that_packs_is_stopped_with_the_sort(place: Place) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.memory import view
-from gpumerge_cli.errors import input_error
+from gpumerge_cli.errors import InputError, input_error
 
 
 class Sources:
@@ -43,7 +43,7 @@ class Sources:
         except BaseException as error:  # told where the call came from
             self._caught.error = error
             return -1
-        return 0
+        return nbytes
 
     def judge(self, status: int, failure: Any) -> None:
         """Raises what reading has come to, in the source's own words; MemoryError where the library had no memory."""
@@ -51,7 +51,9 @@ class Sources:
         if status == own.DONE:
             return
         if status == own.CALLBACK_FAILED:
-            raise self._caught.error
+            # An exception from outside may come before `_read` could catch it; ctypes prints it then.
+            lost = InputError("reading it was interrupted", where=self.sources[failure.input].name)
+            raise self._caught.__dict__.pop("error", lost)
         if status in (own.READ_FAILED, own.INPUT_SHRANK):
             source = self.sources[failure.input]
             source.read_into(failure.position, np.empty(min(1, source.size - failure.position), np.uint8))
