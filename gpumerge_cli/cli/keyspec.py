@@ -76,7 +76,7 @@ def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain
     its name says, the file is not compressed.
     Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
     """
-    from gpumerge_cli.formats.csv import header_fields
+    from gpumerge_cli.formats.csv_records import header_fields
     from gpumerge_cli.formats.input import look_at
 
     for file in files:

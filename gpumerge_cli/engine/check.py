@@ -19,7 +19,7 @@ from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.csv import between_fields, shown
+from gpumerge_cli.formats.csv_records import between_fields, shown
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
@@ -61,8 +61,8 @@ def check_files(
 
         with opened((name,), items) as files:
             if items.csv:  # whose keys may be names in the first header
-                headers.append((name, files.head))
-                same_headers(headers, items.csv)
+                headers.append((name, files.shown_header(files.sources[0])))
+                same_headers(headers, items)
             raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
             checked += files.files()
     return tuple(checked)

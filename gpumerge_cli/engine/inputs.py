@@ -15,9 +15,10 @@ from gpumerge_cli.engine.opening import Advance, Passes
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats import csv
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.csv_quotes import BOM
+from gpumerge_cli.formats.csv_records import Records, order_of_fields, records_of, same_fields, separator_of
 from gpumerge_cli.formats.input import InputFile as OpenedFile
 from gpumerge_cli.formats.input import look_at as look_at_input
 from gpumerge_cli.formats.output import look_at as look_at_output
@@ -71,6 +72,11 @@ class Inputs:
         """What goes ahead of all items in the output: the header of the first input that has one."""
         headers = (source.header for source in self.sources if isinstance(source, LineSource))
         return next(filter(None, headers), b"")
+
+    def shown_header(self, source: Source) -> bytes:
+        """The header of a source as the output has it, b"" if it has none."""
+        header = source.header if isinstance(source, LineSource) else b""
+        return header if self.format.shown is None else self.format.shown(header)
 
     def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""
@@ -131,9 +137,28 @@ def opened(
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
         _same_items(sources)
-        same_headers([(source.name, source.header) for source in sources if isinstance(source, LineSource)], items.csv)
-        dtype = sources[0].dtype
-        yield Inputs(tuple(sources), _order(items, formats[0], dtype), formats[0], dtype, passes.rest)
+        first, dtype = formats[0], sources[0].dtype
+        order = _order(items, first, dtype)
+        if first.csv:
+            records = _records(sources, items, stopwatch or Stopwatch(), passes)
+            sources, first = list(records.sources), replace(first, shown=records.shown)
+            order = Order.lines(records.order)
+            for source in sources:
+                stack.callback(source.close)
+        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest)
+        same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
+        yield inputs
+
+
+def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> Records:
+    """The records of CSV, whose copies take a span "csv"."""
+    start = time.perf_counter()
+    lines = [source for source in sources if isinstance(source, LineSource)]
+    records = records_of(lines, items.lines or LineOrder(reverse=items.reverse), passes.copied)
+    stopwatch.add(Span("csv", time.perf_counter() - start, sum(source.size for source in records.sources)))
+    if records.shown is None:
+        passes.leave_out_copies()
+    return records
 
 
 def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order | None]:
@@ -149,7 +174,7 @@ def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Or
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
-    return Order.lines(csv.csv_order(lines) if items.csv else lines)
+    return Order.lines(order_of_fields(lines) if items.csv else lines)
 
 
 def _open_all(
@@ -161,8 +186,8 @@ def _open_all(
         name, chosen = names[number], formats[number]
         start = time.perf_counter()
         source = open_source(name, chosen, passes.of(number))
-        if chosen.csv or compression_of(name) or name == STDIO:
-            stage = "csv" if chosen.csv else "spool" if name == STDIO else "decompress"
+        if compression_of(name) or name == STDIO:
+            stage = "spool" if name == STDIO else "decompress"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 
@@ -225,29 +250,30 @@ def _same_items(sources: Sequence[Source]) -> None:
             )
 
 
-def same_headers(headers: Sequence[tuple[str, bytes]], of_csv: bool) -> None:
+def same_headers(headers: Sequence[tuple[str, bytes]], items: ItemRequest) -> None:
     """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
 
-    of_csv: they are lines made of records, which quotes do not tell apart. A byte order mark and how lines end are no
-    difference.
+    A byte order mark and how lines end are no difference, nor are the quotes of CSV.
     """
     told = [(name, header) for name, header in headers if header]
     for name, header in told[1:]:
-        if _bare(header, of_csv) != _bare(told[0][1], of_csv):
-            first = _shown_header(told[0][1], of_csv)
+        if not _same_header(header, told[0][1], items):
             raise InputError(
-                f"its header {_shown_header(header, of_csv)} differs from that of {told[0][0]}, {first}",
+                f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
                 where=f"{name}:1",
                 way_out="give all files the same columns and header, or work on each by itself",
             )
 
 
-def _bare(header: bytes, of_csv: bool) -> bytes:
-    return (csv.fields(header) if of_csv else header).removeprefix(csv.BOM).replace(b"\r", b"")
+def _same_header(header: bytes, other: bytes, items: ItemRequest) -> bool:
+    if items.csv:
+        return same_fields(header, other, separator_of(items.lines or LineOrder()))
+    bare, bare_other = (each.removeprefix(BOM).replace(b"\r", b"") for each in (header, other))
+    return bare == bare_other
 
 
-def _shown_header(header: bytes, of_csv: bool) -> str:
-    text = (csv.plain(header) if of_csv else header).rstrip(b"\r\n\0").decode("utf-8", "replace")
+def _shown_header(header: bytes) -> str:
+    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace")
     return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 

@@ -25,6 +25,7 @@ class Passes:
         self._advance = advance
         self._done = 0.0
         self._lock = threading.Lock()
+        self._csv = [chosen.csv for chosen in formats]
         self._counts = [max(1, _count(name, chosen)) for name, chosen in zip(names, formats, strict=True)]
 
     def of(self, number: int) -> Callable[[float], None]:
@@ -38,6 +39,16 @@ class Passes:
                     self._advance(int(self._done) // 2, self.total)
 
         return went_on
+
+    def copied(self, number: int, share: float) -> None:
+        """The records of CSV in file `number` were copied by a further share."""
+        self.of(number)(share)
+
+    def leave_out_copies(self) -> None:
+        """The records of CSV need no copies."""
+        self.total -= sum(
+            size // count for size, count, csv in zip(self._sizes, self._counts, self._csv, strict=True) if csv
+        )
 
     def rest(self, advance: Advance | None) -> Advance | None:
         """What to tell the work's progress to, which is the second half where there were passes."""

@@ -45,9 +45,9 @@ class Format:
     """A format and, for keys and records, the dtype with its byte order (None: the file's header says it).
 
     key: what of an item is its key, if anything was said of that. terminator: the byte that ends a line. header_lines:
-    lines at the start that are not items. csv: lines are made of CSV's records, see formats.csv. separator: between
-    fields. plain: whatever their names say, no files are compressed. shown: makes of whole lines what is written. said:
-    options say the format, so names need not.
+    lines at the start that are not items. csv: lines are CSV's records, see csv_records. plain: whatever their names
+    say, no files are compressed. shown: makes of whole lines what is written. said: options say the format, so names
+    need not.
     """
 
     name: str
@@ -56,7 +56,6 @@ class Format:
     terminator: int = NEWLINE
     header_lines: int = 0
     csv: bool = False
-    separator: int | None = None
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
     said: bool = field(default=False, compare=False)
@@ -119,10 +118,10 @@ def _resolved(
                 f"{name} is binary: how lines compare means nothing to it",
                 way_out="leave -n and the like out, or --format text",
             )
-        terminator, separator = (NEWLINE, None) if lines is None else (lines.terminator, lines.separator)
+        terminator = NEWLINE if lines is None else lines.terminator
         if csv and terminator == NUL:
             raise UsageError("--csv: records end in newlines", way_out="leave -z out")
-        return Format("text", None, None, NUL if csv else terminator, header_lines, csv, separator)
+        return Format("text", None, None, terminator, header_lines, csv)
     raise UsageError(
         f"{name}: what the suffix {suffix!r} holds is not known",
         way_out="say --format text, or --dtype or --record-size for raw binary items",
@@ -156,18 +155,14 @@ _RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds recor
 def open_source(name: str, chosen: Format, told: Callable[[float], None] = lambda share: None) -> Source:
     """Open an input. Raises InputError.
 
-    told: called with the share of the file that was gone through, again and again while it is decompressed or CSV is
-    taken apart; where it is both, the shares add up to 2.
+    told: called with the share of the file that was gone through, again and again while it is decompressed. The records
+    of CSV come as the lines of the file, see csv_records.records_of.
     """
     file = InputFile(name, plain=chosen.plain, told=told)
     try:
         if chosen.name == "text":
             if not chosen.said:
                 refuse_binary(name, file.read(0, LOOKED_AT), plain=chosen.plain)
-            if chosen.csv:
-                from gpumerge_cli.formats.csv import as_lines
-
-                file = as_lines(file, chosen.separator, told)
             return LineSource(file, chosen.terminator, chosen.header_lines)
         if chosen.name == "raw":
             assert chosen.dtype is not None
@@ -265,14 +260,9 @@ def open_sink(
     compress = compressor(name) if name != STDIO and not source_format.plain else None
     suffix = judge_suffix(name, source_format, dtype)
     if dtype is None:
-        if source_format.csv:
-            from gpumerge_cli.formats.csv import plain
-
-            packed = compress
-            compress = (lambda data: packed(plain(bytes(data)))) if packed else lambda data: plain(bytes(data))
-        elif source_format.shown is not None:
-            shown = source_format.shown
-            compress = lambda data: shown(bytes(data))  # noqa: E731
+        if source_format.shown is not None:
+            shown, packed = source_format.shown, compress
+            compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
         return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")

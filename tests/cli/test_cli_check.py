@@ -114,7 +114,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         ("a,x,2\nb,x,1\n", "-t, -k2,2 -k3n", "'b,x,1' comes after 'a,x,2', '1' after '2' by -k 3n; sort it first"),
         ("q,2,b\nz,2,a\n", "--csv -k2", "'z,2,a' comes after 'q,2,b', '2,a' after '2,b' by -k 2; sort it first"),
         ("z;1\na;2\n", "--csv -t; -k1", "'a;2' comes after 'z;1', 'a;2' after 'z;1' by -k 1; sort it first"),
-        ("z,1\n1,2\n", "--csv -k1nr", "'1,2' comes after 'z,1', '1,2' after 'z,1' by -k 1nr; sort it first"),
+        ("z,1\n1,2\n", "--csv -k1nr", "'1,2' comes after 'z,1', '1' after 'z' by -k 1nr; sort it first"),
         ('"q",2\nz,1\n', "--csv -k2:n", "'z,1' comes after '\"q\",2', '1' after '2' by -k 2n,2; sort it first"),
         ("2\n1\n", "-n", "'1' comes after '2'; the file is in -n -r order: add -r"),
         ("2 b\n2 a\n3\n", "-n", "'2 a' comes after '2 b', with equal keys; the file is in -n -s order: add -s"),
