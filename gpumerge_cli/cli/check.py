@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gpumerge_cli.cli import line_options, options, tasks
-from gpumerge_cli.cli.keyspec import csv_names
+from gpumerge_cli.cli.keyspec import csv_names, header_lines
 
 EPILOG = options.EPILOG
 
@@ -57,6 +57,7 @@ def check(
     from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
     from gpumerge_cli.formats.records import RecordRequest
 
+    header = header_lines(header, (sort_key or ()) if csv else ())
     text = line_options.said_order(
         ignore_leading_blanks=ignore_leading_blanks,
         dictionary_order=dictionary_order,

@@ -21,6 +21,7 @@ from gpumerge_cli.cli.gnu_values import (
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     csv_names,
+    header_lines,
     inheriting,
     line_order,
     parse_csv_key,
@@ -233,7 +234,7 @@ class _Reading:
             debug="debug" in self.flags,
             backend=cast("BackendChoice", self.last.get("backend", "auto")),
             device=self.device,
-            header=self.header,
+            header=header_lines(self.header, tuple(self.named.values())),
             csv="csv" in self.flags,
             report=self.last.get("report"),
             kernel=cast("KernelName", self.last.get("kernel", "auto")),
@@ -328,7 +329,9 @@ def _words(option: str) -> tuple[str, ...]:
 
         return get_args(BackendChoice)
     if option == "format":
-        return ("raw", "npy", "text")
+        from gpumerge_cli.formats.kinds import format_names
+
+        return format_names()
     from gpumerge_cli.backends.base import KERNELS
 
     return ("auto", *KERNELS)

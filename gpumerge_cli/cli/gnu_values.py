@@ -75,12 +75,12 @@ def parse_count(text: str, option: str) -> int:
 
 
 def parse_separator(text: str) -> int:
-    r"""The byte that -t names; \0 is NUL. Raises UsageError if it is not exactly one."""
-    byte = b"\0" if text == "\\0" else os.fsencode(text)
+    r"""The byte that -t names; \0 is NUL and \t a tab. Raises UsageError if it is not exactly one."""
+    byte = {r"\0": b"\0", r"\t": b"\t"}.get(text) or os.fsencode(text)
     if not byte:
-        raise UsageError("-t names no byte", way_out=r"name one; \0 is NUL")
+        raise UsageError("-t names no byte", way_out=r"name one; \0 is NUL, \t a tab")
     if len(byte) > 1:
-        raise UsageError(f"-t {text!r} is more than one byte", way_out=r"name one byte; \0 is NUL")
+        raise UsageError(f"-t {text!r} is more than one byte", way_out=r"name one byte; \0 is NUL, \t a tab")
     return byte[0]
 
 

@@ -70,7 +70,7 @@ def parse_key(text: str) -> KeySpec:
 
 
 def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
-    """The names of the fields of CSV, which the last of `header` records of the first regular file holds.
+    """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
     What is read of a pipe would be missing in what is sorted; all files have to have the same header. plain: whatever
     its name says, the file is not compressed.
@@ -82,12 +82,20 @@ def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain
     for file in files:
         look_at(file)
     regular = [file for file in files if file != "-" and os.path.isfile(file)]
-    if not regular or header < 1:
-        raise UsageError(
-            "-k NAME: there is no header to find it in",
-            way_out="say --header 1 and name a file that is no pipe, or use the field's number",
-        )
-    return header_fields(regular[0], separator, header, plain=plain)
+    if not regular:
+        what = "-k NAME: there is no header to find it in"
+        raise UsageError(what, way_out="name a file that is no pipe, or use the field's number")
+    return header_fields(regular[0], separator, max(1, header), plain=plain)
+
+
+def is_csv_name(text: str) -> bool:
+    """Whether a key of CSV is a field's name, alone or with a colon and letters, and no number."""
+    return _KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None
+
+
+def header_lines(header: int, csv_keys: Sequence[str]) -> int:
+    """Lines ahead of the items, `header` being what was said: keys that name fields of CSV imply one."""
+    return max(header, int(any(map(is_csv_name, csv_keys))))
 
 
 def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec:

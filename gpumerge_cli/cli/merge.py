@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpumerge_cli.cli import line_options, options, tasks
-from gpumerge_cli.cli.keyspec import csv_names
+from gpumerge_cli.cli.keyspec import csv_names, header_lines
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import GpumergeError, UsageError
 
@@ -202,6 +202,7 @@ def merge(
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
     from gpumerge_cli.formats.records import RecordRequest
 
+    header = header_lines(header, (sort_key or ()) if csv else ())
     text = line_options.said_order(
         ignore_leading_blanks=ignore_leading_blanks,
         dictionary_order=dictionary_order,

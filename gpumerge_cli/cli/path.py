@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpumerge_cli.cli import line_options, options
-from gpumerge_cli.cli.keyspec import csv_names
+from gpumerge_cli.cli.keyspec import csv_names, header_lines
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.units import visible
 
@@ -158,6 +158,7 @@ def path(
     from gpumerge_cli.formats.records import RecordRequest
 
     names = _inputs(files or [], items)
+    header = header_lines(header, (sort_key or ()) if csv else ())
     text = line_options.said_order(
         ignore_leading_blanks=ignore_leading_blanks,
         dictionary_order=dictionary_order,

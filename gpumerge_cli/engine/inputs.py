@@ -16,14 +16,16 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Source
+from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.csv_records import Records, order_of_fields, records_of, same_fields, separator_of
+from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.input import InputFile as OpenedFile
 from gpumerge_cli.formats.input import look_at as look_at_input
 from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.records import item_name, order_of
-from gpumerge_cli.formats.registry import Format, open_source, resolve_format
+from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.formats.text import LineSource
 from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.measure import Span, Stopwatch
@@ -31,7 +33,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
 _SHOWN = 60
-_LOOKED_AT = 8
+_LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
 _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
@@ -46,7 +48,7 @@ class Inputs:
 
     sources: tuple[Source, ...]
     order: Order
-    format: Format
+    format: Content
     dtype: np.dtype[Any] | None
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
 
@@ -60,7 +62,7 @@ class Inputs:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if not self.order.is_lines:
             return float(self.order.item_bytes)
-        largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
+        largest = sorted(self.sources, key=lambda source: source.size)[-_LARGEST:]
         most = _LOOKS // max(1, len(largest))
         looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
         assert self.order.text is not None
@@ -85,7 +87,7 @@ class Inputs:
         return tuple(InputFile(source.name, items, source.size) for source, items in rows)
 
 
-def formats_of(names: Sequence[str], items: ItemRequest) -> list[Format]:
+def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
     """The formats of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
@@ -147,7 +149,23 @@ def opened(
                 stack.callback(source.close)
         inputs = Inputs(tuple(sources), order, first, dtype, passes.rest)
         same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
+        _warn(inputs)
         yield inputs
+
+
+def _warn(inputs: Inputs) -> None:
+    """Say on standard error what of the lines will surprise: one line for each kind of trouble."""
+    told: dict[str, list[str]] = {}
+    for source in inputs.sources:
+        if isinstance(source, LineSource) and inputs.order.text is not None:
+            doubt = doubt_of(source.file.read(0, LOOKED_AT), inputs.order.text, inputs.format.header_lines)
+            if doubt:
+                told.setdefault(doubt, []).append(source.name)
+    for doubt, names in told.items():
+        from logging import getLogger
+
+        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], others, doubt)
 
 
 def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> Records:
@@ -161,7 +179,7 @@ def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch
     return records
 
 
-def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order | None]:
+def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Content, Order | None]:
     """Format and order of inputs of which nothing is opened; the order is None if a header says it.
 
     Raises UsageError as `opened` does.
@@ -170,7 +188,7 @@ def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order
     return first, None if first.name == "npy" and first.dtype is None else _order(items, first, first.dtype)
 
 
-def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Order:
+def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> Order:
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
@@ -178,7 +196,7 @@ def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Or
 
 
 def _open_all(
-    names: Sequence[str], formats: Sequence[Format], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
+    names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
 

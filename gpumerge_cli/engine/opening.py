@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.registry import Format
+from gpumerge_cli.formats.format import Content
 
 Advance = Callable[[int, int], None]
 
@@ -19,7 +19,7 @@ class Passes:
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
     """
 
-    def __init__(self, names: Sequence[str], formats: Sequence[Format], advance: Advance | None) -> None:
+    def __init__(self, names: Sequence[str], formats: Sequence[Content], advance: Advance | None) -> None:
         self._sizes = [_size(name) * _count(name, chosen) for name, chosen in zip(names, formats, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
@@ -57,7 +57,7 @@ class Passes:
         return lambda done, total: advance((total + done) // 2, total)
 
 
-def _count(name: str, chosen: Format) -> int:
+def _count(name: str, chosen: Content) -> int:
     packed = not chosen.plain and compression_of(name) != ""
     return packed + chosen.csv
 

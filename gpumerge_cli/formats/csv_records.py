@@ -17,7 +17,7 @@ from operator import or_
 from typing import IO
 
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.compressed import LOOKED_AT, refuse_binary
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
 from gpumerge_cli.formats.input import InputFile
 from gpumerge_cli.formats.text import LineSource

@@ -290,7 +290,7 @@ def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callab
         shutil.copyfileobj(raw, spool, 1 << 20)
         return
     try:
-        with compressed.opened(raw, name) as plain:
+        with contextlib.closing(compressed.opened(raw, name)) as plain:
             size, gone = max(1, os.fstat(raw.fileno()).st_size), 0
             while data := plain.read(1 << 20):
                 spool.write(data)

@@ -1,0 +1,102 @@
+"""NumPy's .npy files of one dimension."""
+
+from __future__ import annotations
+
+import io
+import threading
+import warnings
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.formats.fixed import FixedSource
+from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.records import item_name, order_of
+
+_no_warnings = threading.Lock()
+"""What is done about warnings is one setting for all threads."""
+
+
+def _open(file: InputFile, content: Content) -> FixedSource:
+    source = _open_array(file)
+    assert source.dtype is not None
+    if content.dtype is not None and not _same_layout(source.dtype, content.dtype):
+        raise InputError(
+            f"the array holds {item_name(source.dtype)}, the options say {item_name(content.dtype)}",
+            where=file.name,
+            way_out="leave them to the file's header",
+        )
+    try:
+        order_of(source.dtype, content.key)
+    except UsageError as error:
+        given = content.key is not None or source.dtype.kind in "SV"
+        what = error.what if given else f"items of type {source.dtype} have no order here"
+        raise InputError(what, where=file.name, way_out=error.way_out) from None
+    return source
+
+
+def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
+    if said.kind == "V" and said.names is None:
+        return there.kind in "SV" and there.itemsize == said.itemsize
+    if said.names is not None or there.kind in "SV":
+        return there == said
+    return there.newbyteorder("=") == said.newbyteorder("=")
+
+
+def _open_array(file: InputFile) -> FixedSource:
+    """A 1-D .npy file. Raises InputError for any other array, and for a length that the file does not have."""
+    head = io.BytesIO(file.read(0, 1 << 16))
+    try:
+        version = npy.read_magic(head)
+        if version == (3, 0):
+            raise InputError(
+                "its fields have names that are not Latin-1 (version 3.0 of the format), which is not read",
+                where=file.name,
+                way_out="rename the fields and save it again",
+            )
+        read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+        if read_header is None:
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
+        with _no_warnings, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python about the header's syntax, of NumPy about its age
+            shape, fortran, dtype = read_header(head)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, TokenError) as error:
+        # What NumPy's parser says of a damaged header is its own affair; what it says of other files is of use.
+        told = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
+        reason = str(error).splitlines()[0] if told else "damaged header"
+        raise InputError(
+            f"not a readable .npy file ({reason})", where=file.name, way_out="say --format raw --dtype ... if it is raw"
+        ) from None
+    if dtype.hasobject:
+        raise InputError("the array holds pickled objects", where=file.name, way_out="save it as numbers")
+    if len(shape) != 1:
+        order = ", Fortran order" if fortran else ""
+        raise InputError(f"the array has {len(shape)} dimensions{order}", where=file.name, way_out="save it as 1-D")
+    header = head.tell()
+    size, there = shape[0] * dtype.itemsize, file.size - header
+    if there != size:
+        raise InputError(
+            f"the header says {shape[0]} items, {item_name(dtype)}, {size} bytes, but {there} bytes follow it",
+            where=file.name,
+            way_out="the file is truncated" if there < size else "the file has been added to; save it again",
+        )
+    return FixedSource(file, dtype, header, size)
+
+
+def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
+    """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
+    head = io.BytesIO()
+    said = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+    try:
+        npy.write_array_header_1_0(head, said)
+    except ValueError:
+        what = "the names of the records' fields do not fit into a header of .npy"
+        raise OutputError(what, way_out="write raw records, or give fields other names") from None
+    return head.getvalue()
+
+
+register(Format("npy", {".npy": ""}, "told", _open, begins=rb"\x93NUMPY", header=npy_header))
