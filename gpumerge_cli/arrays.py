@@ -11,7 +11,7 @@ from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest, Sor
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.records import Key, order_of
+from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import Order
 
 

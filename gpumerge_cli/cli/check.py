@@ -55,7 +55,7 @@ def check(
     judged alone: the last item of one and the first of the next may be in any order.
     """
     from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
-    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
 
     header = header_lines(header, (sort_key or ()) if csv else ())
     text = line_options.said_order(

@@ -75,7 +75,7 @@ def generate(
     from gpumerge_cli.compare.lines import lines
     from gpumerge_cli.compare.records import key_dtype, records
     from gpumerge_cli.engine.write import write_array
-    from gpumerge_cli.formats.records import RecordRequest, order_of
+    from gpumerge_cli.formats.record_options import RecordRequest, order_of
     from gpumerge_cli.formats.registry import resolve_format
     from gpumerge_cli.lines import LineKey, LineOrder
 

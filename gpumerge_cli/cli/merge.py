@@ -200,7 +200,7 @@ def merge(
 
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
-    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
 
     header = header_lines(header, (sort_key or ()) if csv else ())
     text = line_options.said_order(

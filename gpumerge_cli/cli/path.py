@@ -155,7 +155,7 @@ def path(
     """
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
-    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
 
     names = _inputs(files or [], items)
     header = header_lines(header, (sort_key or ()) if csv else ())

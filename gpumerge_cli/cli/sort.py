@@ -74,7 +74,7 @@ def _items(command: SortCommand) -> ItemRequest:
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds import is_binary
-    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.lines import LineOrder
 
     records = RecordRequest(command.record_size, command.key_offset, command.key_size, command.key_field)

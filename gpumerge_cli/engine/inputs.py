@@ -21,12 +21,12 @@ from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.csv_records import Records, order_of_fields, records_of, same_fields, separator_of
 from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.input import InputFile as OpenedFile
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.input import look_at as look_at_input
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import look_at as look_at_output
-from gpumerge_cli.formats.records import item_name, order_of
+from gpumerge_cli.formats.record_options import item_name, order_of
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.formats.text import LineSource
 from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
@@ -230,7 +230,7 @@ def _open_all(
 
 def read_names(name: str) -> tuple[str, ...]:
     """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = OpenedFile(name, plain=True)
+    file = SeekableInput(name, plain=True)
     try:
         data = file.read_exactly(0, file.size)
     finally:

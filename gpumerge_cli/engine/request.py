@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.lines import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]

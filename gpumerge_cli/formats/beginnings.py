@@ -23,7 +23,7 @@ _MANY = 4  # of so many bytes one is 0, at least
 def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
     """Raise InputError if a file of lines begins with `start` and that is how compressed or other binary files begin.
 
-    plain: as of InputFile.
+    plain: as of SeekableInput.
     """
     found = _kind(start, name, plain)
     if found is not None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.lines import NUL
 
 BOM = b"\xef\xbb\xbf"
@@ -41,7 +41,7 @@ class Shape:
         return Shape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
 
 
-def shape_of(file: InputFile, separator: int) -> Shape:
+def shape_of(file: SeekableInput, separator: int) -> Shape:
     """What the file's records are like. Reads it once. separator: the byte between fields."""
     marks = _Marks(separator)
     for data, block, _ in _blocks(file):
@@ -51,7 +51,7 @@ def shape_of(file: InputFile, separator: int) -> Shape:
     return replace(marks.shape, proper=marks.shape.proper and not marks.inside)
 
 
-def write_records(file: InputFile, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
+def write_records(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
     """Write the records of a proper file to `out`, each with NUL behind it in place of its newline.
 
     told: called with the share of the file that was gone through, again and again. Raises InputError for a byte 0.
@@ -75,7 +75,7 @@ def write_records(file: InputFile, separator: int, out: IO[bytes], told: Callabl
         told(count / file.size)
 
 
-def _blocks(file: InputFile) -> Iterator[tuple[bytearray, Bytes, int]]:
+def _blocks(file: SeekableInput) -> Iterator[tuple[bytearray, Bytes, int]]:
     """(a block, the same as whole words, how many bytes are the file's), byte order mark aside; newlines fill the rest.
 
     A block is good until the next one is asked for.

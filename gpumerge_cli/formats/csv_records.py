@@ -19,8 +19,8 @@ from typing import IO
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
-from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.lines import NUL, LineKey, LineOrder
 
 SEPARATOR = 1
@@ -101,9 +101,9 @@ def order_of_fields(order: LineOrder) -> LineOrder:
 def header_fields(name: str, separator: int | None, number: int, *, plain: bool = False) -> list[str]:
     """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none.
 
-    plain: as of InputFile.
+    plain: as of SeekableInput.
     """
-    file = InputFile(name, plain=plain)
+    file = SeekableInput(name, plain=plain)
     try:
         refuse_binary(name, file.read(0, LOOKED_AT), plain=plain)
         for at, (_, fields) in enumerate(_records(file, separator_of(LineOrder(separator=separator))), start=1):
@@ -156,7 +156,7 @@ def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
 def _copied(
     source: LineSource,
     number: int,
-    write: Callable[[InputFile, int, IO[bytes], Callable[[float], None]], None],
+    write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
     order: LineOrder,
     told: Callable[[int, float], None],
 ) -> LineSource:
@@ -166,7 +166,7 @@ def _copied(
     return LineSource(file, NUL, source.header_asked)
 
 
-def _write_fields(file: InputFile, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
+def _write_fields(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
     held: list[bytes] = []
     size = 0
     gone = 0
@@ -183,7 +183,7 @@ def _write_fields(file: InputFile, separator: int, out: IO[bytes], told: Callabl
     out.write(b"".join(held))
 
 
-def _records(file: InputFile, separator: int) -> Iterator[tuple[bytes, list[bytes]]]:
+def _records(file: SeekableInput, separator: int) -> Iterator[tuple[bytes, list[bytes]]]:
     """Each record as it stands, without its newline, and its fields; a byte order mark belongs to no field."""
     taken: list[str] = []
     mark = BOM.decode("latin-1")
@@ -213,7 +213,7 @@ def _records(file: InputFile, separator: int) -> Iterator[tuple[bytes, list[byte
         raise InputError(f"not CSV: {error}", where=f"{file.name}:{number + 1}", way_out="check its quotes") from None
 
 
-def _physical_lines(file: InputFile) -> Iterator[str]:
+def _physical_lines(file: SeekableInput) -> Iterator[str]:
     rest = b""
     for start in range(0, file.size, _WRITTEN_AT_ONCE):
         *lines, rest = (rest + file.read_exactly(start, min(_WRITTEN_AT_ONCE, file.size - start))).split(b"\n")

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.formats.records import Key
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.record_options import Key
 from gpumerge_cli.lines import NEWLINE
 
 Items = Literal["lines", "said", "told"]
@@ -30,7 +30,7 @@ class Format:
     name: str
     suffixes: Mapping[str, str]
     items: Items
-    open: Callable[[InputFile, Content], Source]
+    open: Callable[[SeekableInput, Content], Source]
     begins: bytes = b""
     header: Callable[[np.dtype[Any], int], bytes] | None = None
 

@@ -16,10 +16,10 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.compressed import compressor, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.kinds import dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.output import is_terminal, open_output
-from gpumerge_cli.formats.records import Key, RecordRequest, item_name, parse_dtype, record_format
+from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.lines import NEWLINE, NUL, LineOrder
 
@@ -151,7 +151,7 @@ def open_source(name: str, chosen: Content, told: Callable[[float], None] = lamb
     told: called with the share of the file that was gone through, again and again while it is decompressed. The records
     of CSV come as the lines of the file, see csv_records.records_of.
     """
-    file = InputFile(name, plain=chosen.plain, told=told)
+    file = SeekableInput(name, plain=chosen.plain, told=told)
     try:
         if chosen.format.items == "lines" and not chosen.said:
             refuse_binary(name, file.read(0, LOOKED_AT), plain=chosen.plain)

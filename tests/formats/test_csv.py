@@ -21,8 +21,8 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats import csv_quotes
 from gpumerge_cli.formats.csv_quotes import Shape, shape_of
 from gpumerge_cli.formats.csv_records import order_of_fields, order_within_fields, records_of, same_fields
-from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.lines import COMPARISONS, LineKey, LineOrder
 from gpumerge_cli.order import Order
 
@@ -91,7 +91,7 @@ def test_records_as_they_stand_compare_as_the_parser_has_it(
     monkeypatch.setattr(csv_quotes, "_BLOCK", block)
     expected = sorted(taken_to_pieces(text), key=functools.cmp_to_key(Comparison(Order.lines(order_of_fields(order)))))
     (tmp_path / "a.csv").write_bytes(text)
-    source = LineSource(InputFile(str(tmp_path / "a.csv")))
+    source = LineSource(SeekableInput(str(tmp_path / "a.csv")))
     records = records_of([source], order)
     hashed = any(key.compare == "random" for key in order.keys)
     assert records.order.quoted or hashed
@@ -140,7 +140,7 @@ def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_
 )
 def test_what_the_quotes_of_a_file_are_like(write: Write, text: bytes, shape: Shape) -> None:
     for ahead in (b"", b"x" * 61 + b"\n", b"x" * 63 + b"\n", b"y\n" * 200_000):
-        file = InputFile(write("a.csv", ahead + text if not text.startswith(csv_quotes.BOM) else text))
+        file = SeekableInput(write("a.csv", ahead + text if not text.startswith(csv_quotes.BOM) else text))
         found = shape_of(file, ord(","))
         assert found == shape or (not shape.proper and not found.proper)
         file.close()
@@ -148,7 +148,7 @@ def test_what_the_quotes_of_a_file_are_like(write: Write, text: bytes, shape: Sh
 
 @pytest.mark.parametrize("text", [b'5" pipe,1\n', b'"a"b\n', b'"a\n'])
 def test_stray_quotes_go_to_the_parser(write: Write, text: bytes) -> None:
-    source = LineSource(InputFile(write("a.csv", text)))
+    source = LineSource(SeekableInput(write("a.csv", text)))
     if text.startswith(b"5"):
         (made,) = records_of([source], LineOrder((LineKey("bytes", 0, 0, 0),))).sources
         assert made.item_at(0) == b'5" pipe,1\x015" pipe\x011'
@@ -182,7 +182,7 @@ def test_bytes_from_a_character_on_count_quotes_once(backend: Backend, tmp_path:
 
 
 def test_a_byte_0_within_records_of_several_lines_is_refused(write: Write) -> None:
-    source = LineSource(InputFile(write("a.csv", b'"a\n",1\nb\0,2\n')))
+    source = LineSource(SeekableInput(write("a.csv", b'"a\n",1\nb\0,2\n')))
     with pytest.raises(InputError, match="holds a byte 0"):
         records_of([source], LineOrder())
 

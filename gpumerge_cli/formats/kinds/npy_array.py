@@ -12,16 +12,16 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.formats.fixed import FixedSource
+from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Content, Format, register
-from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.formats.records import item_name, order_of
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.record_options import item_name, order_of
 
 _no_warnings = threading.Lock()
 """What is done about warnings is one setting for all threads."""
 
 
-def _open(file: InputFile, content: Content) -> FixedSource:
+def _open(file: SeekableInput, content: Content) -> FixedSource:
     source = _open_array(file)
     assert source.dtype is not None
     if content.dtype is not None and not _same_layout(source.dtype, content.dtype):
@@ -47,7 +47,7 @@ def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
     return there.newbyteorder("=") == said.newbyteorder("=")
 
 
-def _open_array(file: InputFile) -> FixedSource:
+def _open_array(file: SeekableInput) -> FixedSource:
     """A 1-D .npy file. Raises InputError for any other array, and for a length that the file does not have."""
     head = io.BytesIO(file.read(0, 1 << 16))
     try:

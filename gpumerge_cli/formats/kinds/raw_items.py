@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.fixed import FixedSource
+from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Content, Format, register
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.order import DTYPES
 
 
-def _open(file: InputFile, content: Content) -> FixedSource:
+def _open(file: SeekableInput, content: Content) -> FixedSource:
     dtype = content.dtype
     assert dtype is not None
     over = file.size % dtype.itemsize

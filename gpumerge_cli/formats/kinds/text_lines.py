@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpumerge_cli.formats.format import Content, Format, register
-from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import LineSource
 
 
-def _open(file: InputFile, content: Content) -> LineSource:
+def _open(file: SeekableInput, content: Content) -> LineSource:
     return LineSource(file, content.terminator, content.header_lines)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.input import SeekableInput
 
 
 class FixedSource:
     """Items of one dtype, from byte `header` of a file on. Keys are shown in native byte order, records as they are."""
 
-    def __init__(self, file: InputFile, dtype: np.dtype[Any], header: int, size: int) -> None:
+    def __init__(self, file: SeekableInput, dtype: np.dtype[Any], header: int, size: int) -> None:
         self.name = file.name
         self.size = size
         self.dtype: np.dtype[Any] | None = dtype

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.input import SeekableInput
 
 _BLOCK = 1 << 12
 _LARGEST_BLOCK = 1 << 24
@@ -23,7 +23,7 @@ class LineSource:
 
     dtype: np.dtype[Any] | None = None
 
-    def __init__(self, file: InputFile, terminator: int = 10, header_lines: int = 0) -> None:
+    def __init__(self, file: SeekableInput, terminator: int = 10, header_lines: int = 0) -> None:
         self.name = file.name
         self.header_asked = header_lines
         self._file = file
@@ -43,7 +43,7 @@ class LineSource:
         self.size = self._held + self._unfinished if self._held else 0
 
     @property
-    def file(self) -> InputFile:
+    def file(self) -> SeekableInput:
         """The file whose lines these are, header included."""
         return self._file
 
