@@ -240,7 +240,7 @@ class _Reading:
             kernel=cast("KernelName", self.last.get("kernel", "auto")),
             algorithm=self.last.get("algorithm"),
             progress="progress" in self.flags,
-            format=cast("FormatChoice | None", self.last.get("format")),
+            format=self.last.get("format"),
             dtype=self.last.get("dtype"),
             record_size=self.sizes.get("record-size"),
             key_offset=self.sizes.get("key-offset"),

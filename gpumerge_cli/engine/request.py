@@ -11,7 +11,8 @@ from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.lines import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]
-FormatChoice = Literal["raw", "npy", "text"]
+FormatChoice = str
+"""The name of a format: formats.kinds.format_names() has all."""
 
 
 @dataclass(frozen=True)
