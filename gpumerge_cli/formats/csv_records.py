@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain, islice
 from operator import or_
 from typing import IO
 
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
+from gpumerge_cli.formats.csv_parser import END, MARK, SEPARATOR, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.lines import NUL, LineKey, LineOrder
 
-SEPARATOR = 1
-"""Lower than any byte of text, so that lines compare as their records do."""
 _COMMA = 0x2C
-_MARK, _END = bytes([SEPARATOR]), bytes([NUL])
-_WRITTEN_AT_ONCE = 1 << 20
-_LONGEST_FIELD = 1 << 31
 _NUMBERS = ("numeric", "human", "general", "month")
 
 
@@ -57,7 +54,7 @@ def records_of(
     shape = None if within is None else reduce(or_, (shape_of(source.file, separator) for source in sources))
     counted = any(key.start_char or key.compare == "random" for key in order.keys)  # where a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
-        copied = [_copied(source, number, _write_fields, order, told) for number, source in enumerate(sources)]
+        copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
         return Records(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return Records(list(sources), within, None)
@@ -106,9 +103,10 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
     file = SeekableInput(name, plain=plain)
     try:
         refuse_binary(name, file.read(0, LOOKED_AT), plain=plain)
-        for at, (_, fields) in enumerate(_records(file, separator_of(LineOrder(separator=separator))), start=1):
-            if at == number:
-                return [os.fsdecode(field) for field in fields]
+        parser = Parser(file, separator_of(LineOrder(separator=separator)))
+        records = chain.from_iterable(map(parser.records, parser.blocks))
+        for _, fields in islice(records, number - 1, None):
+            return [os.fsdecode(field) for field in fields]
     finally:
         file.close()
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
@@ -116,14 +114,14 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
 
 def shown(line: bytes, order: LineOrder) -> bytes:
     """A line as users know it: if it was made of a record, the record."""
-    return line.split(_MARK, 1)[0] if _has_fields(order) else line
+    return line.split(MARK, 1)[0] if _has_fields(order) else line
 
 
 def between_fields(part: bytes, order: LineOrder) -> bytes:
     """A part of a line with what records have between their fields, if it was made of one."""
     if order.of_records is None or not _has_fields(order):
         return part
-    return part.replace(_MARK, bytes([separator_of(order.of_records)]))
+    return part.replace(MARK, bytes([separator_of(order.of_records)]))
 
 
 def _has_fields(order: LineOrder) -> bool:
@@ -137,12 +135,12 @@ def same_fields(header: bytes, other: bytes, separator: int) -> bool:
 
 def without_fields(lines: bytes) -> bytes:
     """The records that lines were made of, each with a newline."""
-    return b"".join(line.split(_MARK, 1)[0] + b"\n" for line in lines.split(_END)[:-1])
+    return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
 
 
 def with_newlines(lines: bytes) -> bytes:
     """The same of lines that are records with NUL behind them."""
-    return lines.replace(_END, b"\n")
+    return lines.replace(END, b"\n")
 
 
 def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
@@ -164,60 +162,3 @@ def _copied(
     separator = separator_of(order)
     file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: told(number, share)))
     return LineSource(file, NUL, source.header_asked)
-
-
-def _write_fields(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
-    held: list[bytes] = []
-    size = 0
-    gone = 0
-    for record, fields in _records(file, separator):
-        line = _MARK.join([record, *fields]) + _END
-        held.append(line)
-        size += len(line)
-        gone += len(record) + 1
-        if size >= _WRITTEN_AT_ONCE:
-            out.write(b"".join(held))
-            held.clear()
-            told(gone / file.size)
-            size = gone = 0
-    out.write(b"".join(held))
-
-
-def _records(file: SeekableInput, separator: int) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Each record as it stands, without its newline, and its fields; a byte order mark belongs to no field."""
-    taken: list[str] = []
-    mark = BOM.decode("latin-1")
-
-    def physical() -> Iterator[str]:
-        for line in _physical_lines(file):
-            first = not taken and number == 0
-            taken.append(line)
-            yield line.removeprefix(mark) if first else line
-
-    csv.field_size_limit(_LONGEST_FIELD)
-    number = 0
-    try:
-        # Bytes as characters one to one: what the fields hold is not looked at.
-        for row in csv.reader(physical(), delimiter=chr(separator), strict=True):
-            number += 1
-            text = "".join(taken)
-            taken.clear()
-            if "\x01" in text or "\0" in text:
-                raise InputError(
-                    "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
-                    where=f"{file.name}:{number}",
-                    way_out="leave --csv out, or clean it",
-                )
-            yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row]
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", where=f"{file.name}:{number + 1}", way_out="check its quotes") from None
-
-
-def _physical_lines(file: SeekableInput) -> Iterator[str]:
-    rest = b""
-    for start in range(0, file.size, _WRITTEN_AT_ONCE):
-        *lines, rest = (rest + file.read_exactly(start, min(_WRITTEN_AT_ONCE, file.size - start))).split(b"\n")
-        for line in lines:
-            yield line.decode("latin-1") + "\n"
-    if rest:
-        yield rest.decode("latin-1")

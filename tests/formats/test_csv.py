@@ -18,7 +18,7 @@ from gpumerge_cli.backends.cpu.comparison import Comparison
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats import csv_quotes
+from gpumerge_cli.formats import csv_parser, csv_quotes
 from gpumerge_cli.formats.csv_quotes import Shape, shape_of
 from gpumerge_cli.formats.csv_records import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.input import SeekableInput
@@ -44,11 +44,13 @@ def files(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def orders(draw: st.DrawFn) -> LineOrder:
+def orders(draw: st.DrawFn, several: bool = False) -> LineOrder:
+    """several: keys may be of several fields."""
     keys = []
     for _ in range(draw(st.integers(1, 2))):
         field, compare = draw(st.integers(0, 3)), draw(st.sampled_from(COMPARISONS))
-        last = draw(st.sampled_from([field, None] if compare in ("numeric", "human", "general", "month") else [field]))
+        ends = [field, None, field + 1] if several or compare in ("numeric", "human", "general", "month") else [field]
+        last = draw(st.sampled_from(ends))
         keys.append(
             LineKey(
                 compare, field, 0, last,
@@ -75,7 +77,7 @@ def taken_to_pieces(text: bytes) -> list[bytes]:
             yield line
 
     for fields in csv.reader(told(), strict=True):
-        rows.append("\1".join(["".join(taken).removesuffix("\n"), *fields]).encode())
+        rows.append("\1".join(["".join(taken).removesuffix("\n"), *(fields or [""])]).encode())
         taken.clear()
     return rows
 
@@ -107,7 +109,7 @@ def test_records_as_they_stand_compare_as_the_parser_has_it(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
-@given(text=files(), order=orders())
+@given(text=files(), order=orders(several=True))
 def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_path: Path) -> None:
     """What is sorted by compiled code is in the order of the parser's fields."""
     (tmp_path / "a.csv").write_bytes(text)
@@ -117,6 +119,28 @@ def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_
     lines = taken_to_pieces(text)
     expected = sorted(lines, key=functools.cmp_to_key(Comparison(Order.lines(order_of_fields(order)))))
     assert (tmp_path / "b.csv").read_bytes() == b"".join(line.split(b"\1", 1)[0] + b"\n" for line in expected)
+
+
+@pytest.mark.parametrize("block", [8, 64, 1 << 20])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(text=files() | st.text('a",\n', max_size=30).map(str.encode))
+def test_blocks_without_quotes_are_taken_to_pieces_alike(
+    block: int, text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_parser, "_BLOCK", block)
+    (tmp_path / "a.csv").write_bytes(text)
+    file, out = SeekableInput(str(tmp_path / "a.csv")), io.BytesIO()
+    told: list[float] = []
+    try:
+        expected = taken_to_pieces(text)
+    except csv.Error:
+        with pytest.raises(InputError, match="not CSV"):
+            csv_parser.write_fields(file, ord(","), out, told.append)
+    else:
+        csv_parser.write_fields(file, ord(","), out, told.append)
+        assert out.getvalue() == b"".join(line + b"\0" for line in expected)
+        assert sum(told) == pytest.approx(1.0) or not text
+    file.close()
 
 
 @pytest.mark.parametrize(
