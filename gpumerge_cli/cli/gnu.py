@@ -53,7 +53,7 @@ class SortCommand:
     if not said. threads: None if not said, else 1 or more, up to 2^62. batch_size: inputs that one merge reads, 2 or
     more, or None. format, dtype, record_size, key_offset, key_size, key_field: of items that are not lines, as merge
     has them. files0_from, random_source, report: names of files. header: lines. compressed: files of lines whose names
-    end in .gz or .zst are. notes: what --debug notes of the command line.
+    end in .gz, .bz2, .xz or .zst are. notes: what --debug notes of the command line.
     """
 
     mode: Mode = "sort"
