@@ -53,6 +53,8 @@ class Replacement:
         try:
             if durable:
                 os.fsync(self.descriptor)
+            # Some file systems, such as NFS, tell only as a descriptor is closed that a write failed.
+            os.close(os.dup(self.descriptor))
             os.replace(self.temporary, self.place)
             self.in_place = True
         except OSError:

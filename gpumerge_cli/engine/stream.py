@@ -19,6 +19,7 @@ from typing import Protocol
 from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, SortPolicy, Unique, Workspace
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
+from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Supply
@@ -291,7 +292,7 @@ class _Worker:
     def _write(self, turn: int, piece: Chunk, merged: _Merged, *, last: bool) -> None:
         sink, stopwatch = self._stream.sink, self._shared.stopwatch
         offset, left, written = piece.offset, merged.merged_bytes, 0
-        for part in merged.outputs():
+        for part in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             left -= len(part)
             data = sink.encode(part)

@@ -127,14 +127,21 @@ def _records(file: InputFile, separator: int | None) -> Iterator[tuple[bytes, li
                 )
             yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row]
     except csv.Error as error:
-        raise InputError(f"not CSV: {error}", where=f"{file.name}:{number + 1}", way_out="check its quotes") from None
+        where, what = f"{file.name}:{number + 1}", f"not CSV: {error}"
+        if "new-line character" in what:  # Python's words are on how a program opens files
+            what = "not CSV: a carriage return stands where no line ends"
+            raise InputError(what, where=where, way_out="end lines in newlines, or quote the field") from None
+        raise InputError(what, where=where, way_out="check its quotes") from None
 
 
 def _physical_lines(file: InputFile) -> Iterator[str]:
-    rest = b""
+    held: list[bytes] = []  # of a line that has not ended, whose parts are put together once
     for start in range(0, file.size, _WRITTEN_AT_ONCE):
-        *lines, rest = (rest + file.read_exactly(start, min(_WRITTEN_AT_ONCE, file.size - start))).split(b"\n")
-        for line in lines:
-            yield line.decode("latin-1") + "\n"
+        first, *others = file.read_exactly(start, min(_WRITTEN_AT_ONCE, file.size - start)).split(b"\n")
+        held.append(first)
+        for part in others:
+            yield b"".join(held).decode("latin-1") + "\n"
+            held = [part]
+    rest = b"".join(held)
     if rest:
         yield rest.decode("latin-1")

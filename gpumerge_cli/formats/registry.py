@@ -265,6 +265,7 @@ def open_sink(
     compress = compressor(name) if name != STDIO and not source_format.plain else None
     suffix = judge_suffix(name, source_format, dtype)
     if dtype is None:
+        line_end = source_format.terminator if source_format.csv or source_format.shown is not None else None
         if source_format.csv:
             from gpumerge_cli.formats.csv import plain
 
@@ -273,15 +274,16 @@ def open_sink(
         elif source_format.shown is not None:
             shown = source_format.shown
             compress = lambda data: shown(bytes(data))  # noqa: E731
-        return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
+        header = (lambda _: head) if head else None
+        return ItemSink(open_output(name), header=header, compress=compress, line_end=line_end)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
     if suffix in RAW_SUFFIXES and (source_format.dtype is None or source_format.dtype.isnative):
         dtype = dtype.newbyteorder("=")  # what the suffix means, unless --dtype names a byte order
     as_npy = suffix == ".npy" or (suffix not in RAW_SUFFIXES and source_format.name == "npy")
-    header = partial(npy_header, dtype) if as_npy else None
+    of_items = partial(npy_header, dtype) if as_npy else None
     output = open_output(name)
-    if header and count is None and (compress or not output.seekable):
+    if of_items and count is None and (compress or not output.seekable):
         output.abort()
         raise OutputError(
             "the header of .npy says how many items follow, which --unique knows only at the end",
@@ -289,7 +291,7 @@ def open_sink(
             way_out="write a plain file, or raw items",
         )
     try:
-        return ItemSink(output, dtype=dtype, header=header, count=count, compress=compress)
+        return ItemSink(output, dtype=dtype, header=of_items, count=count, compress=compress)
     except BaseException:
         output.abort()
         raise

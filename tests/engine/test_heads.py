@@ -87,7 +87,7 @@ def disordered(rng: np.random.Generator, lines: int) -> list[bytes]:
         b"%d x%d" % tuple(pair) + b"y" * (5000 * (pair[0] % 97 == 0)) for pair in rng.integers(0, 500, (lines, 2))
     )
     for _ in range(rng.integers(0, 4)):
-        low, size = int(rng.integers(0, lines)), int(rng.integers(1, 1 + lines // 3))
+        low, size = int(rng.integers(0, lines)), int(rng.integers(1, 1 + max(1, lines // 3)))
         run[low : low + size] = [run[i] for i in low + rng.permutation(len(run[low : low + size]))]
     return run
 

@@ -153,6 +153,28 @@ def test_a_run_that_begins_at_the_same_moment_takes_nothing(
     assert os.listdir(tmp_path) == ["out"]
 
 
+def test_a_write_that_is_told_to_have_failed_as_the_file_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").write_bytes(b"old")
+    output = OutputFile(str(tmp_path / "out"))
+    output.write_at(0, DATA)
+    close, calls = os.close, 0
+
+    def closed(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        close(descriptor)
+        if calls == 1:
+            raise OSError(errno.EDQUOT, "")
+
+    monkeypatch.setattr(os, "close", closed)
+    with pytest.raises(OutputError, match="quota"):
+        output.commit()
+    assert (tmp_path / "out").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
 def test_outputs_where_files_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def flock(descriptor: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "")
