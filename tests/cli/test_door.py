@@ -17,8 +17,9 @@ from gpumerge_cli.backends.base import KERNELS, TileLoad, Transfer
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli import application, generate, options
 from gpumerge_cli.compare.cases import SHAPES
-from gpumerge_cli.engine.request import BackendChoice, FormatChoice
+from gpumerge_cli.engine.request import BackendChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError
+from gpumerge_cli.formats.kinds import format_names
 
 COMMANDS = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
 ROOT = Path(__file__).parents[2]
@@ -72,7 +73,7 @@ def test_choices_are_those_of_the_backends() -> None:
     assert get_args(options.TileLoadName) == get_args(TileLoad)
     assert get_args(options.TransferName) == get_args(Transfer)
     assert set(get_args(options.BackendName)) == set(get_args(BackendChoice))
-    assert set(get_args(options.FormatName)) == set(get_args(FormatChoice))
+    assert set(get_args(options.FormatName)) == set(format_names())
     assert get_args(generate.ShapeName) == SHAPES
     assert all(shape in generate.EPILOG for shape in SHAPES)
 
