@@ -64,12 +64,12 @@ def _resolved(
         return _records(name, said, one, items, key, records.said or f"--dtype {dtype}", text)
     if dtype is not None and said is None and (one is None or one.items != "told"):
         one = _of_options()  # whatever the name says
-    if one is None or (text and said is None):
-        if not text:
-            raise _unknown(name, suffix)
-        if is_binary(suffix) and said is None:
+    if text and said is None:
+        if is_binary(suffix):
             raise _is_binary(name)
         one = FORMATS["text"]
+    if one is None:
+        raise _unknown(name, suffix)
     if one.items == "lines":
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
