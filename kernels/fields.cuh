@@ -16,7 +16,10 @@ struct Key {
     long long compare, start_field, start_char, end_field, end_char, flags, spare[2];
 };
 
-// separator is negative if blanks separate fields. The keys lie directly behind this struct.
+// separator is negative if blanks separate fields, and QUOTED more than the byte if fields may be quoted as in CSV. The keys
+// lie directly behind this struct.
+constexpr long long QUOTED = 256;
+
 struct LineOrder {
     long long flags, keys, separator, terminator, salt[2], spare[2];
 
@@ -46,14 +49,31 @@ __device__ inline Place skip_field(Place at, Place stop)
     return find_blank(skip_blanks(at, stop), stop);
 }
 
-// The part of a line that is the key. It may be empty.
+// Where the field that begins at `at` ends: at a separator that no quotes enclose, or at `stop`.
+__device__ inline Place field_end(Place at, Place stop, long long separator)
+{
+    if (separator >= QUOTED)
+        while (at < stop && *at == '"') at = forward(find_byte(at + 1, stop, '"'), stop, 1);
+    return find_byte(at, stop, separator & 255);
+}
+
+// Where a line of CSV ends: ahead of the carriage return of its newline.
+__device__ __forceinline__ Place record_end(Text line)
+{
+    return line.stop - (line.start < line.stop && line.stop[-1] == '\r');
+}
+
+// The part of a line that is the key. It may be empty. The quotes of a quoted field do not belong to it; only a quoted field
+// may end in a quote.
 __device__ __noinline__ Text key_text(const Key& key, long long separator, Text line)
 {
-    const Place stop = line.stop;
+    const bool quoted = separator >= QUOTED;
+    const Place stop = quoted ? record_end(line) : line.stop;
     Place begin = line.start;
     for (long long field = 0; field < key.start_field && begin < stop; ++field)
-        begin = separator >= 0 ? forward(find_byte(begin, stop, separator), stop, 1) : skip_field(begin, stop);
+        begin = separator >= 0 ? forward(field_end(begin, stop, separator), stop, 1) : skip_field(begin, stop);
     const Place field_start = begin;
+    if (quoted && begin < stop && *begin == '"') ++begin;
     if (key.flags & SKIP_START) begin = skip_blanks(begin, stop);
     begin = forward(begin, stop, key.start_char);
     if (key.end_field < 0) return {begin, stop};
@@ -70,12 +90,14 @@ __device__ __noinline__ Text key_text(const Key& key, long long separator, Text 
             end = skip_field(end, stop);
             continue;
         }
-        end = find_byte(end, stop, separator);
+        end = field_end(end, stop, separator);
         if (end < stop && (left > 0 || key.end_char > 0)) ++end;
     }
     if (key.end_char > 0) {
         if (key.flags & SKIP_END) end = skip_blanks(end, stop);
         end = forward(end, stop, key.end_char);
+    } else if (quoted && end > begin && end[-1] == '"') {
+        --end;
     }
     return {begin, end < begin ? begin : end};
 }

@@ -33,7 +33,7 @@ from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, UsageError
-from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import DTYPES, Lines, Order
 from tests import line_orders
 from tests.apart import each

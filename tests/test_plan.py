@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, blocks_of, make_plan, plan_in_spans

@@ -179,10 +179,10 @@ complete -c gpumerge -n '__gpumerge_command batch' -l debug -l traceback -d 'On 
 complete -c gpumerge -n '__gpumerge_command batch' -l help -s h -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command bench' -F
 complete -c gpumerge -n '__gpumerge_command bench' -l render -d 'Run nothing: make tables and figures from RESULTS. Needs no device.'
-complete -c gpumerge -n '__gpumerge_command bench' -l kernels -x -d 'Which kernels, of basic,tiled,circular,path; all by default.'
-complete -c gpumerge -n '__gpumerge_command bench' -l dtypes -x -d 'Which types of items, as int32,int64,float16; int32+4 is a key with a payload of 4 bytes.'
+complete -c gpumerge -n '__gpumerge_command bench' -l kernels -x -d 'Which kernels, of basic, tiled, circular and path; all by default. A list has commas.'
+complete -c gpumerge -n '__gpumerge_command bench' -l dtypes -x -d 'Which types of items, as int32,float16; int32+4 is a key with a payload of 4 bytes.'
 complete -c gpumerge -n '__gpumerge_command bench' -l sizes -x -d 'Items of output in all, rounded down to whole runs: 1e6,2^20; 2^10:2^28:4 goes by factors of 4.'
-complete -c gpumerge -n '__gpumerge_command bench' -l shapes -x -d 'Which shapes, of uniform,few,equal,disjoint,blocky,one-sided,tiny.'
+complete -c gpumerge -n '__gpumerge_command bench' -l shapes -x -d 'Which shapes, of uniform, few, equal, disjoint, blocky, one-sided and tiny.'
 complete -c gpumerge -n '__gpumerge_command bench' -l runs -x -d 'How many runs are merged: 2,4,8,16.'
 complete -c gpumerge -n '__gpumerge_command bench' -l quick -d 'Fewer and smaller cases: about a minute.'
 complete -c gpumerge -n '__gpumerge_command bench' -l repeat -x -d 'How often each is timed; 7 by default, 3 with --quick.'

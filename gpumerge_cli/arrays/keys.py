@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.taking import judge_mask
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.records import Key, order_of
+from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import Order
 
 Array = NDArray[Any]

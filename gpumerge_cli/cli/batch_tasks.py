@@ -29,7 +29,8 @@ _NOT_OF_JOBS = {
 """What a job says otherwise, or what is the batch's to say."""
 _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 """What settings give to the batch, which shares it out."""
-_FILES: dict[str, Any] = {"report": "written", "random-source": "read", "temporary-directory": "place"}
+_FILES = {"file": "read", "folder": "place"}
+"""What the values of options name, as jobs call it."""
 
 Parse = Callable[[Sequence[str], Settings], tasks.Task[Any]]
 
@@ -60,7 +61,8 @@ def _options(operation: str) -> dict[str, JobOption]:
     for row in (row for row in options_of(operation) if row.name not in left_out):
         kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
-        option = JobOption(kind, off, _FILES.get(row.name))
+        file: Any = "written" if row.written else _FILES.get(row.kind)
+        option = JobOption(kind, off, None if row.name == "files0-from" else file)  # whose names are inputs
         found |= dict.fromkeys((row.name, *row.aliases), option)
     return found
 

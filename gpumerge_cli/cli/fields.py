@@ -49,8 +49,8 @@ def of_records(values: Values) -> Values:
 
 def _are_binary(values: Values, files: Sequence[str]) -> bool:
     """Whether the items are numbers or records: sort takes for text what it is not told of, the others do not."""
-    from gpumerge_cli.formats.fixed import suffix_of
-    from gpumerge_cli.formats.registry import RAW_SUFFIXES, TEXT_SUFFIXES
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds import format_of, is_binary
 
     if values.format is not None:
         return bool(values.format != "text")
@@ -58,5 +58,5 @@ def _are_binary(values: Values, files: Sequence[str]) -> bool:
         return True
     suffixes = {suffix_of(name) for name in files if name != "-"}
     if values.command == "sort":
-        return not suffixes.isdisjoint({*RAW_SUFFIXES, ".npy"})
-    return not suffixes <= {*TEXT_SUFFIXES, ""}
+        return any(map(is_binary, suffixes))
+    return any(is_binary(suffix) or format_of(suffix) is None for suffix in suffixes)

@@ -23,7 +23,7 @@ def generate(values: Values) -> None:
     from gpumerge_cli.compare.lines import lines
     from gpumerge_cli.compare.records import blocks_of, key_dtype
     from gpumerge_cli.engine.write import write_array
-    from gpumerge_cli.formats.records import order_of
+    from gpumerge_cli.formats.record_options import order_of
     from gpumerge_cli.formats.registry import resolve_format
     from gpumerge_cli.order.rules import LineKey, LineOrder
 

@@ -9,7 +9,9 @@ from textwrap import wrap
 
 from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option, command
 
-_NARROWEST, _WIDEST = 40, 120
+_NARROWEST, _TWO_COLUMNS, _WIDEST = 40, 70, 120
+_INDENT = 8
+"""Where the text of options begins in a terminal too narrow for two columns."""
 _COLUMN = 30
 """Where the text of options begins: longer names have a line of their own."""
 
@@ -50,7 +52,7 @@ def _lines(shown: Command, width: int) -> Iterator[str]:
         rows = [(written(option), sentence(option)) for option in shown.options if option.group == group]
         if rows:
             yield from ("", f"{group}:")
-            yield from _columns(rows, width, _COLUMN)
+            yield from _columns(rows, width, _COLUMN if width >= _TWO_COLUMNS else _INDENT)
     yield from paragraphs(shown.epilog, width)
 
 
@@ -92,7 +94,7 @@ def _command_line(line: str, width: int) -> Iterator[str]:
 
 
 def _columns(rows: Sequence[tuple[str, str]], width: int, at: int = 0) -> Iterator[str]:
-    at = min(at or max(len(name) for name, _ in rows) + 4, width // 2)
+    at = at or max(len(name) for name, _ in rows) + 4
     for name, text in rows:
         lines = wrap(text, width - at, break_on_hyphens=False)
         if len(name) + 4 > at or not lines:

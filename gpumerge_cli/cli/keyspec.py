@@ -81,7 +81,7 @@ def csv_names(
     its name says, the file is not compressed. option: that names a field.
     Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
     """
-    from gpumerge_cli.formats.csv import header_fields
+    from gpumerge_cli.formats.csv_records import header_fields
     from gpumerge_cli.formats.input import look_at
 
     for file in files:

@@ -18,7 +18,7 @@ from gpumerge_cli.order.rules import LineOrder
 if TYPE_CHECKING:
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest
-    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
@@ -98,7 +98,7 @@ def salted(order: LineOrder, source: str | None) -> LineOrder:
 
 def record_request(values: Values) -> RecordRequest:
     """What is said of records; values.field is that of resolve_fields."""
-    from gpumerge_cli.formats.records import RecordRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
 
     field = values.field[0] if values.field else None
     return RecordRequest(values.record_size, values.key_offset, values.key_size, field)

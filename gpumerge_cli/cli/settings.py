@@ -21,7 +21,6 @@ from gpumerge_cli.errors import UsageError
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _Layer = Literal["environment", "project", "user"]
 _LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
-_WRITTEN = {"output", "report", "joblog", "figures"}
 
 
 @dataclass(frozen=True)
@@ -277,7 +276,7 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
     """A file's paths start from its folder. The project's, which may come from elsewhere, do not lead out of it."""
     if not setting.file or not isinstance(value, str):
         return value
-    refused = "program" if option.kind == "program" else "file to write" if option.name in _WRITTEN else ""
+    refused = "program" if option.kind == "program" else "file to write" if option.written else ""
     if refused and setting.layer == "project":
         raise UsageError(
             f"a project's file names no {refused}, as {setting.name} would",

@@ -71,16 +71,15 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 def _items(command: SortCommand) -> ItemRequest:
     """Lines, unless an option or the suffix of a file says that the items are binary."""
     from gpumerge_cli.engine.request import ItemRequest
-    from gpumerge_cli.formats.fixed import suffix_of
-    from gpumerge_cli.formats.registry import RAW_SUFFIXES
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds import is_binary
     from gpumerge_cli.order.rules import LineOrder
 
     values = command.values
     records = record_request(values)
-    said = values.format in ("raw", "npy") or values.dtype is not None or records.said
+    said = values.format not in (None, "text") or values.dtype is not None or records.said
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
-    suffixes = {suffix_of(name) for name in command.files if name != "-"}
-    binary = not suffixes.isdisjoint({*RAW_SUFFIXES, ".npy"})
+    binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
     # Where lines are asked for all the same, or files of both kinds are named, opening them tells.
     if said or (values.format is None and simple and binary):
         if not simple:

@@ -16,8 +16,9 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.fixed import suffix_of
-from gpumerge_cli.formats.registry import RAW_SUFFIXES, open_sink
+from gpumerge_cli.formats.compressed import suffix_of
+from gpumerge_cli.formats.kinds import is_binary
+from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.report.model import Measured
 
 REPEAT = 3
@@ -84,7 +85,7 @@ def whole_sorts(
     with tempfile.TemporaryDirectory(prefix="gpumerge-", dir=next(iter(request.folders), None)) as folder:
         # Binary items that only a suffix tells are written under the same one.
         suffix = suffix_of(request.inputs[0])
-        name = f"sorted{suffix}" if suffix in {".npy", *RAW_SUFFIXES} else "sorted"
+        name = f"sorted{suffix}" if is_binary(suffix) else "sorted"
         file = File(request, backend, threads, os.path.join(folder, name))
         works: list[Callable[[], None]] = [
             partial(file.by_library, row.name) if row.library else partial(file.by_algorithm, one)

@@ -69,8 +69,9 @@ def check_each(
         try:
             with opened((name,), items) as files:
                 if items.csv:  # whose keys may be names in the first header
-                    same_headers([*headers, (name, files.head)], items.csv)
-                    headers = headers or [(name, files.head)] * bool(files.head)
+                    head = files.shown_header(files.sources[0])
+                    same_headers([*headers, (name, head)], items)
+                    headers = headers or [(name, head)] * bool(head)
                 raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
                 (checked,) = files.files()
         except InputError as error:

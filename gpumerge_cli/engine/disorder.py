@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.csv import between_fields, shown
+from gpumerge_cli.formats.csv_records import between_fields, shown
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import Comparison as LineComparison
 from gpumerge_cli.order.rules import LineOrder

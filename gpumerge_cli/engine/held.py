@@ -1,6 +1,6 @@
 """Sorted runs between their making and their merging: in memory, or in temporary files that no exit leaves behind.
 
-Each is read as an input is: these classes stand in for formats.input.InputFile.
+Each is read as an input is: these classes stand in for formats.input.SeekableInput.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class MemoryFile:
         return cls(copies[0] if len(copies) == 1 else np.concatenate(copies))
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
-        """See InputFile."""
+        """See SeekableInput."""
         return Extent(-1, start, held, swap, self._data)
 
     def read_into(self, position: int, out: Bytes) -> None:
-        """See InputFile."""
+        """See SeekableInput."""
         out[:] = self._data[position : position + len(out)]
 
     def read(self, position: int, count: int) -> bytes:
-        """See InputFile."""
+        """See SeekableInput."""
         return self._data[position : position + count].tobytes()
 
     read_exactly = read
@@ -73,11 +73,11 @@ class SpilledFile:
         self._descriptor, self.size = _written(parts, folder)
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
-        """See InputFile."""
+        """See SeekableInput."""
         return Extent(self._descriptor, start, held, swap)
 
     def read_into(self, position: int, out: Bytes) -> None:
-        """See InputFile."""
+        """See SeekableInput."""
         view = out.data
         while len(view):
             count = os.preadv(self._descriptor, [view[:_LARGEST_CALL]], position)
@@ -87,11 +87,11 @@ class SpilledFile:
             position += count
 
     def read(self, position: int, count: int) -> bytes:
-        """See InputFile."""
+        """See SeekableInput."""
         return os.pread(self._descriptor, max(0, min(count, self.size - position)), position)
 
     def read_exactly(self, position: int, count: int) -> bytes:
-        """See InputFile."""
+        """See SeekableInput."""
         data = self.read(position, count)
         if len(data) == count:
             return data
@@ -123,11 +123,11 @@ class PackedFile:
         self._lock = threading.Lock()
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
-        """See InputFile."""
+        """See SeekableInput."""
         return None
 
     def read_into(self, position: int, out: Bytes) -> None:
-        """See InputFile."""
+        """See SeekableInput."""
         done = 0
         while done < len(out):
             number, skipped = divmod(position + done, self._codec.block)
@@ -136,11 +136,11 @@ class PackedFile:
             done += len(part)
 
     def read(self, position: int, count: int) -> bytes:
-        """See InputFile."""
+        """See SeekableInput."""
         return self.read_exactly(position, max(0, min(count, self.size - position)))
 
     def read_exactly(self, position: int, count: int) -> bytes:
-        """See InputFile."""
+        """See SeekableInput."""
         out = np.empty(count, np.uint8)
         self.read_into(position, out)
         return out.tobytes()

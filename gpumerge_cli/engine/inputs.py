@@ -15,22 +15,25 @@ from gpumerge_cli.engine.opening import Advance, Passes
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats import csv
 from gpumerge_cli.formats.base import STDIO, Source
+from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.input import InputFile as OpenedFile
+from gpumerge_cli.formats.csv_quotes import BOM
+from gpumerge_cli.formats.csv_records import Records, order_of_fields, records_of, same_fields, separator_of
+from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.input import look_at as look_at_input
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import look_at as look_at_output
-from gpumerge_cli.formats.records import item_name, order_of
-from gpumerge_cli.formats.registry import Format, open_source, resolve_format
-from gpumerge_cli.formats.text import LineSource
+from gpumerge_cli.formats.record_options import item_name, order_of
+from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
 
 _SHOWN = 60
-_LOOKED_AT = 8
+_LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
 _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
@@ -45,7 +48,7 @@ class Inputs:
 
     sources: tuple[Source, ...]
     order: Order
-    format: Format
+    format: Content
     dtype: np.dtype[Any] | None
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
 
@@ -59,7 +62,7 @@ class Inputs:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)
-        largest = sorted(self.sources, key=lambda source: source.size)[-_LOOKED_AT:]
+        largest = sorted(self.sources, key=lambda source: source.size)[-_LARGEST:]
         most = _LOOKS // max(1, len(largest))
         looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
         end = self.order.end[0]
@@ -71,6 +74,11 @@ class Inputs:
         headers = (source.header for source in self.sources if isinstance(source, LineSource))
         return next(filter(None, headers), b"")
 
+    def shown_header(self, source: Source) -> bytes:
+        """The header of a source as the output has it, b"" if it has none."""
+        header = source.header if isinstance(source, LineSource) else b""
+        return header if self.format.shown is None else self.format.shown(header)
+
     def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""
         known = [source.count() for source in self.sources] if counts is None else counts
@@ -78,7 +86,7 @@ class Inputs:
         return tuple(InputFile(source.name, items, source.size) for source, items in rows)
 
 
-def formats_of(names: Sequence[str], items: ItemRequest) -> list[Format]:
+def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
     """The formats of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
@@ -130,12 +138,48 @@ def opened(
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
         _same_items(sources)
-        same_headers([(source.name, source.header) for source in sources if isinstance(source, LineSource)], items.csv)
-        dtype = sources[0].dtype
-        yield Inputs(tuple(sources), _order(items, formats[0], dtype), formats[0], dtype, passes.rest)
+        first, dtype = formats[0], sources[0].dtype
+        order = _order(items, first, dtype)
+        if first.csv:
+            records = _records(sources, items, stopwatch or Stopwatch(), passes)
+            sources = list(records.sources)
+            first = replace(first, shown=records.shown, terminator=records.order.terminator)
+            order = Order.lines(records.order)
+            for source in sources:
+                stack.callback(source.close)
+        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest)
+        same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
+        _warn(inputs)
+        yield inputs
 
 
-def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order | None]:
+def _warn(inputs: Inputs) -> None:
+    """Say on standard error what of the lines will surprise: one line for each kind of trouble."""
+    told: dict[str, list[str]] = {}
+    for source in inputs.sources:
+        if isinstance(source, LineSource) and inputs.order.text is not None:
+            doubt = doubt_of(source.file.read(0, LOOKED_AT), inputs.order.text, inputs.format.header_lines)
+            if doubt:
+                told.setdefault(doubt, []).append(source.name)
+    for doubt, names in told.items():
+        from logging import getLogger
+
+        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], others, doubt)
+
+
+def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> Records:
+    """The records of CSV, whose copies take a span "csv"."""
+    start = time.perf_counter()
+    lines = [source for source in sources if isinstance(source, LineSource)]
+    records = records_of(lines, items.lines or LineOrder(reverse=items.reverse), passes.copied)
+    stopwatch.add(Span("csv", time.perf_counter() - start, sum(source.size for source in records.sources)))
+    if records.shown is None:
+        passes.leave_out_copies()
+    return records
+
+
+def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Content, Order | None]:
     """Format and order of inputs of which nothing is opened; the order is None if a header says it.
 
     Raises UsageError as `opened` does.
@@ -144,15 +188,15 @@ def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Format, Order
     return first, None if first.name == "npy" and first.dtype is None else _order(items, first, first.dtype)
 
 
-def _order(items: ItemRequest, first: Format, dtype: np.dtype[Any] | None) -> Order:
+def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> Order:
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
-    return Order.lines(csv.csv_order(lines) if items.csv else lines)
+    return Order.lines(order_of_fields(lines) if items.csv else lines)
 
 
 def _open_all(
-    names: Sequence[str], formats: Sequence[Format], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
+    names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
 
@@ -160,8 +204,8 @@ def _open_all(
         name, chosen = names[number], formats[number]
         start = time.perf_counter()
         source = open_source(name, chosen, passes.of(number))
-        if chosen.csv or compression_of(name) or name == STDIO:
-            stage = "csv" if chosen.csv else "spool" if name == STDIO else "decompress"
+        if compression_of(name) or name == STDIO:
+            stage = "spool" if name == STDIO else "decompress"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 
@@ -186,7 +230,7 @@ def _open_all(
 
 def read_names(name: str) -> tuple[str, ...]:
     """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = OpenedFile(name, plain=True)
+    file = SeekableInput(name, plain=True)
     try:
         data = file.read_exactly(0, file.size)
     finally:
@@ -224,29 +268,30 @@ def _same_items(sources: Sequence[Source]) -> None:
             )
 
 
-def same_headers(headers: Sequence[tuple[str, bytes]], of_csv: bool) -> None:
+def same_headers(headers: Sequence[tuple[str, bytes]], items: ItemRequest) -> None:
     """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
 
-    of_csv: they are lines made of records, which quotes do not tell apart. A byte order mark and how lines end are no
-    difference.
+    A byte order mark and how lines end are no difference, nor are the quotes of CSV.
     """
     told = [(name, header) for name, header in headers if header]
     for name, header in told[1:]:
-        if _bare(header, of_csv) != _bare(told[0][1], of_csv):
-            first = _shown_header(told[0][1], of_csv)
+        if not _same_header(header, told[0][1], items):
             raise InputError(
-                f"its header {_shown_header(header, of_csv)} differs from that of {told[0][0]}, {first}",
+                f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
                 where=f"{name}:1",
                 way_out="give all files the same columns and header, or work on each by itself",
             )
 
 
-def _bare(header: bytes, of_csv: bool) -> bytes:
-    return (csv.fields(header) if of_csv else header).removeprefix(csv.BOM).replace(b"\r", b"")
+def _same_header(header: bytes, other: bytes, items: ItemRequest) -> bool:
+    if items.csv:
+        return same_fields(header, other, separator_of(items.lines or LineOrder()))
+    bare, bare_other = (each.removeprefix(BOM).replace(b"\r", b"") for each in (header, other))
+    return bare == bare_other
 
 
-def _shown_header(header: bytes, of_csv: bool) -> str:
-    text = (csv.plain(header) if of_csv else header).rstrip(b"\r\n\0").decode("utf-8", "replace")
+def _shown_header(header: bytes) -> str:
+    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace")
     return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 

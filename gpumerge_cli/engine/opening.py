@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.registry import Format
+from gpumerge_cli.formats.format import Content
 
 Advance = Callable[[int, int], None]
 
@@ -19,12 +19,13 @@ class Passes:
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
     """
 
-    def __init__(self, names: Sequence[str], formats: Sequence[Format], advance: Advance | None) -> None:
+    def __init__(self, names: Sequence[str], formats: Sequence[Content], advance: Advance | None) -> None:
         self._sizes = [_size(name) * _count(name, chosen) for name, chosen in zip(names, formats, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
         self._done = 0.0
         self._lock = threading.Lock()
+        self._csv = [chosen.csv for chosen in formats]
         self._counts = [max(1, _count(name, chosen)) for name, chosen in zip(names, formats, strict=True)]
 
     def of(self, number: int) -> Callable[[float], None]:
@@ -39,6 +40,16 @@ class Passes:
 
         return went_on
 
+    def copied(self, number: int, share: float) -> None:
+        """The records of CSV in file `number` were copied by a further share."""
+        self.of(number)(share)
+
+    def leave_out_copies(self) -> None:
+        """The records of CSV need no copies."""
+        self.total -= sum(
+            size // count for size, count, csv in zip(self._sizes, self._counts, self._csv, strict=True) if csv
+        )
+
     def rest(self, advance: Advance | None) -> Advance | None:
         """What to tell the work's progress to, which is the second half where there were passes."""
         if advance is None or not self.total:
@@ -46,7 +57,7 @@ class Passes:
         return lambda done, total: advance((total + done) // 2, total)
 
 
-def _count(name: str, chosen: Format) -> int:
+def _count(name: str, chosen: Content) -> int:
     packed = not chosen.plain and compression_of(name) != ""
     return packed + chosen.csv
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.rules import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]
-FormatChoice = Literal["raw", "npy", "text"]
+FormatChoice = str
+"""The name of a format: formats.kinds.format_names() has all."""
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from gpumerge_cli.engine.stream import Outcome, Stream, run
 from gpumerge_cli.engine.whole import Whole
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.formats.base import Sink, Source
-from gpumerge_cli.formats.fixed import FixedSource
+from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.formats.text import LineSource
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.plan import blocks_of
 from gpumerge_cli.report.model import MergeReport, Stage, bounded

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.registry import Format, open_sink
+from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.units import format_bytes
 
 
 def write_array(
     path: str,
-    format: Format,
+    format: Content,
     dtype: np.dtype[Any] | None,
     count: int,
     blocks: Iterable[NDArray[Any]],

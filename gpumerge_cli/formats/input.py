@@ -26,7 +26,7 @@ _LARGEST_READ = 1 << 30
 _SPARED_DESCRIPTORS = 64
 
 
-class InputFile:
+class SeekableInput:
     """An input, read at any position from any thread.
 
     A pipe or a compressed file is first copied, as it flows out or decompressed, to an unnamed temporary file.
@@ -68,7 +68,7 @@ class InputFile:
             os.close(descriptor)
             self._descriptor = -1
 
-    def replaced(self, write: Callable[[IO[bytes]], None]) -> InputFile:
+    def replaced(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
         """This file as what `write` writes to a temporary file; this one is closed."""
         import tempfile
 
@@ -80,7 +80,7 @@ class InputFile:
             except OSError as error:
                 raise input_error(error, f"{self.name} (spooled to {tempfile.gettempdir()})") from None
         self.close()
-        copy = InputFile.__new__(InputFile)
+        copy = SeekableInput.__new__(SeekableInput)
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size = self.name, 0, status.st_size
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
@@ -197,7 +197,7 @@ def look_at(name: str) -> None:
 class _Held:
     """A descriptor that is closed when nothing refers to it any more, the end of its thread included."""
 
-    def __init__(self, owner: InputFile, descriptor: int) -> None:
+    def __init__(self, owner: SeekableInput, descriptor: int) -> None:
         self.owner = owner
         self.descriptor = descriptor
 
@@ -299,7 +299,7 @@ def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callab
         shutil.copyfileobj(raw, spool, 1 << 20)
         return
     try:
-        with compressed.opened(raw, name) as plain:
+        with contextlib.closing(compressed.opened(raw, name)) as plain:
             size, gone = max(1, os.fstat(raw.fileno()).st_size), 0
             while data := plain.read(1 << 20):
                 spool.write(data)

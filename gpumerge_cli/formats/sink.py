@@ -9,7 +9,7 @@ import numpy as np
 
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.fixed import foreign_keys
+from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.output import OutputFile, OutputStream
 
 

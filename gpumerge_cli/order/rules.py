@@ -23,6 +23,8 @@ TABLE_HEAD, KEY_WORDS = 8, 8
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""
+QUOTED = 256
+"""Added to the separator of a table where fields may be quoted."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
 """Flags of a key in a table."""
 
@@ -85,8 +87,9 @@ class LineOrder:
 
     separator: the byte between fields; None: fields begin at the empty place between a non-blank and a blank, so that
     leading blanks belong to them. Blanks are space, tab and newline. reverse: the last resort the other way round.
-    terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind. of_records:
-    where lines are made of CSV's records, the order that was asked for of those.
+    terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind. quoted:
+    lines are records of CSV: fields may be quoted, only quoted ones end in a quote, and a carriage return at a line's
+    end belongs to no key; there is a separator then. of_records: of CSV, the order that was asked for of its records.
     """
 
     keys: tuple[LineKey, ...] = ()
@@ -95,14 +98,15 @@ class LineOrder:
     stable: bool = False
     terminator: int = NEWLINE
     salt: bytes = bytes(SALT_BYTES)
+    quoted: bool = False
     of_records: LineOrder | None = field(default=None, compare=False)
 
     def table(self) -> NDArray[np.int64]:
         """The order as int64 words, for compiled code.
 
-        0: flags. 1: number of keys. 2: separator or -1. 3: terminator. 4 and 5: the salt, little-endian. 6, 7: spare.
-        Then for each key KEY_WORDS words: its number in COMPARISONS, start field, start character, end field or -1, end
-        character, flags, and two to spare.
+        0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4 and 5: the salt, little-endian.
+        6, 7: spare. Then for each key KEY_WORDS words: its number in COMPARISONS, start field, start character, end
+        field or -1, end character, flags, and two to spare.
         """
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
@@ -110,7 +114,7 @@ class LineOrder:
         import numpy as np  # only here: what reads command lines reads orders, too
 
         salt = np.frombuffer(self.salt, np.int64).tolist()
-        separator = -1 if self.separator is None else self.separator
+        separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
         return np.array([*head, *(word for key in self.keys for word in key.words())], np.int64)
 

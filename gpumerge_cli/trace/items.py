@@ -11,7 +11,7 @@ from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.csv import shown
+from gpumerge_cli.formats.csv_records import shown
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 

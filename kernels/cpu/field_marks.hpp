@@ -17,14 +17,26 @@ inline Word blanks_at(Place at)
 #endif
 }
 
+// Bit k says whether an odd number of the bits 0 to k is set: of quotes, those that they enclose and the opening ones.
+inline Word enclosed(Word quotes)
+{
+    for (int step = 1; step < 64; step *= 2) quotes ^= quotes << step;
+    return quotes;
+}
+
 class FieldMarks {
 public:
     // 64 bytes behind the end of the line must be readable.
     FieldMarks(const LineOrder& order, Text line) : line_(line), separator_(order.separator)
     {
-        const long long length = line.stop - line.start;
+        if (quoted()) line_.stop = record_end(line);
+        const long long length = line_.stop - line.start;
         if (separator_ >= 0) {
             ends_ = matches_at(line.start, static_cast<unsigned char>(separator_));
+            if (quoted()) {
+                const Word quotes = matches_at(line.start, '"');
+                if (quotes != 0) ends_ &= ~enclosed(quotes);
+            }
         } else {
             const Word found = blanks_at(line.start);
             ends_ = found & ~(found << 1 | 1);  // blanks ahead of a field belong to it
@@ -45,17 +57,21 @@ public:
             begin = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends) + (separator_ >= 0);
             ends &= ends - 1;
         }
+        if (quoted() && begin < line_.stop && *begin == '"') ++begin;
         if (key.flags & SKIP_START) begin = skip_blanks(begin, line_.stop);
         begin = forward(begin, line_.stop, key.start_char);
         if (key.end_field < 0) return {begin, line_.stop};
         if (key.end_field < key.start_field) return {begin, begin};
         for (long long field = key.start_field; ends != 0 && field < key.end_field; ++field) ends &= ends - 1;
         if (ends == 0 && !whole_) [[unlikely]] return key_text(key, separator_, line_);
-        const Place end = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends);
+        Place end = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends);
+        if (quoted() && end > begin && end[-1] == '"') --end;
         return {begin, end < begin ? begin : end};
     }
 
 private:
+    __attribute__((always_inline)) bool quoted() const { return separator_ >= QUOTED; }
+
     Text line_;
     long long separator_;
     Word ends_;   // where fields end

@@ -198,7 +198,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         (
             "z,1\n1,2\n",
             "--csv -k1nr",
-            "'1,2' comes after 'z,1' (record 1), key '1,2' after 'z,1' by -k 1nr; "
+            "'1,2' comes after 'z,1' (record 1), key '1' after 'z' by -k 1nr; "
             "the file is in the order of -k 1r: use that for -k 1nr",
         ),
         (

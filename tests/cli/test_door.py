@@ -23,8 +23,9 @@ from gpumerge_cli.cli.options import GROUPS
 from gpumerge_cli.cli.parse import parse_count, parse_counts
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.compare.cases import SHAPES
-from gpumerge_cli.engine.request import BackendChoice, FormatChoice
+from gpumerge_cli.engine.request import BackendChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError, UsageError
+from gpumerge_cli.formats.kinds import format_names
 
 COMMANDS = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
 ROOT = Path(__file__).parents[2]
@@ -126,7 +127,7 @@ def test_choices_are_those_of_the_backends() -> None:
     assert merge.option("tile-load").choices == get_args(TileLoad)
     assert merge.option("transfer").choices == get_args(Transfer)
     assert set(merge.option("backend").choices) == set(get_args(BackendChoice))
-    assert set(merge.option("format").choices) == set(get_args(FormatChoice))
+    assert set(merge.option("format").choices) == set(format_names())
     assert set(options.command("sort").option("algorithm").choices) == {"auto", *ALGORITHMS}
     generate = options.command("generate")
     assert generate.option("shape").choices == SHAPES

@@ -43,7 +43,7 @@ def test_an_output_that_cannot_be_made_ends_it_at_once(command: str, wrong: str,
 
 def test_an_output_is_as_it_was_until_its_inputs_are_read(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"before\n")
-    (tmp_path / "lines").write_bytes(b"a\0b" * 10)
+    (tmp_path / "lines").write_bytes(b'"a' * 10)
     assert run(["sort", "--csv", "lines", "-o", "out"], tmp_path).returncode == 2
     assert (tmp_path / "out").read_bytes() == b"before\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lines", "out"]

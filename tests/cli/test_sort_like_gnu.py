@@ -180,3 +180,34 @@ def test_output_may_go_to_the_input_by_redirection(options: list[str], redirecti
     assert (done.returncode, done.stderr) == (0, b"")
     first = b"".join(reversed(lines)) if redirection == ">>" else b""
     assert (tmp_path / "f").read_bytes() == first + b"".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "expected"),
+    [
+        (b"name,n\nx,10\ny,9\n", "n:n", b"name,n\ny,9\nx,10\n"),
+        (b'\xef\xbb\xbf"first name","n"\r\n"b","1"\r\n"a",2\r\n', "first name", None),
+        (b'"na""me",n\nb,1\na,2\n', 'na"me', b'"na""me",n\na,2\nb,1\n'),
+        (b'"two\nlines",n\nb,1\na,2\n', "n:nr", b'"two\nlines",n\na,2\nb,1\n'),
+    ],
+)
+def test_a_key_by_name_implies_the_header(
+    text: bytes, key: str, expected: bytes | None, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "a.csv").write_bytes(text)
+    assert door.run(["sort", "--csv", "-k", key, str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
+    out = (tmp_path / "b.csv").read_bytes()
+    if expected is None:
+        head, first, second = text.splitlines(keepends=True)
+        expected = head + second + first
+    assert out == expected
+    for command in (["check"], ["merge", "-q"], ["sort", "-c"]):
+        assert door.run([*command, "--csv", "-k", key, str(tmp_path / "b.csv")]) == 0
+    capfdbinary.readouterr()
+
+
+def test_a_tab_may_be_written_as_in_c(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "a.tsv").write_bytes(b"a b\t2\nc\t1\n")
+    for words in (["sort"], ["sort", "--csv"]):
+        assert door.run([*words, "-t", r"\t", "-k2,2n", str(tmp_path / "a.tsv")]) == 0
+        assert capfdbinary.readouterr().out == b"c\t1\na b\t2\n"

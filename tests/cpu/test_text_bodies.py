@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import io
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 from tests.line_cases import cases, lines
 
 HERE = Path(__file__).parent
@@ -65,12 +68,35 @@ def told(library: Any, table: Any, keys: int, x: Place, y: Place) -> list[Any]:
 @given(st.data())
 def test_fast_bodies_equal_slow_ones(forms: dict[str, Any], data: st.DataObject) -> None:
     order = data.draw(cases()).order
-    table = order.table()
     drawn = data.draw(lines(order, 12))
     # Longer than what is looked at in one go, with ends at each place in it.
     drawn += [b" ".join(drawn), b",".join(drawn)]
-    drawn = [line.replace(bytes([order.terminator]), b"") for line in drawn]
-    fill = data.draw(st.sampled_from([0, 1, ord("0"), ord("9"), ord(" "), ord(","), ord("."), 255]))
+    agree(forms, order, [line.replace(bytes([order.terminator]), b"") for line in drawn], data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_fast_bodies_equal_slow_ones_where_fields_are_quoted(forms: dict[str, Any], data: st.DataObject) -> None:
+    """Keys are whole fields or begin within one, as those of CSV's records do that compare as they stand."""
+    keys = [
+        LineKey(compare, field, data.draw(st.integers(0, 2)), field, skip_start=data.draw(st.booleans()))
+        for field in data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+        for compare in data.draw(st.lists(st.sampled_from(COMPARISONS), min_size=1, max_size=1))
+    ]
+    order = LineOrder(tuple(keys), ord(","), quoted=True)
+    fields = st.lists(st.text(' "a,1.-9', max_size=data.draw(st.sampled_from([3, 30]))), min_size=1, max_size=6)
+    drawn = []
+    for record in data.draw(st.lists(fields, min_size=2, max_size=8)):
+        out = io.StringIO()
+        quoting = data.draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]))
+        csv.writer(out, lineterminator=data.draw(st.sampled_from(["", "\r"])), quoting=quoting).writerow(record)
+        drawn.append(out.getvalue().encode())
+    agree(forms, order, drawn, data)
+
+
+def agree(forms: dict[str, Any], order: LineOrder, drawn: list[bytes], data: st.DataObject) -> None:
+    table = order.table()
+    fill = data.draw(st.sampled_from([0, 1, ord("0"), ord("9"), ord(" "), ord(","), ord("."), ord('"'), 255]))
     offset = data.draw(st.integers(0, 63))
     for x, y in zip(drawn, [*drawn[1:], drawn[0]], strict=True):
         offset = (offset + 11) % 64

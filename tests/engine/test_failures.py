@@ -154,8 +154,8 @@ def test_a_read_error(inputs: list[str], tmp_path: Path, number: int) -> None:
         "        raise OSError(errno.EIO, 'Input/output error')\n"
         "    return really(*arguments)\n"
         "os.preadv = fail\n"
-        "from gpumerge_cli.formats.input import InputFile\n"
-        "InputFile.extent = lambda *arguments: None\n"  # the library, too, then reads through os.preadv
+        "from gpumerge_cli.formats.input import SeekableInput\n"
+        "SeekableInput.extent = lambda *arguments: None\n"  # the library, too, then reads through os.preadv
         "from gpumerge_cli.__main__ import main\n"
         f"sys.argv[1:] = {[*COMMAND[3:], *inputs, '-o', output]!r}\n"
         "main()\n"

@@ -17,7 +17,7 @@ from gpumerge_cli.engine.check import check_files
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
-from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import first_records, item_request, merged_records
 from tests.strategies import Records, record_runs

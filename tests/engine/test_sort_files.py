@@ -23,7 +23,7 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRe
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
 from gpumerge_cli.formats.output import OutputFile
-from gpumerge_cli.formats.records import RecordRequest
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport

@@ -1,8 +1,11 @@
-"""gzip and Zstandard files, by their suffix."""
+"""Compressed files, by their suffix, with the libraries of the extra and without."""
 
 from __future__ import annotations
 
+import bz2
+import contextlib
 import gzip
+import lzma
 import os
 import sys
 from collections.abc import Callable
@@ -18,21 +21,57 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name
-from gpumerge_cli.formats.registry import Format, open_source, resolve_format
+from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import item_request
 
 Write = Callable[[str, Any], str]
 
-igzip = pytest.importorskip("isal.igzip")
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    zstd = pytest.importorskip("backports.zstd")
+try:
+    from isal import igzip
+except ImportError:
+    igzip = None
+zstd: Any = None
+with contextlib.suppress(ImportError):
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
-PACK = {".gz": gzip.compress, ".zst": partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})}
-UNPACK = {".gz": gzip.decompress, ".zst": zstd.decompress}
+PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+if zstd is not None:
+    PACK[".zst"] = partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
+    UNPACK[".zst"] = zstd.decompress
+WAYS = {
+    "gzip by isal": (".gz", igzip is not None),
+    "gzip": (".gz", False),
+    "Zstandard": (".zst", zstd is not None),
+    "bzip2": (".bz2", igzip is not None),
+    "bzip2 without the extra": (".bz2", False),
+    "xz": (".xz", igzip is not None),
+    "xz without the extra": (".xz", False),
+}
+"""(suffix, whether the extra is there)."""
+
+
+@pytest.fixture(params=WAYS)
+def suffix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of compressed files; the library at hand is the one that its way says."""
+    suffix, extra = WAYS[request.param]
+    if not extra and ("isal" in request.param or suffix == ".zst"):
+        pytest.skip("the extra is not installed")
+    if not extra:
+        without_extra(monkeypatch)
+    return suffix
+
+
+def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("isal", "isal.igzip", "backports", "backports.zstd", "compression", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
 
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
@@ -41,16 +80,14 @@ def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> Mer
 
 
 def test_names() -> None:
-    assert [compression_of(name) for name in ("a.i32.gz", "b.ZST", "c.i32", "-", "gz", ".gz")] == [
-        ".gz", ".zst", "", "", "", "",
-    ]  # fmt: skip
+    names = ("a.i32.gz", "b.ZST", "c.txt.bz2", "d.Xz", "c.i32", "-", "gz", ".gz")
+    assert [compression_of(name) for name in names] == [".gz", ".zst", ".bz2", ".xz", "", "", "", ""]
     assert [inner_name(name) for name in ("a.i32.gz", "b.ZST", "c.i32")] == ["a.i32", "b", "c.i32"]
-    assert resolve_format("a.I32.GZ", None, None) == Format("raw", np.dtype("int32"))
-    assert resolve_format("a.gz", None, None) == Format("text")
+    assert resolve_format("a.I32.GZ", None, None) == Content("raw", np.dtype("int32"))
+    assert resolve_format("a.gz", None, None) == Content("text")
     assert compressor("a.i32") is None
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_in_and_out(
     backend: Backend, small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator, suffix: str
 ) -> None:
@@ -74,7 +111,6 @@ def test_in_and_out(
     assert (tmp_path / "again.i64").read_bytes() == expected
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_text_and_empty(backend: Backend, write: Write, tmp_path: Path, suffix: str) -> None:
     names = [write(f"a.txt{suffix}", PACK[suffix](b"a\nc")), write(f"b.txt{suffix}", PACK[suffix](b""))]
     merge(backend, names, str(tmp_path / f"out.txt{suffix}"))
@@ -84,7 +120,6 @@ def test_text_and_empty(backend: Backend, write: Write, tmp_path: Path, suffix: 
     assert UNPACK[suffix]((tmp_path / f"none.txt{suffix}").read_bytes()) == b""
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize("harm", ["cut", "changed", "not at all", "more"])
 def test_damage_is_named(write: Write, rng: np.random.Generator, suffix: str, harm: str) -> None:
     whole = PACK[suffix](rng.integers(0, 9, 5000).tobytes())
@@ -97,7 +132,7 @@ def test_damage_is_named(write: Write, rng: np.random.Generator, suffix: str, ha
     }[harm]
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(InputError) as caught:
-        open_source(write(f"a.i64{suffix}", data), Format("raw", np.dtype(np.int64)))
+        open_source(write(f"a.i64{suffix}", data), Content("raw", np.dtype(np.int64)))
     assert caught.value.where.endswith(f"a.i64{suffix}")
     assert caught.value.way_out
     assert len(os.listdir("/proc/self/fd")) == before
@@ -105,31 +140,51 @@ def test_damage_is_named(write: Write, rng: np.random.Generator, suffix: str, ha
 
 def test_what_unpacks_to_half_an_item(write: Write) -> None:
     with pytest.raises(InputError, match="5 bytes"):
-        open_source(write("a.i64.gz", gzip.compress(b"12345")), Format("raw", np.dtype(np.int64)))
+        open_source(write("a.i64.gz", gzip.compress(b"12345")), Content("raw", np.dtype(np.int64)))
 
 
-def test_sizes_do_not_take_memory(write: Write) -> None:
+def test_sizes_do_not_take_memory(write: Write, suffix: str) -> None:
     """A hundred megabytes of zeros, in a hundred kilobytes."""
     import resource
 
-    name = write("a.i64.gz", igzip.compress(bytes(100 << 20)))
+    name = write(f"a.i64{suffix}", 10 * PACK[suffix](bytes(10 << 20)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    source = open_source(name, Format("raw", np.dtype(np.int64)))
+    source = open_source(name, Content("raw", np.dtype(np.int64)))
     assert source.size == 100 << 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 << 10
     source.close()
 
 
-@pytest.mark.parametrize(("suffix", "library"), [(".gz", "isal"), (".zst", "backports.zstd")])
-def test_a_missing_library_is_named(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, library: str
-) -> None:
-    for module in ("isal", "isal.igzip", "backports", "backports.zstd", "compression", "compression.zstd"):
-        monkeypatch.setitem(sys.modules, module, None)
-    name = write(f"a.txt{suffix}", b"")
-    for use in (lambda: open_source(name, Format("text")), lambda: compressor(name)):
-        with pytest.raises(UsageError, match=rf"{library}, which is not installed; install gpumerge\[compressed\]"):
+@pytest.mark.parametrize("data", [b"", zstd.compress(b"1\n") if zstd is not None else b"x"])
+def test_a_missing_library_is_named(write: Write, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    without_extra(monkeypatch)
+    name = write("a.txt.zst", data)
+    for use in (lambda: open_source(name, Content("text")), lambda: compressor(name)):
+        with pytest.raises(UsageError, match=r"backports.zstd, which is not installed; install gpumerge\[compressed\]"):
             use()
+
+
+@pytest.mark.parametrize(("suffix", "module"), [(".gz", "gzip"), (".bz2", "bz2"), (".xz", "lzma")])
+def test_a_python_that_lacks_a_module(write: Write, monkeypatch: pytest.MonkeyPatch, suffix: str, module: str) -> None:
+    name = write(f"a.txt{suffix}", PACK[suffix](b"1\n"))
+    without_extra(monkeypatch)
+    monkeypatch.setitem(sys.modules, module, None)
+    for use in (lambda: open_source(name, Content("text")), lambda: compressor(name)):
+        with pytest.raises(UsageError, match=f"built without {module}, which such files need; decompress them first"):
+            use()
+
+
+def test_zeros_may_follow_a_stream_of_xz(write: Write) -> None:
+    """Which pad it to a multiple of four bytes."""
+    for padding in (b"\0" * 4, b"\0" * (1 << 20)):
+        name = write("a.txt.xz", lzma.compress(b"1\n") + padding + lzma.compress(b"2\n") + padding)
+        source = open_source(name, Content("text"))
+        assert source.count() == 2
+        source.close()
+
+
+def test_every_suffix_has_its_tests() -> None:
+    assert {suffix for suffix, _ in WAYS.values()} == set(CODECS)
 
 
 def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
@@ -140,14 +195,12 @@ def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.i32.gz"]
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize(("data", "said"), [(b"", "end too soon"), (b"1\n", "not readable|end too soon")])
 def test_what_is_too_short_to_be_compressed(write: Write, suffix: str, data: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        open_source(write(f"a.txt{suffix}", data), Format("text"))
+        open_source(write(f"a.txt{suffix}", data), Content("text"))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_the_same_output_is_the_same_bytes_whenever_and_wherever(
     write: Write, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

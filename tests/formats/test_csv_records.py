@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats import csv
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats import csv_parser
+from gpumerge_cli.formats.csv_records import without_fields
+from gpumerge_cli.formats.input import SeekableInput
 
 
 def lines(path: Path) -> bytes:
-    file = csv.as_lines(InputFile(str(path)), None)
+    """The records of a file after they were taken to pieces."""
+    out, file = io.BytesIO(), SeekableInput(str(path))
     try:
-        return csv.plain(file.read_exactly(0, file.size))
+        csv_parser.write_fields(file, ord(","), out, lambda share: None)
     finally:
         file.close()
+    return without_fields(out.getvalue())
 
 
 @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
@@ -24,7 +28,7 @@ def lines(path: Path) -> bytes:
 def test_records_over_any_number_of_blocks(
     block: int, end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv, "_WRITTEN_AT_ONCE", block)
+    monkeypatch.setattr(csv_parser, "_BLOCK", block)
     data = b'a,2\n\n"' + 30 * b"x" + b'\ny,""",3\r\n,\nlast,1'
     (tmp_path / "in").write_bytes(data + end)
     assert lines(tmp_path / "in") == data + b"\n"

@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError
-from gpumerge_cli.formats.fixed import npy_header
-from gpumerge_cli.formats.records import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
+from gpumerge_cli.formats.kinds.npy_array import npy_header
+from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder

@@ -49,12 +49,12 @@ ACTIONS = (
     ),
     Option(
         "kernels", "What to do", ("bench",),
-        "Which kernels, of basic,tiled,circular,path; all by default.",
+        "Which kernels, of basic, tiled, circular and path; all by default. A list has commas.",
         kind="text", placeholder="LIST",
     ),
     Option(
         "dtypes", "What to do", ("bench",),
-        "Which types of items, as int32,int64,float16; int32+4 is a key with a payload of 4 bytes.",
+        "Which types of items, as int32,float16; int32+4 is a key with a payload of 4 bytes.",
         kind="text", placeholder="LIST",
     ),
     Option(
@@ -64,7 +64,7 @@ ACTIONS = (
     ),
     Option(
         "shapes", "What to do", ("bench",),
-        "Which shapes, of uniform,few,equal,disjoint,blocky,one-sided,tiny.",
+        "Which shapes, of uniform, few, equal, disjoint, blocky, one-sided and tiny.",
         kind="text", placeholder="LIST",
     ),
     Option(

@@ -28,7 +28,8 @@ class Option:
     sort has it under the same name, or the name that GNU sort has it under. off: the long name that takes a flag back,
     where that is not --no-NAME alone. settable: whether the environment and configuration files may set it. neutral:
     it changes no byte of the output, so that it may be set for sort, too. shared: what is set for all commands holds
-    for it. aliases, settings: other names of the option, and of the setting alone. formerly: names that it had.
+    for it. written: its value names a place that the command writes to. aliases, settings: other names of the option,
+    and of the setting alone. formerly: names that it had.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Option:
     settable: bool = True
     neutral: bool = False
     shared: bool = True
+    written: bool = False
     aliases: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()

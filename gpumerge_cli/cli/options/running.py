@@ -13,23 +13,23 @@ OUTPUT = (
     Option(
         "output", "Output", ("merge", "sort"),
         "Where the output goes; standard output by default. May be an input. Appears whole or not at all.",
-        letter="o", kind="file", gnu=True,
+        letter="o", kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("bench",),
         "Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard output if "
         "neither this nor --figures is given.",
-        letter="o", kind="file", multiple=True, shared=False,
+        letter="o", kind="file", written=True, multiple=True, shared=False,
     ),
     Option(
         "output", "Output", ("path",),
         "Draw a figure: .svg or .png. Needs gpumerge[plot]. In the terminal if not said.",
-        letter="o", kind="file", shared=False,
+        letter="o", kind="file", written=True, shared=False,
     ),
     Option(
         "figures", "Output", ("bench",),
         "Draw figures, PNG and SVG, in this folder. Needs gpumerge[plot].",
-        kind="folder",
+        kind="folder", written=True,
     ),
     Option(
         "fsync", "Output", ("merge", "sort"),
@@ -40,18 +40,18 @@ OUTPUT = (
         "joblog", "Output", ("batch",),
         "Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an "
         "earlier log, unless --resume goes on with it.",
-        kind="file",
+        kind="file", written=True,
     ),
     Option(
         "report", "Output", ("merge", "sort"),
         "Write a report of what took how long to FILE: .json, .md or .html; with --compare also .csv.",
-        kind="file", neutral=True,
+        kind="file", written=True, neutral=True,
     ),
     Option(
         "report", "Output", ("batch",),
         "Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on "
         "with it.",
-        kind="file", shared=False,
+        kind="file", written=True, shared=False,
     ),
     Option(
         "progress", "Output", ("merge", "batch"),

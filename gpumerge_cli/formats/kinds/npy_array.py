@@ -1,9 +1,8 @@
-"""Items of one size, keys or records, one after the other: raw binary files and .npy files."""
+"""NumPy's .npy files of one dimension."""
 
 from __future__ import annotations
 
 import io
-import os
 import threading
 import warnings
 from tokenize import TokenError
@@ -12,81 +11,43 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from gpumerge_cli.errors import InputError, OutputError
-from gpumerge_cli.extents import Extent
-from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.compressed import inner_name
-from gpumerge_cli.formats.input import InputFile
-from gpumerge_cli.formats.records import item_name
+from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.record_options import item_name, order_of
 
 _no_warnings = threading.Lock()
 """What is done about warnings is one setting for all threads."""
 
 
-class FixedSource:
-    """Items of one dtype, from byte `header` of a file on. Keys are shown in native byte order, records as they are."""
-
-    def __init__(self, file: InputFile, dtype: np.dtype[Any], header: int, size: int) -> None:
-        self.name = file.name
-        self.size = size
-        self.dtype: np.dtype[Any] | None = dtype
-        self._file = file
-        self._header = header
-        self._width = dtype.itemsize
-        self._native = foreign_keys(dtype)
-
-    @property
-    def extent(self) -> Extent | None:
-        return self._file.extent(self._header, self.size, 0 if self._native is None else self._width)
-
-    def read_into(self, start: int, out: Bytes) -> None:
-        self._file.read_into(self._header + start, out)
-        if self._native is not None:
-            out.view(self._native).byteswap(inplace=True)
-
-    def item_start(self, position: int) -> int:
-        return min(self.size, -(-position // self._width) * self._width)
-
-    def item_at(self, start: int) -> bytes:
-        item = self._file.read_exactly(self._header + start, self._width)
-        return item if self._native is None else item[::-1]
-
-    def beginning_at(self, start: int, most: int) -> bytes:
-        return self.item_at(start)[:most]
-
-    def item_before(self, start: int) -> bytes:
-        return self.item_at(start - self._width)
-
-    def item_end(self, start: int) -> int:
-        return start + self._width
-
-    def place(self, start: int) -> str:
-        return f"{self.name}@{start // self._width}"
-
-    def count(self) -> int:
-        return self.size // self._width
-
-    def check_unchanged(self) -> None:
-        self._file.check_unchanged()
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def open_raw(file: InputFile, dtype: np.dtype[Any]) -> FixedSource:
-    """A raw file of `dtype`. Raises InputError if its size is no multiple of the item."""
-    over = file.size % dtype.itemsize
-    if over:
-        of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
+def _open(file: SeekableInput, content: Content) -> FixedSource:
+    source = _open_array(file)
+    assert source.dtype is not None
+    if content.dtype is not None and not _same_layout(source.dtype, content.dtype):
         raise InputError(
-            f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
+            f"the array holds {item_name(source.dtype)}, the options say {item_name(content.dtype)}",
             where=file.name,
-            way_out=f"check {option}, or whether the file is whole",
+            way_out="leave them to the file's header",
         )
-    return FixedSource(file, dtype, 0, file.size)
+    try:
+        order_of(source.dtype, content.key)
+    except UsageError as error:
+        given = content.key is not None or source.dtype.kind in "SV"
+        what = error.what if given else f"items of type {source.dtype} have no order here"
+        raise InputError(what, where=file.name, way_out=error.way_out) from None
+    return source
 
 
-def open_npy(file: InputFile) -> FixedSource:
+def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
+    if said.kind == "V" and said.names is None:
+        return there.kind in "SV" and there.itemsize == said.itemsize
+    if said.names is not None or there.kind in "SV":
+        return there == said
+    return there.newbyteorder("=") == said.newbyteorder("=")
+
+
+def _open_array(file: SeekableInput) -> FixedSource:
     """A 1-D .npy file. Raises InputError for any other array, and for a length that the file does not have."""
     head = io.BytesIO(file.read(0, 1 << 16))
     try:
@@ -126,11 +87,6 @@ def open_npy(file: InputFile) -> FixedSource:
     return FixedSource(file, dtype, header, size)
 
 
-def foreign_keys(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """The native dtype of keys that are in foreign byte order; None for other keys, and for records."""
-    return None if dtype.isnative or dtype.kind in "SV" else dtype.newbyteorder("=")
-
-
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
     """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
     head = io.BytesIO()
@@ -143,6 +99,4 @@ def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
     return head.getvalue()
 
 
-def suffix_of(name: str) -> str:
-    """The last suffix of a file's name, that of a compression aside, in lower case, with its dot."""
-    return os.path.splitext(inner_name(name))[1].lower()
+register(Format("npy", {".npy": ""}, "told", _open, begins=rb"\x93NUMPY", header=npy_header))

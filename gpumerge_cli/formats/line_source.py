@@ -8,7 +8,7 @@ import numpy as np
 
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.input import InputFile
+from gpumerge_cli.formats.input import SeekableInput
 
 _BLOCK = 1 << 12
 _LARGEST_BLOCK = 1 << 24
@@ -17,13 +17,15 @@ _LARGEST_BLOCK = 1 << 24
 class LineSource:
     """The lines of a file behind its header; a missing last terminator is supplied.
 
-    terminator: the byte that ends a line. header_lines: lines at the file's start that are not items.
+    terminator: the byte that ends a line. header_lines, header_asked: lines at the file's start that are not items, as
+    far as it has so many.
     """
 
     dtype: np.dtype[Any] | None = None
 
-    def __init__(self, file: InputFile, terminator: int = 10, header_lines: int = 0) -> None:
+    def __init__(self, file: SeekableInput, terminator: int = 10, header_lines: int = 0) -> None:
         self.name = file.name
+        self.header_asked = header_lines
         self._file = file
         self._end = bytes([terminator])
         self._unfinished = file.size > 0 and file.read(file.size - 1, 1) != self._end
@@ -39,6 +41,11 @@ class LineSource:
         self._base = start
         self._held = file.size - start
         self.size = self._held + self._unfinished if self._held else 0
+
+    @property
+    def file(self) -> SeekableInput:
+        """The file whose lines these are, header included."""
+        return self._file
 
     @property
     def header(self) -> bytes:

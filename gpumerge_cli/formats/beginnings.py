@@ -1,0 +1,75 @@
+"""The first bytes of a file: they tell data that are no text, and text whose order will surprise."""
+
+from __future__ import annotations
+
+import re
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.codecs import CODECS
+from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.csv_quotes import BOM
+from gpumerge_cli.formats.foreign import FOREIGN
+from gpumerge_cli.formats.kinds import all_formats
+from gpumerge_cli.order.rules import NUL, LineOrder
+
+LOOKED_AT = 512
+"""Bytes at a file's start that tell."""
+_NUMBERS = ("numeric", "general", "human", "month")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MANY = 4  # of so many bytes one is 0, at least
+
+
+def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
+    """Raise InputError if a file of lines begins with `start` and that is how compressed or other binary files begin.
+
+    plain: as of SeekableInput.
+    """
+    found = _kind(start, name, plain)
+    if found is not None:
+        kind, way_out = found
+        way_out += "; --format text takes it as it is"
+        raise InputError(f"it holds {kind} data, not lines of text", where=name, way_out=way_out)
+
+
+def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
+    """(what data begin so, what to do about it); None for text."""
+    for codec in CODECS.values():
+        if _begins(start, codec.begins):
+            if plain and compression_of(name) == codec.suffix:
+                return codec.name, "say --compressed"
+            rename = f", or name it {codec.suffix}" + (" and say --compressed" if plain else "")
+            return codec.name, "decompress it first" + (rename if name != STDIO else "")
+    for format in all_formats():
+        if _begins(start, format.begins):
+            return next(iter(format.suffixes)), f"say --format {format.name}"
+    for foreign in FOREIGN:
+        if _begins(start, foreign.begins):
+            return foreign.name, foreign.way_out_for(name)
+    return None
+
+
+def _begins(start: bytes, pattern: bytes) -> bool:
+    return pattern != b"" and re.match(pattern, start, re.DOTALL) is not None
+
+
+def doubt_of(start: bytes, order: LineOrder, header_lines: int) -> str:
+    """What is likely to surprise in lines of text that begin with `start`, and the way out; "" if nothing is."""
+    if start.startswith(_UTF16_MARKS) or (order.terminator != NUL and _is_wide(start)):
+        return (
+            "it looks like UTF-16 text, and lines compare by their bytes; "
+            "convert it first, for example with iconv -f UTF-16 -t UTF-8"
+        )
+    first = any(key.compare in _NUMBERS and key.start_field == key.start_char == 0 for key in order.keys)
+    if start.startswith(BOM) and first and not header_lines:
+        return (
+            "a UTF-8 byte order mark stands ahead of the first line's number and hides it; "
+            "remove it, for example with tail -c +4"
+        )
+    return ""
+
+
+def _is_wide(start: bytes) -> bool:
+    """Whether zeros stand at every other place, as in UTF-16 without its mark."""
+    zeros = max(start[0::2].count(0), start[1::2].count(0)), min(start[0::2].count(0), start[1::2].count(0))
+    return zeros[0] > len(start) // _MANY and zeros[1] == 0

@@ -1,0 +1,195 @@
+"""Compressions: what each is called, how its data begin, what reads and writes them. CODECS is the one list of them.
+
+gzip, bzip2 and xz need nothing beyond Python's standard library; isal, of the extra `compressed`, is faster at gzip.
+Zstandard needs Python 3.14 or that extra. What is written is one member, stream or frame a chunk, so that chunks are
+compressed independently; readers of these formats take several as one file. The same chunk gives the same bytes always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any, Protocol
+
+from gpumerge_cli.errors import UsageError
+
+_ISAL_LEVEL = 2  # of 0 to 3; it is about as small as zlib's 1
+_ZLIB_LEVEL = 1
+_XZ_PRESET = 1
+_READ_AT_ONCE = 1 << 18
+
+
+class Reader(Protocol):
+    """A compressed stream's content, in order. What it raises for data that are not right is the codec's own affair."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes, b"" at the end. EOFError: the data end too soon, or something else follows them."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One compression.
+
+    name: what messages call it. suffix: of its files. begins: a regular expression for how its data begin. magic: bytes
+    that they always begin with, b"" if there are several. reader, compressor: what reads a stream of it, and what
+    compresses a chunk; both raise UsageError where a library is missing.
+    """
+
+    name: str
+    suffix: str
+    begins: bytes
+    magic: bytes
+    reader: Callable[[IO[bytes]], Reader]
+    compressor: Callable[[], Callable[[Any], bytes]]
+
+
+class _Streams:
+    """A Reader of streams one after the other.
+
+    new: makes a decompressor of one, as bz2 and lzma have them. padded: zeros may follow each.
+    """
+
+    def __init__(self, new: Callable[[], Any], raw: IO[bytes], *, padded: bool = False) -> None:
+        self._new = new
+        self._raw = raw
+        self._padded = padded
+        self._one = new()
+        self._follows = False  # whether the one at hand follows another and nothing has come of it yet
+
+    def read(self, size: int, /) -> bytes:
+        """See Reader."""
+        while True:
+            packed = b""
+            if self._one.eof:
+                packed = self._behind()
+                if not packed:
+                    return b""
+                self._one, self._follows = self._new(), True
+            elif self._one.needs_input:
+                packed = self._raw.read(_READ_AT_ONCE)
+                if not packed:
+                    raise EOFError
+            try:
+                data: bytes = self._one.decompress(packed, size)
+            except Exception:
+                if self._follows:
+                    raise EOFError from None
+                raise
+            if data:
+                self._follows = False
+                return data
+
+    def _behind(self) -> bytes:
+        """What lies behind the stream that has ended."""
+        rest: bytes = self._one.unused_data or self._raw.read(_READ_AT_ONCE)
+        while self._padded and rest and not rest.strip(b"\0"):
+            rest = self._raw.read(_READ_AT_ONCE)
+        return rest.lstrip(b"\0") if self._padded else rest
+
+    def close(self) -> None:
+        """The raw stream stays open."""
+
+
+def _read_gzip(raw: IO[bytes]) -> Reader:
+    try:
+        from isal import igzip
+    except ImportError:
+        with _of_python("gzip"):
+            import gzip
+
+            return gzip.GzipFile(fileobj=raw)
+    reader: Reader = igzip.IGzipFile(fileobj=raw)
+    return reader
+
+
+def _write_gzip() -> Callable[[Any], bytes]:
+    # A time would make the same output other bytes each time.
+    try:
+        from isal import igzip
+    except ImportError:
+        with _of_python("gzip"):
+            import gzip
+
+            return partial(gzip.compress, compresslevel=_ZLIB_LEVEL, mtime=0)
+    return partial(igzip.compress, compresslevel=_ISAL_LEVEL, mtime=0)
+
+
+def _read_bzip2(raw: IO[bytes]) -> Reader:
+    with _of_python("bz2"):
+        import bz2
+
+    return _Streams(bz2.BZ2Decompressor, raw)
+
+
+def _write_bzip2() -> Callable[[Any], bytes]:
+    with _of_python("bz2"):
+        import bz2
+
+    return bz2.compress
+
+
+def _read_xz(raw: IO[bytes]) -> Reader:
+    with _of_python("lzma"):
+        import lzma
+
+    return _Streams(partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), raw, padded=True)
+
+
+def _write_xz() -> Callable[[Any], bytes]:
+    with _of_python("lzma"):
+        import lzma
+
+    return partial(lzma.compress, preset=_XZ_PRESET)
+
+
+def _read_zstandard(raw: IO[bytes]) -> Reader:
+    reader: Reader = _zstandard().ZstdFile(raw)
+    return reader
+
+
+def _write_zstandard() -> Callable[[Any], bytes]:
+    zstd = _zstandard()
+    return partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
+
+
+def _zstandard() -> Any:
+    try:
+        from compression import zstd  # Python 3.14 and later
+    except ImportError:
+        try:
+            from backports import zstd
+        except ImportError:
+            raise UsageError(
+                ".zst files need backports.zstd, which is not installed", way_out="install gpumerge[compressed]"
+            ) from None
+    return zstd
+
+
+@contextmanager
+def _of_python(module: str) -> Iterator[None]:
+    """Say it if the Python at hand was built without a module."""
+    try:
+        yield
+    except ImportError:
+        raise UsageError(
+            f"this Python was built without {module}, which such files need", way_out="decompress them first"
+        ) from None
+
+
+CODECS: Mapping[str, Codec] = {
+    codec.suffix: codec
+    for codec in (
+        Codec("gzip", ".gz", rb"\x1f\x8b\x08", b"\x1f\x8b", _read_gzip, _write_gzip),
+        # A frame to be skipped may come first, which begins otherwise.
+        Codec(
+            "Zstandard", ".zst", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", b"", _read_zstandard, _write_zstandard
+        ),
+        Codec("bzip2", ".bz2", rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)", b"BZh", _read_bzip2, _write_bzip2),
+        Codec("xz", ".xz", rb"\xfd7zXZ\x00", b"\xfd7zXZ\x00", _read_xz, _write_xz),
+    )
+}
+"""By suffix."""

@@ -1,0 +1,108 @@
+"""CSV's records by the standard library's parser, block by block; blocks without quotes need none."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.csv_quotes import BOM
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.order.rules import NUL
+
+SEPARATOR = 1
+"""Between a record and each of its fields. Lower than any byte of text, so that lines compare as their records do."""
+MARK, END = bytes([SEPARATOR]), bytes([NUL])
+_BLOCK = 1 << 20
+_LONGEST_FIELD = 1 << 31
+_TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
+
+
+def write_fields(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
+    """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
+
+    separator: the byte between the file's fields. told: called with the share of the file that was gone through, again
+    and again. Raises InputError for what is not CSV.
+    """
+    parser = Parser(file, separator)
+    marks = bytes.maketrans(bytes([separator]), MARK)
+    gone = 0
+    for block in parser.blocks:
+        if any(part in block for part in _TO_BE_PARSED):
+            out.write(b"".join(MARK.join([record, *fields]) + END for record, fields in parser.records(block)))
+        else:
+            lines = block.removesuffix(b"\n")
+            records = lines.split(b"\n")
+            parser.number += len(records)
+            pairs = zip(records, lines.translate(marks).split(b"\n"), strict=True)
+            out.write(END.join(map(MARK.join, pairs)) + END)
+        told((parser.gone - gone) / file.size)
+        gone = parser.gone
+
+
+class Parser:
+    """A file's records.
+
+    blocks: whole lines, as many as are gone through at once. number: of records gone through. gone: bytes.
+    """
+
+    def __init__(self, file: SeekableInput, separator: int) -> None:
+        self.number = 0
+        self.gone = 0
+        self.blocks = self._blocks(file)
+        self._name = file.name
+        self._separator = chr(separator)
+        self._taken: list[str] = []
+
+    def records(self, block: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+        """Each record of a block as it stands, without its newline, and its fields, at least one.
+
+        A byte order mark belongs to no field. Where the block's last record goes on, further blocks are gone through.
+        Raises InputError for what is not CSV.
+        """
+        csv.field_size_limit(_LONGEST_FIELD)
+        try:
+            for row in csv.reader(self._lines(block), delimiter=self._separator, strict=True):
+                self.number += 1
+                text = "".join(self._taken)
+                self._taken.clear()
+                if "\x01" in text or "\0" in text:
+                    raise InputError(
+                        "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
+                        where=f"{self._name}:{self.number}",
+                        way_out="leave --csv out, or clean it",
+                    )
+                yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
+        except csv.Error as error:
+            where, what = f"{self._name}:{self.number + 1}", f"not CSV: {error}"
+            if "new-line character" in what:  # Python's words are on how a program opens files
+                what = "not CSV: a carriage return stands where no line ends"
+                raise InputError(what, where=where, way_out="end lines in newlines, or quote the field") from None
+            raise InputError(what, where=where, way_out="check its quotes") from None
+
+    def _lines(self, block: bytes) -> Iterator[str]:
+        """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""
+        more: bytes | None = block
+        while more is not None:
+            # Bytes as characters one to one: what the fields hold is not looked at.
+            *whole, rest = more.decode("latin-1").split("\n")
+            for line in [f"{line}\n" for line in whole] + [rest] * bool(rest):
+                first = self.number == 0 and not self._taken
+                self._taken.append(line)
+                yield line.removeprefix(BOM.decode("latin-1")) if first else line
+            more = next(self.blocks, None) if self._taken else None
+
+    def _blocks(self, file: SeekableInput) -> Iterator[bytes]:
+        held: list[bytes] = []  # of a line that has not ended, whose parts are put together once
+        for start in range(0, file.size, _BLOCK):
+            data = file.read_exactly(start, min(_BLOCK, file.size - start))
+            self.gone += len(data)
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield b"".join([*held, data[:end]])
+                held = []
+            held.append(data[end:])
+        rest = b"".join(held)
+        if rest:
+            yield rest

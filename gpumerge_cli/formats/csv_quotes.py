@@ -1,0 +1,155 @@
+"""What the quotes of a CSV file enclose, found for 64 bytes at a time: bit k of a word stands for byte k.
+
+A byte is enclosed if it is an opening quote, or if it lies behind one and ahead of the closing one. A quote within
+quotes is written twice: the first closes what the second opens again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.order.rules import NUL
+
+BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 18
+_QUOTE, _NEWLINE, _RETURN = 34, 10, 13
+_TOP = np.uint64(63)
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the records of one file or of several are like.
+
+    proper: quotes enclose whole fields, and carriage returns stand ahead of newlines alone; otherwise the rest says
+    nothing. lines: no quotes enclose a newline. doubled: there are quotes within quotes.
+    """
+
+    proper: bool = True
+    lines: bool = True
+    doubled: bool = False
+
+    def __or__(self, other: Shape) -> Shape:
+        return Shape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
+
+
+def shape_of(file: SeekableInput, separator: int) -> Shape:
+    """What the file's records are like. Reads it once. separator: the byte between fields."""
+    marks = _Marks(separator)
+    for data, block, _ in _blocks(file):
+        marks.ends(data, block)
+        if not marks.shape.proper:
+            break
+    return replace(marks.shape, proper=marks.shape.proper and not marks.inside)
+
+
+def write_records(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
+    """Write the records of a proper file to `out`, each with NUL behind it in place of its newline.
+
+    told: called with the share of the file that was gone through, again and again. Raises InputError for a byte 0.
+    """
+    marks = _Marks(separator)
+    if file.read(0, len(BOM)) == BOM:
+        out.write(BOM)
+    for data, block, count in _blocks(file):
+        ends = marks.ends(data, block)
+        if b"\0" in data:
+            raise InputError(
+                "it holds a byte 0, which CSV with newlines in quotes cannot hold here",
+                where=file.name,
+                way_out="leave --csv out, or clean it",
+            )
+        if ends is None:
+            block[block == _NEWLINE] = NUL
+        else:
+            block[np.unpackbits(ends.view(np.uint8), bitorder="little").view(np.bool_)] = NUL
+        out.write(block[:count].data)
+        told(count / file.size)
+
+
+def _blocks(file: SeekableInput) -> Iterator[tuple[bytearray, Bytes, int]]:
+    """(a block, the same as whole words, how many bytes are the file's), byte order mark aside; newlines fill the rest.
+
+    A block is good until the next one is asked for.
+    """
+    data = bytearray(_BLOCK)
+    whole = np.frombuffer(data, np.uint8)
+    for start in range(len(BOM) if file.read(0, len(BOM)) == BOM else 0, file.size, _BLOCK):
+        count = min(_BLOCK, file.size - start)
+        file.read_into(start, whole[:count])
+        whole[count:] = _NEWLINE
+        yield data, whole[: -(-count // 64) * 64], count
+
+
+class _Marks:
+    """A file's blocks one after the other.
+
+    shape: what they were like so far. inside: whether the last byte was enclosed.
+    """
+
+    def __init__(self, separator: int) -> None:
+        self.shape = Shape()
+        self.inside = False
+        self._separator = separator
+        self._bound = True  # of the last byte: whether it ended a field
+        self._closing = self._return = False  # whether it was a closing quote, a carriage return
+
+    def ends(self, data: bytearray, block: Bytes) -> Words | None:
+        """The newlines of a block that end records; None for all of them. See _blocks."""
+        if not (self.inside or self._closing or self._return or b'"' in data or b"\r" in data):
+            self._bound = block[-1] in (_NEWLINE, self._separator)
+            return None
+        quotes, newlines, returns = (_where(block, byte) for byte in (_QUOTE, _NEWLINE, _RETURN))
+        inside = _enclosed(quotes, self.inside)
+        opening, closing = quotes & inside, quotes & ~inside
+        returns &= ~inside
+        ends = newlines & ~inside
+        bounds = ends | (_where(block, self._separator) & ~inside)
+        behind_closing = _behind(closing, self._closing)
+        astray = opening & ~(_behind(bounds, self._bound) | behind_closing)
+        astray |= behind_closing & ~(bounds | quotes | returns)
+        astray |= _behind(returns, self._return) & ~newlines
+        self.shape |= Shape(
+            proper=not astray.any(),
+            lines=not (newlines & inside).any(),
+            doubled=bool((opening & behind_closing).any()),
+        )
+        self.inside, self._bound = _last(inside), _last(bounds)
+        self._closing, self._return = _last(closing), _last(returns)
+        return ends
+
+
+def _where(block: Bytes, byte: int) -> Words:
+    return np.packbits(block == byte, bitorder="little").view(np.uint64)
+
+
+def _behind(marks: Words, first: bool) -> Words:
+    """The bits behind those that are set. first: whether the one ahead of all is."""
+    ahead = np.empty_like(marks)
+    ahead[0] = first
+    ahead[1:] = marks[:-1] >> _TOP
+    return marks << np.uint64(1) | ahead
+
+
+def _enclosed(quotes: Words, inside: bool) -> Words:
+    """The bits that have an odd number of quotes at or ahead of them. inside: whether the one ahead of all has."""
+    found = quotes.copy()
+    for step in (1, 2, 4, 8, 16, 32):
+        found ^= found << np.uint64(step)
+    ahead = np.empty_like(found)
+    ahead[0] = inside
+    ahead[1:] = found[:-1] >> _TOP
+    np.bitwise_xor.accumulate(ahead, out=ahead)
+    return found ^ (np.uint64(0) - ahead)
+
+
+def _last(marks: Words) -> bool:
+    return bool(marks[-1] >> _TOP)

@@ -1,0 +1,164 @@
+"""CSV: records whose keys are fields as they mean, quotes undone. Records become lines in one of three ways.
+
+- As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
+- With NUL behind each in place of its newline, if newlines lie within quotes.
+- Else the standard library's parser takes records to pieces. A line is then the record, followed by each of its fields,
+  with SEPARATOR between them and NUL behind.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain, islice
+from operator import or_
+from typing import IO
+
+from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
+from gpumerge_cli.formats.csv_parser import END, MARK, SEPARATOR, Parser, write_fields
+from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+
+_COMMA = 0x2C
+_NUMBERS = ("numeric", "human", "general", "month")
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records as lines: sources of them, their order, and what makes of whole lines the records that are written.
+
+    shown: None if lines are records.
+    """
+
+    sources: list[LineSource]
+    order: LineOrder
+    shown: Callable[[bytes], bytes] | None
+
+
+def records_of(
+    sources: Sequence[LineSource], order: LineOrder, told: Callable[[int, float], None] = lambda number, share: None
+) -> Records:
+    """The records of sources that show the lines of files, each of which is closed if its records are copied.
+
+    order: counts fields. told: called with (number of the source, share of it gone through), again and again while it
+    is copied. Raises InputError for what is not CSV.
+    """
+    separator = separator_of(order)
+    within = order_within_fields(order)
+    shape = None if within is None else reduce(or_, (shape_of(source.file, separator) for source in sources))
+    counted = any(key.start_char or key.compare == "random" for key in order.keys)  # where a quote written twice counts
+    if within is None or shape is None or not shape.proper or (shape.doubled and counted):
+        copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
+        return Records(copied, order_of_fields(order), without_fields)
+    if shape.lines:
+        return Records(list(sources), within, None)
+    copied = [_copied(source, number, write_records, order, told) for number, source in enumerate(sources)]
+    return Records(copied, replace(within, terminator=NUL), with_newlines)
+
+
+def separator_of(order: LineOrder) -> int:
+    """The byte between fields. Raises UsageError for one that cannot be."""
+    separator = _COMMA if order.separator is None else order.separator
+    if separator in (0, 10, 13, 34):
+        raise UsageError("--csv: quotes, ends of lines and NUL separate no fields", way_out="use another byte with -t")
+    return separator
+
+
+def order_within_fields(order: LineOrder) -> LineOrder | None:
+    """The order of records as they stand, None if a key needs them taken to pieces: one of several fields does."""
+    keys = []
+    for key in order.keys:
+        if key.end_char == 0 and key.compare in _NUMBERS and _goes_on(key):
+            key = replace(key, end_field=key.start_field)  # a number ends with its field anyway
+        if key.end_char or _goes_on(key):
+            return None
+        keys.append(key)
+    return replace(order, keys=tuple(keys), separator=separator_of(order), quoted=True, of_records=order)
+
+
+def _goes_on(key: LineKey) -> bool:
+    return key.end_field is None or key.end_field > key.start_field
+
+
+def order_of_fields(order: LineOrder) -> LineOrder:
+    """The order of lines that hold a record and its fields."""
+    keys = tuple(
+        replace(key, start_field=key.start_field + 1, end_field=None if key.end_field is None else key.end_field + 1)
+        for key in order.keys
+    )
+    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
+
+
+def header_fields(name: str, separator: int | None, number: int, *, plain: bool = False) -> list[str]:
+    """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none.
+
+    plain: as of SeekableInput.
+    """
+    file = SeekableInput(name, plain=plain)
+    try:
+        refuse_binary(name, file.read(0, LOOKED_AT), plain=plain)
+        parser = Parser(file, separator_of(LineOrder(separator=separator)))
+        records = chain.from_iterable(map(parser.records, parser.blocks))
+        for _, fields in islice(records, number - 1, None):
+            return [os.fsdecode(field) for field in fields]
+    finally:
+        file.close()
+    raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+
+
+def shown(line: bytes, order: LineOrder) -> bytes:
+    """A line as users know it: if it was made of a record, the record."""
+    return line.split(MARK, 1)[0] if _has_fields(order) else line
+
+
+def between_fields(part: bytes, order: LineOrder) -> bytes:
+    """A part of a line with what records have between their fields, if it was made of one."""
+    if order.of_records is None or not _has_fields(order):
+        return part
+    return part.replace(MARK, bytes([separator_of(order.of_records)]))
+
+
+def _has_fields(order: LineOrder) -> bool:
+    return (order.separator, order.terminator, order.quoted) == (SEPARATOR, NUL, False)
+
+
+def same_fields(header: bytes, other: bytes, separator: int) -> bool:
+    """Whether two headers, records each with a newline, have the same fields, however they are quoted."""
+    return _parsed(header, separator) == _parsed(other, separator)
+
+
+def without_fields(lines: bytes) -> bytes:
+    """The records that lines were made of, each with a newline."""
+    return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
+
+
+def with_newlines(lines: bytes) -> bytes:
+    """The same of lines that are records with NUL behind them."""
+    return lines.replace(END, b"\n")
+
+
+def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
+    text = header.removeprefix(BOM)
+    try:
+        return list(csv.reader(text.decode("latin-1").splitlines(keepends=True), delimiter=chr(separator), strict=True))
+    except csv.Error:
+        return text
+
+
+def _copied(
+    source: LineSource,
+    number: int,
+    write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
+    order: LineOrder,
+    told: Callable[[int, float], None],
+) -> LineSource:
+    """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
+    separator = separator_of(order)
+    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: told(number, share)))
+    return LineSource(file, NUL, source.header_asked)

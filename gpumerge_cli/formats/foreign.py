@@ -1,0 +1,62 @@
+"""Formats that are known by name or beginning and neither read nor written here: FOREIGN is the one list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """One of them.
+
+    name: as in "its suffix says NAME". suffixes: of its files. begins: a regular expression for how they begin, b"" if
+    nothing tells. way_out: what makes something that is read here of the file FILE. text: it is lines of text, which
+    are read.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    begins: bytes = b""
+    way_out: str = "convert it first"
+    text: bool = False
+
+    def way_out_for(self, name: str) -> str:
+        """The way out, about the file `name`."""
+        return self.way_out.replace("FILE", name)
+
+
+_DUCKDB = "convert it first, for example with duckdb -c \"copy 'FILE' to 'FILE.csv'\""
+_ARROW = "convert it first, for example with pyarrow's write_csv"
+_NUMPY = "save its array with numpy.save first"
+
+FOREIGN: tuple[Foreign, ...] = (
+    Foreign("Parquet", (".parquet",), rb"PAR1[\x00-\x1f]", _DUCKDB),
+    Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
+    Foreign("Feather", (".feather",), rb"FEA1[\x00-\x1f]", _ARROW),
+    Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]", _ARROW),
+    Foreign("Avro", (".avro",), rb"Obj\x01", _DUCKDB),
+    Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),
+    Foreign("an archive of arrays", (".npz",), way_out=_NUMPY),
+    Foreign("ZIP", (".zip",), rb"PK\x03\x04", "unpack or convert it first, for example with unzip"),
+    Foreign("a tar archive", (".tar",), way_out="unpack it first, for example with tar xf"),
+    Foreign("LZMA", (".lzma",), rb"\x5d\x00\x00..[\x00\xff]{2}", "decompress it first, for example with xz -d"),
+    Foreign("LZ4", (".lz4",), rb"\x04\x22\x4d\x18", "decompress it first, for example with lz4 -d"),
+    Foreign("a 7-Zip archive", (".7z",), rb"7z\xbc\xaf\x27\x1c", "unpack it first, for example with 7z x"),
+    Foreign("a pickle", (".pkl", ".pickle"), way_out=_NUMPY),
+    Foreign("a workbook", (".xlsx",), way_out="save its sheet as CSV first"),
+    Foreign("MATLAB", (".mat",), rb"MATLAB 5\.0 MAT-file", _NUMPY),
+    Foreign("SQLite", (".sqlite",), rb"SQLite format 3\x00", "convert it first, for example with sqlite3 -csv"),
+    Foreign("PDF", (".pdf",), rb"%PDF-", "take its text out first"),
+    Foreign("PNG", (".png",), rb"\x89PNG\r\n\x1a\n"),
+    Foreign("JSON", (".json", ".jsonl"), text=True),
+    Foreign("HTML", (".html",), text=True),
+    Foreign("XML", (".xml",), text=True),
+    Foreign("Markdown", (".md",), text=True),
+    Foreign("YAML", (".yaml",), text=True),
+    Foreign("TOML", (".toml",), text=True),
+)
+
+
+def foreign_of(suffix: str) -> Foreign | None:
+    """The one that a suffix says."""
+    return next((one for one in FOREIGN if suffix and suffix in one.suffixes), None)

@@ -1,0 +1,37 @@
+"""The formats, a file each, which registers it: whatever lies in this folder is known everywhere."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from gpumerge_cli.formats.format import FORMATS, Format
+
+for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")
+
+
+def all_formats() -> tuple[Format, ...]:
+    return tuple(FORMATS.values())
+
+
+def format_names() -> tuple[str, ...]:
+    """What --format takes."""
+    return tuple(FORMATS)
+
+
+def format_of(suffix: str) -> Format | None:
+    """The format that a suffix says, in lower case and with its dot; "" for none."""
+    return next((one for one in FORMATS.values() if suffix in one.suffixes), None)
+
+
+def dtype_of(suffix: str) -> str:
+    """The name of the dtype that a suffix says, "" if it says none."""
+    one = format_of(suffix)
+    return "" if one is None else one.suffixes[suffix]
+
+
+def is_binary(suffix: str) -> bool:
+    """Whether a suffix says items that are no lines of text."""
+    one = format_of(suffix)
+    return one is not None and one.items != "lines"

@@ -1,0 +1,27 @@
+"""Raw binary files: nothing but items."""
+
+from __future__ import annotations
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.order import DTYPES
+
+
+def _open(file: SeekableInput, content: Content) -> FixedSource:
+    dtype = content.dtype
+    assert dtype is not None
+    over = file.size % dtype.itemsize
+    if over:
+        of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
+        raise InputError(
+            f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
+            where=file.name,
+            way_out=f"check {option}, or whether the file is whole",
+        )
+    return FixedSource(file, dtype, 0, file.size)
+
+
+_SUFFIXES = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}  # ".i32" of "int32"
+register(Format("raw", _SUFFIXES, "said", _open))

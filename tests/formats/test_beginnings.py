@@ -1,0 +1,83 @@
+"""What the first bytes of files tell, and what is said of formats that are not read."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.beginnings import doubt_of
+from gpumerge_cli.formats.codecs import CODECS
+from gpumerge_cli.formats.foreign import FOREIGN
+from gpumerge_cli.formats.kinds import all_formats, dtype_of, format_names, format_of, is_binary
+from gpumerge_cli.formats.registry import resolve_format
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+
+NUMERIC = LineOrder((LineKey("numeric"),))
+
+
+@pytest.mark.parametrize(
+    ("start", "order", "header", "told"),
+    [
+        ("10\n9\n".encode("utf-16"), LineOrder(), 0, "iconv -f UTF-16"),
+        ("10\n9\n".encode("utf-16-le"), LineOrder(), 0, "iconv -f UTF-16"),
+        ("10\n9\n".encode("utf-16-be"), NUMERIC, 0, "iconv -f UTF-16"),
+        (b"\xef\xbb\xbf10\n9\n", NUMERIC, 0, "byte order mark"),
+        (b"\xef\xbb\xbf10\n9\n", NUMERIC, 1, ""),
+        (b"\xef\xbb\xbf10\n9\n", LineOrder(), 0, ""),
+        (b"\xef\xbb\xbf10,1\n", LineOrder((LineKey("numeric", 1, 0, 1),)), 0, ""),
+        (b"1\0002\0003\0", LineOrder(terminator=NUL), 0, ""),
+        (b"a\0b\0\0c\n", LineOrder(), 0, ""),
+        (b"", NUMERIC, 0, ""),
+        (b"10\n9\n", NUMERIC, 0, ""),
+    ],
+)
+def test_what_will_surprise(start: bytes, order: LineOrder, header: int, told: str) -> None:
+    doubt = doubt_of(start, order, header)
+    assert told in doubt
+    assert bool(doubt) == bool(told)
+    assert "\n" not in doubt
+
+
+def test_a_warning_changes_nothing(tmp_path: Path) -> None:
+    text = "2\n1\n".encode("utf-16")
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(text)
+    command = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "a", "b"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=False)
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"gpumerge: a (and 1 more): warning: it looks like UTF-16 text")
+    assert done.stderr.count(b"\n") == 1
+    assert sorted(done.stdout.split(b"\n")) == sorted([*2 * [*text.split(b"\n")], b""])
+
+
+@pytest.mark.parametrize("name", [suffix for one in FOREIGN for suffix in one.suffixes])
+def test_formats_that_are_not_read_say_what_to_do(name: str) -> None:
+    with pytest.raises(UsageError, match="its suffix says") as caught:
+        resolve_format(f"dir/x{name}", None, None)
+    assert caught.value.way_out
+    assert "FILE" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_suffixes_and_beginnings_say_one_thing() -> None:
+    suffixes = [suffix for one in all_formats() for suffix in one.suffixes]
+    suffixes += [suffix for one in FOREIGN for suffix in one.suffixes] + list(CODECS)
+    assert len(suffixes) == len(set(suffixes))
+    for begins in [one.begins for one in (*all_formats(), *FOREIGN, *CODECS.values())]:
+        re.compile(begins)
+    assert all(re.match(codec.begins, codec.magic) is None or codec.magic for codec in CODECS.values())
+
+
+def test_what_the_formats_are() -> None:
+    assert set(format_names()) == {"raw", "npy", "text"}
+    assert dtype_of(".f32") == "float32"
+    assert dtype_of(".npy") == dtype_of(".xyz") == ""
+    assert [is_binary(suffix) for suffix in (".i32", ".npy", ".txt", "", ".xyz")] == [True, True, False, False, False]
+    assert format_of(".xyz") is None

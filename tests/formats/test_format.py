@@ -1,0 +1,77 @@
+"""A format is one value: whatever is registered is known by name, suffix and beginning, read and written."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.format import FORMATS, Content, Format, register
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.kinds import format_names, is_binary
+from gpumerge_cli.formats.registry import resolve_format
+
+COUNTED = b"COUNTED1"
+
+
+def open_counted(file: SeekableInput, content: Content) -> FixedSource:
+    """int64 behind COUNTED and how many there are."""
+    (count,) = struct.unpack("<q", file.read_exactly(8, 8))
+    if file.size != 16 + 8 * count:
+        raise InputError("it is cut short", where=file.name, way_out="copy it again")
+    return FixedSource(file, np.dtype("<i8"), 16, 8 * count)
+
+
+def header(dtype: np.dtype[Any], count: int) -> bytes:
+    return COUNTED + struct.pack("<q", count)
+
+
+@pytest.fixture
+def counted() -> Iterator[Format]:
+    made = Format("counted", {".cnt": ""}, "told", open_counted, begins=COUNTED, header=header)
+    register(made)
+    yield made
+    del FORMATS["counted"]
+
+
+def written(values: list[int]) -> bytes:
+    return header(np.dtype("i8"), len(values)) + np.array(values, np.int64).tobytes()
+
+
+def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None:
+    (tmp_path / "a.cnt").write_bytes(written([1, 3]))
+    (tmp_path / "b.cnt.gz").write_bytes(gzip.compress(written([2])))
+    np.save(tmp_path / "c.npy", np.array([-1]))
+    names = tuple(str(tmp_path / name) for name in ("a.cnt", "b.cnt.gz", "c.npy"))
+    assert "counted" in format_names()
+    assert is_binary(".cnt")
+    assert resolve_format("x", "counted", None) == resolve_format("x.CNT", None, None) == Content("counted")
+    merge_files(MergeRequest(names, str(tmp_path / "out.cnt"), on=BackendRequest("cpu")))
+    assert (tmp_path / "out.cnt").read_bytes() == written([-1, 1, 2, 3])
+    merge_files(MergeRequest((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), on=BackendRequest("cpu")))
+    assert np.fromfile(tmp_path / "out.i64", np.int64).tolist() == [-1, 1, 2, 3]
+
+
+def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(written([1]))
+    with pytest.raises(InputError, match=r"it holds \.cnt data, not lines of text; say --format counted"):
+        merge_files(MergeRequest((str(tmp_path / "a.txt"),), str(tmp_path / "out.txt")))
+    (tmp_path / "b.txt").write_bytes(b"1\n")
+    with pytest.raises(OutputError, match=r"lines of text cannot be written as \.cnt"):
+        merge_files(MergeRequest((str(tmp_path / "b.txt"),), str(tmp_path / "out.cnt")))
+    with pytest.raises(UsageError, match="use npy or raw or text or counted"):
+        resolve_format("a", "xml", None)
+    request = MergeRequest((str(tmp_path / "a.txt"),), str(tmp_path / "out"), ItemRequest("counted"))
+    merge_files(request)
+    assert (tmp_path / "out").read_bytes() == written([1])
+    with pytest.raises(AssertionError):
+        register(Format("other", {".cnt": ""}, "told", open_counted))
