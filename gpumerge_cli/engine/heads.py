@@ -38,8 +38,7 @@ def merge_heads(
     sources, sink = stream.sources, stream.sink
     starts, position = [start for start, _ in outcome.rest.ranges], outcome.rest.offset
     last = _last_before(stream, starts) if stream.unique else None
-    assert stream.order.text is not None
-    end = stream.order.text.terminator
+    end = stream.order.end[0]
     windows = _Windows(stream, memory, item_bytes)
     backend = cpu.create()
     workspace = backend.workspace(stream.order, min(windows.room, stream.nbytes), threads=cores())
