@@ -1,4 +1,7 @@
-"""gpumerge: merge and sort files and arrays on the GPU or the CPU."""
+"""gpumerge: merge and sort files and arrays on the GPU or the CPU.
+
+merge, sort, argsort and is_sorted take arrays; what they cannot take raises a GpumergeError.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,49 @@ import time
 BEGUN = time.perf_counter() - time.process_time()
 """When the program began, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
 __version__ = "0.1.0"
-__all__ = ["__version__", "is_sorted", "merge", "sort"]
+__all__ = [
+    "DeviceError",
+    "DeviceMemoryError",
+    "DisorderError",
+    "GpumergeError",
+    "InputError",
+    "OutputError",
+    "UsageError",
+    "__version__",
+    "argsort",
+    "is_sorted",
+    "merge",
+    "sort",
+]
 
 TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as all before it
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpumerge_cli.arrays import is_sorted, merge, sort
+    from gpumerge_cli.arrays import argsort, is_sorted, merge, sort
+    from gpumerge_cli.errors import (
+        DeviceError,
+        DeviceMemoryError,
+        DisorderError,
+        GpumergeError,
+        InputError,
+        OutputError,
+        UsageError,
+    )
 
 
 def __getattr__(name: str) -> Any:
     # Loaded on first use: the command line answers --help without NumPy.
-    if name in ("merge", "sort", "is_sorted"):
-        from gpumerge_cli import arrays
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.endswith("Error"):
+        from gpumerge_cli import errors
 
-        return getattr(arrays, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(errors, name)
+    from gpumerge_cli import arrays
+
+    return getattr(arrays, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""The folder for what the program can make again: compiled code, and what `info --measure` found."""
+"""The cache: a folder for compiled code and the findings of `info --measure`, which the program can make again."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import errno
 import os
 from pathlib import Path
 
+from gpumerge_cli.replacement import replacing
 from gpumerge_cli.trust import distrusted, tell_once
 
 
 def cache_folder() -> str:
-    """The user's, as the XDG base directory specification has it; it need not exist."""
+    """The user's cache folder, after the XDG base directory specification. It need not exist."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "gpumerge")
 
 
 def read_own(path: Path) -> bytes:
-    """The file's bytes. Raises OSError; also, once it is told, where somebody else could have written them."""
+    """The bytes of the file. Raises OSError, also if another user could have written the file; a line says so once."""
     for folder in _folders(path):
         _judge(folder, folder.stat())
     with open(path, "rb") as file:
@@ -25,21 +26,19 @@ def read_own(path: Path) -> bytes:
 
 
 def write_own(path: Path, data: bytes) -> None:
-    """Write a file for `read_own`, in one step. Raises OSError, also where `read_own` would not take it."""
+    """Write a file for `read_own`, in one step. Raises OSError, also if `read_own` would refuse the file."""
     folders = _folders(path)
     for folder in folders or [path.parent]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     for folder in folders:
         _judge(folder, folder.stat())
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+    with replacing(path, 0o600) as file:
         file.write(data)
-    os.replace(temporary, path)
 
 
 def _folders(path: Path) -> list[Path]:
-    """The folders that `path` is in, from the cache's on."""
+    """The cache folder and the folders in it that lead to `path`, outermost first."""
     top = Path(cache_folder())
     return [folder for folder in reversed(path.parents) if folder.is_relative_to(top)]
 

@@ -1,6 +1,6 @@
-"""Compiling on the user's machine: who compiles says so here, and who shows or times it listens.
+"""Compiling on the user's machine. Code that compiles reports it here; code that shows or times it listens.
 
-It takes seconds, once, where everything else takes less; so it is told while it goes on, and timed apart from the work.
+Compiling takes seconds, but only the first time. So it is shown while it goes on, and timed apart from the work.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from gpumerge_cli.measure import COMPILE, Span
 
 PATIENCE = 0.3
-"""Seconds after which compiling is told: what takes less found its code compiled already."""
+"""Seconds before compiling is reported. A shorter time means that the code was compiled already."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What is being compiled, in words, and about how many seconds all of it takes."""
+    """what: the code that is being compiled, in words. about: roughly how many seconds all of it takes."""
 
     what: str
     about: float
@@ -31,7 +31,7 @@ _take: list[Callable[[Span], None]] = []
 
 @contextmanager
 def told(listener: Callable[[Notice], None]) -> Iterator[None]:
-    """Call `listener`, from any thread, whenever something has been compiling for a while; until the body ends."""
+    """Until the body ends, call `listener` for each compilation that takes a while, from any thread."""
     _tell.append(listener)
     try:
         yield
@@ -41,9 +41,9 @@ def told(listener: Callable[[Notice], None]) -> Iterator[None]:
 
 @contextmanager
 def timed(listener: Callable[[Span], None]) -> Iterator[None]:
-    """Call `listener` with the span of whatever was compiled, or waited for, in the thread that did; in the body.
+    """Until the body ends, call `listener` with the span of each compilation or wait for one, in its thread.
 
-    Runs at the same time in one process hear of each other's.
+    If several runs share the process, each one hears of the compilations of all.
     """
     _take.append(listener)
     try:
@@ -54,10 +54,10 @@ def timed(listener: Callable[[Span], None]) -> Iterator[None]:
 
 @contextmanager
 def compiling(what: str, about: float) -> Iterator[None]:
-    """Compile something in the body, or find it compiled; `what` and `about` as of Notice."""
+    """Report that the body compiles something, or finds it compiled. what, about: as in Notice."""
     timer = threading.Timer(PATIENCE, _tell_all, (Notice(what, about),))
     timer.daemon = True
-    began = time.perf_counter()  # ahead of the timer, so that what was told is timed too
+    began = time.perf_counter()  # before the timer starts, so that every reported compilation is also timed
     timer.start()
     try:
         yield

@@ -1,9 +1,9 @@
 """Cuts of sorted runs under the total order (key, run number, position).
 
-A cut names one position per run: what lies before the positions is what the merge puts out first. With A first on ties
-it is co-rank for two runs; for k runs the same total order makes every cut unique, ties included. Source: Siebert and
-Traeff, Efficient MPI Implementation of a Parallel, Stable Merge Algorithm (2012); for k runs, Varman et al., Merging
-Multiple Lists on Hierarchical-Memory Multiprocessors (1991).
+A cut names one position in each run. The items before these positions are the first items of the merge. For two runs,
+with A first on ties, a cut is the co-rank. For more runs the same total order makes every cut unique, ties included.
+Sources: Siebert and Traeff, Efficient MPI Implementation of a Parallel, Stable Merge Algorithm (2012); for k runs,
+Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors (1991).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class Run(Protocol):
-    """A sorted run whose items are probed by byte position; items may differ in length."""
+    """A sorted run. Items are found by byte positions, and may differ in length."""
 
     size: int
 
@@ -32,7 +32,7 @@ def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int
     """The first position in [low, high] whose item does not go before `key`: a binary search over bytes.
 
     after_equals: items equal to the key go before it too. Preconditions: low and high are cuts; items before low go
-    before the key, those from high on do not. Probes O(log(high - low)) items.
+    before the key, and items from high on do not. Looks at O(log(high - low)) items.
     """
     answer, limit = high, high
     while low < limit:
@@ -51,7 +51,7 @@ def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int
 
 @dataclass(frozen=True)
 class Probe:
-    """A step of `co_rank`: the answer lies in [low, high], i is tried; b_first: B[rank - 1 - i] goes before A[i]."""
+    """A step of `co_rank`: it tries i in [low, high]. b_first: whether B[rank - 1 - i] goes before A[i]."""
 
     low: int
     high: int
@@ -62,8 +62,8 @@ class Probe:
 def co_rank(rank: int, m: int, n: int, b_first: Callable[[int, int], bool]) -> tuple[int, list[Probe]]:
     """How many of the first `rank` outputs of the merge of A and B come from A, and the steps that found it.
 
-    m, n: items of A and of B; rank in [0, m + n]. b_first(j, i): B[j] goes before A[i], which equal items do not.
-    Probes what kernels/corank.cuh does, in its order.
+    m, n: the numbers of items of A and B; rank lies in [0, m + n]. b_first(j, i): whether B[j] goes before A[i]; False
+    if they are equal. The steps are those of kernels/corank.cuh.
     """
     low, high = max(0, rank - n), min(rank, m)
     probes: list[Probe] = []

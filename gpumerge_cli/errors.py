@@ -6,7 +6,7 @@ GpumergeError            exit 2
 |   `-- DisorderError    an input that is not in the order asked for
 |-- OutputError          an output that cannot be written
 `-- DeviceError          a GPU, or the CPU's library, that is missing or failed
-    `-- DeviceMemoryError    out of memory: less at once may do
+    `-- DeviceMemoryError    out of memory; a smaller chunk may fit
 
 Interrupted              Ctrl-C or SIGTERM; exits as the shell expects (128 + signal)
 """
@@ -20,8 +20,8 @@ import os
 class GpumergeError(Exception):
     """Base of all errors that a user can mend.
 
-    what: what is wrong, without a full stop. where: "FILE", "FILE:LINE" or "FILE@ITEM", or "" if the error has no
-    place. way_out: what to do about it, or "".
+    what: the problem, without a full stop. where: "FILE", "FILE:LINE" or "FILE@ITEM", or "" if the error has no place.
+    way_out: how to mend it, or "".
     """
 
     exit_code = 2
@@ -38,7 +38,7 @@ class GpumergeError(Exception):
 
 
 class UsageError(GpumergeError):
-    """Options that cannot be honoured."""
+    """Options, or arrays, that cannot be honoured."""
 
 
 class InputError(GpumergeError):
@@ -46,7 +46,7 @@ class InputError(GpumergeError):
 
 
 class DisorderError(InputError):
-    """An input that is not in the order asked for. item: the one that shows it, where that is a line."""
+    """An input that is not in the order asked for. item: the first line that is out of order; None for other items."""
 
     item: bytes | None = None
 
@@ -56,17 +56,17 @@ class OutputError(GpumergeError):
 
 
 class DeviceError(GpumergeError):
-    """A GPU that is missing, too small, or that failed; the CPU's library if it is missing or does not fit."""
+    """A GPU is missing, too small, or failed; or the CPU's library is missing, or belongs to another version."""
 
 
 class DeviceMemoryError(DeviceError):
-    """No memory for a chunk on the device, or none that can be pinned on the host: a smaller chunk may fit."""
+    """The device has no memory for a chunk, or the host has none to pin. A smaller chunk may fit."""
 
 
 class Interrupted(BaseException):
-    """A signal asked the program to stop. way_out: what there is of its results; the door knows of outputs itself.
+    """A signal asked the program to stop. way_out: which results are left, apart from output files.
 
-    No Exception: it comes at any moment, and nobody who handles what may go wrong there is to take it for that.
+    This is no Exception. It can come at any moment, and a handler of expected errors must not catch it.
     """
 
     def __init__(self, signal_number: int, *, way_out: str = "") -> None:
@@ -103,7 +103,7 @@ def output_error(error: OSError, name: str) -> OutputError:
 
 
 def as_os_error(error: Exception) -> OSError:
-    """`error`, or what stands for it: Python raises ValueError where a standard stream is closed."""
+    """`error` as an OSError. Python raises ValueError for a closed standard stream; that becomes EBADF."""
     return error if isinstance(error, OSError) else OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 

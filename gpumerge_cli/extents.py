@@ -1,4 +1,4 @@
-"""Where bytes lie, for compiled code that reads and writes them itself."""
+"""The places of bytes in files and memory, for compiled code that reads and writes them itself."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Extent:
-    """Where a source's bytes lie: in a file from byte `start` on, or in memory.
+    """The bytes of a source: in a file, from byte `start` on, or in memory.
 
-    held: how many of them there are; what the source has beyond them is one line's missing terminator. swap: bytes of a
-    key whose byte order is foreign, else 0. memory: an array of bytes; then there is no descriptor.
+    held: the number of bytes. A source may be one byte longer: then its last line lacks the terminator. swap: the
+    bytes of a key if its byte order is foreign, else 0. memory: an array of bytes, in place of the descriptor.
     """
 
     descriptor: int
@@ -23,9 +23,9 @@ class Extent:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a sink's bytes go: to a file, from byte `start` on, by `writers` at a time.
+    """The place of a sink's bytes: in a file, from byte `start` on. At most `writers` threads write at a time.
 
-    name: what messages call it. piece: calls end at multiples of so many bytes. swap: as of Extent.
+    name: the name in messages. piece: each call ends at a multiple of this number of bytes. swap: as in Extent.
     """
 
     name: str

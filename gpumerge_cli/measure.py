@@ -1,4 +1,4 @@
-"""Spans: what took how long and when, and how many bytes it moved. Measuring never prints."""
+"""Spans of time: how long a piece of work took, when it ran, and how many bytes it moved. Measuring never prints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import repeat
 
 MOST_STRETCHES = 2000
 COMPILE = "compile"
-"""The stage of compiling, which happens within others: they are timed without it."""
+"""The stage of compiling. It happens inside other stages, and their times leave it out."""
 _FIRST_SLOT = 1e-3
 
 
@@ -19,7 +19,7 @@ _FIRST_SLOT = 1e-3
 class Span:
     """One timed stretch of work: `seconds` long, `nbytes` moved (0 if it moved none).
 
-    stopped: when it ended, in seconds of time.perf_counter; a span that is made as soon as it has ended need not say.
+    stopped: when it ended, in seconds of time.perf_counter; by default now, for a span that is made when it ends.
     """
 
     name: str
@@ -30,10 +30,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Work on one stage by one thread: a span, or several that lie close together.
+    """Work of one thread on one stage: a span, or several spans that lie close together.
 
-    stage: its name. lane: the thread's number, in the order in which threads were first heard of. start, stop: seconds
-    since the run began. seconds: busy between them, all of it if `spans` is 1. nbytes: moved.
+    stage: its name. lane: the number of the thread; threads are numbered as they first report a span. start, stop:
+    seconds since the run began. seconds: how long the thread was busy between them; all of the time if `spans` is 1.
+    nbytes: how many bytes were moved.
     """
 
     stage: str
@@ -46,10 +47,10 @@ class Stretch:
 
 
 class Stopwatch:
-    """Collects spans from any number of threads, in bounded memory: sums stay exact, neighbours become one stretch.
+    """Collects spans from any number of threads, in bounded memory.
 
-    origin: when the run began, in seconds of time.perf_counter. most: how many stretches are kept, or one for each
-    stage and thread if those are more.
+    Sums stay exact. When there are many spans, neighbours are joined to one stretch. origin: when the run began, in
+    seconds of time.perf_counter. most: how many stretches are kept; there is at least one for each stage and thread.
     """
 
     def __init__(self, origin: float = 0.0, most: int = MOST_STRETCHES) -> None:
@@ -73,7 +74,7 @@ class Stopwatch:
             self.add(Span(name, time.perf_counter() - start, nbytes))
 
     def add(self, *spans: Span) -> None:
-        """Take spans of the calling thread, each stage's in the order in which they ended."""
+        """Take spans of the calling thread. Spans of one stage must come in the order in which they ended."""
         with self._lock:
             lane = self._lanes.setdefault(threading.get_ident(), len(self._lanes))
             for span in map(self._without_compiling, spans, repeat(lane)):
@@ -86,7 +87,7 @@ class Stopwatch:
                 self._coarsen()
 
     def _without_compiling(self, span: Span, lane: int) -> Span:
-        """A span less what its thread compiled in it."""
+        """`span` without the seconds that its thread spent compiling in it."""
         compiled = self._compiled.setdefault(lane, [])
         if span.name == COMPILE:
             compiled.append(span)
@@ -103,7 +104,7 @@ class Stopwatch:
             return Span(name, *self._totals.get(name, (0.0, 0)))
 
     def timeline(self) -> tuple[Stretch, ...]:
-        """What was done when, by start; times to the microsecond."""
+        """All stretches, by their start. Times are rounded to microseconds."""
         with self._lock:
             found = [
                 Stretch(
@@ -128,7 +129,7 @@ class Stopwatch:
             self._kept += 1
 
     def _coarsen(self) -> None:
-        """Longer slots, until half as many stretches are left: a span costs the same however many there are."""
+        """Double the slots of time until half of the stretches are left, so that adding a span stays cheap."""
         while self._kept > max(self._most // 2, len(self._tracks)):
             self._slot = 2 * self._slot or _FIRST_SLOT
             self._kept = 0

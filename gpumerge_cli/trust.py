@@ -1,4 +1,4 @@
-"""Whether other users could have written a file: what they could write is neither run nor believed."""
+"""Finds out whether another user could have written a file. Such a file is neither run nor believed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import lru_cache
 
 
 def distrusted(place: str, status: os.stat_result, *, by_root: bool = False) -> str:
-    """Why somebody else could have written what is at `place`, in words; "" if nobody could. status: of it.
+    """Says in words why another user could have written the file or folder `place`; "" if none could.
 
-    by_root: what belongs to root is trusted as the user's own is. Root writes everywhere.
+    status: the stat result of `place`. by_root: trust files of root too, because root can write everywhere anyway.
     """
     if status.st_uid != os.geteuid() and not (by_root and status.st_uid == 0):
         return f"{place} belongs to somebody else; chown mends that"
-    # Where every user has a group of their own, it bears their number, and new files may be writable by it.
+    # Many systems give each user a group with the user's own number, and make new files writable by that group.
     others = stat.S_IWOTH | (stat.S_IWGRP if status.st_gid != status.st_uid else 0)
     return f"others may write to {place}; chmod go-w mends that" if status.st_mode & others else ""
 
 
 @lru_cache(maxsize=256)
 def tell_once(line: str) -> None:
-    """Print the line on standard error, the first time alone."""
+    """Print the line on standard error, once for each different line."""
     from gpumerge_cli.units import visible
 
     if sys.stderr is not None:

@@ -1,4 +1,4 @@
-"""Bytes, seconds and throughput: read from text, shown as text; and text that can be shown as it is."""
+"""Bytes, seconds and throughput: parse them from text, and format them as text. Also makes any text safe to print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
 
 
 def parse_size(text: str, option: str) -> int:
-    """Bytes in `text`: "256M" and "256MiB" are 2^20s, "256MB" is 10^6s, no letter is bytes.
+    """The bytes that `text` names: "256M" and "256MiB" count 2^20, "256MB" counts 10^6, a bare number counts bytes.
 
     Raises UsageError, naming `option`, if `text` is not a size.
     """
@@ -50,12 +50,12 @@ def format_count(count: int) -> str:
 
 
 def format_counted(count: int, noun: str) -> str:
-    """`count` and what of: "1 run", "1,048,576 items"."""
+    """`count` and its noun: "1 run", "1,048,576 items"."""
     return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def visible(text: str) -> str:
-    """`text` with what cannot be shown as escapes: line breaks, undecodable bytes, what a terminal would obey."""
+    """`text` with escapes for line breaks, undecodable bytes and control characters that a terminal would obey."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 

@@ -1,8 +1,8 @@
-// Text between two places, and what its bytes are.
+// Text between two places, and the classes of its bytes.
 //
-// No place behind a text's end is read, nor are words: a text may lie at any address and end where its memory does. A
-// unit of the CPU's may say, by TEXT_PADDING, that at least so many bytes behind every text can be read (64); the hot
-// loops then read words.
+// A text may lie at any address and end where its memory ends. So these functions read single bytes, and none behind the
+// text's end. A unit of the CPU may define TEXT_PADDING (64): that many bytes behind every text can be read. The hot loops
+// then read words.
 #pragma once
 
 #ifndef TEXT_PADDING
@@ -12,12 +12,12 @@
 typedef unsigned long long Word;  // of 64 bits
 typedef const unsigned char* Place;
 
-// The bytes from `start` up to `stop`, which is not one of them.
+// The bytes in [start, stop).
 struct Text {
     Place start, stop;
 };
 
-// Space, tab or newline, which a line may hold if NUL ends it.
+// Space, tab or newline. A line may hold newlines if NUL ends it.
 __device__ __forceinline__ bool is_blank(int byte) { return byte == ' ' || byte == '\t' || byte == '\n'; }
 
 __device__ __forceinline__ bool is_digit(int byte) { return byte >= '0' && byte <= '9'; }
@@ -34,7 +34,7 @@ __device__ __forceinline__ bool digit_at(Place at, Place stop) { return at < sto
 #include "cpu/words.hpp"
 #else
 
-// Negative, zero or positive, as memcmp; what ends first goes first.
+// Negative, zero or positive, as in memcmp. If one text begins the other, the shorter one goes first.
 __device__ inline int compare_bytes(Text x, Text y)
 {
     for (; x.start < x.stop && y.start < y.stop; ++x.start, ++y.start) {

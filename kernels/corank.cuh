@@ -1,4 +1,4 @@
-// One thread's work: where to cut two sorted sequences, and how to merge what lies between two cuts.
+// One thread's work: it cuts two sorted sequences, and merges the items between two cuts.
 //
 // The co-rank of an output position k is the i for which the first k items of the merge of A and B are the merge of
 // A[:i] and B[:k - i]. On ties A goes first, here and in merge_sequential alike: y of B goes before x of A only if
@@ -18,8 +18,8 @@ constexpr int MAX_BLOCK_SIZE = 1024;
 __device__ __forceinline__ long long smaller(long long x, long long y) { return x < y ? x : y; }
 __device__ __forceinline__ int smaller(int x, int y) { return x < y ? x : y; }
 
-// k must lie in [0, m + n]. Never reads outside a[0 .. m) and b[0 .. n), and gives a number i of 0 to m that leaves k - i of
-// 0 to n, whatever the items. Of sequences that are not in order it is no co-rank: a later k may give a smaller i.
+// k must lie in [0, m + n]. Reads only a[0 .. m) and b[0 .. n). Whatever the items are, the result i lies in [0, m], and
+// k - i lies in [0, n]. If the sequences are not in order, i is no co-rank, and a larger k may give a smaller i.
 template <typename Index, typename SequenceA, typename SequenceB>
 __device__ __forceinline__ Index co_rank(Index k, SequenceA a, Index m, SequenceB b, Index n, Lines lines)
 {
@@ -33,8 +33,8 @@ __device__ __forceinline__ Index co_rank(Index k, SequenceA a, Index m, Sequence
     return low;
 }
 
-// Writes the next `count` items of the merge of A from i on and B from j on to out[0 .. count), and gives the i behind
-// them: the co-rank of the end, without a search. m - i and n - j must add up to `count` or more.
+// Merges A from i on and B from j on, and writes the next `count` items to out[0 .. count). Returns the i behind them: the
+// co-rank of the end, without a search. m - i and n - j must add up to `count` or more.
 template <typename Index, typename SequenceA, typename SequenceB>
 __device__ __forceinline__ Index merge_sequential(
     SequenceA a, Index i, Index m, SequenceB b, Index j, Index n, Index count, Item* out, Lines lines)
@@ -64,8 +64,8 @@ struct Range {
     __device__ __forceinline__ long long out() const { return a + b; }
 };
 
-// From output position `first` with co-rank a to output position `last` with co-rank a_end. Of sequences that are not in
-// order a_end may lie anywhere; the range never goes back, but ends where one of its pieces is empty, which is inside them.
+// The range from output position `first`, with co-rank a, to output position `last`, with co-rank a_end. If the sequences
+// are not in order, a_end may lie anywhere. The range then ends where one of its pieces is empty, inside the sequences.
 __device__ __forceinline__ Range range_between(long long first, long long a, long long last, long long a_end)
 {
     a_end = a_end < a ? a : smaller(a_end, a + last - first);

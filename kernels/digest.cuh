@@ -1,4 +1,4 @@
-// MD5 (RFC 1321) of a salt and the bytes of a key that count: the random order.
+// MD5 (RFC 1321) of a salt and of those bytes of a key that count. The random order compares these digests.
 #pragma once
 
 #include "fields.cuh"
@@ -16,7 +16,7 @@ __constant__ unsigned DIGEST_SINES[64] = {
 };
 __constant__ unsigned char DIGEST_TURNS[16] = {7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21};
 
-// The 64 bytes that are mixed next, least significant byte first, and the state so far.
+// The state so far, and the next block of 64 bytes, least significant byte first.
 struct Digester {
     unsigned block[16];
     unsigned state[4];
@@ -55,7 +55,7 @@ struct Digester {
         clear();
     }
 
-    // The block is mixed when it is full.
+    // Adds a byte. A full block is mixed into the state.
     __device__ inline void put(unsigned byte)
     {
         block[held >> 2] |= byte << (8 * (held & 3));
@@ -79,7 +79,7 @@ struct Digest {
     Word first, rest;
 };
 
-// Of the 16 bytes of the salt and the text's bytes that count.
+// The digest of the salt's 16 bytes and of those bytes of the text that count.
 __device__ __noinline__ Digest digest(const long long* salt, Text text, long long flags)
 {
     Digester digester;

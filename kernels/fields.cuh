@@ -1,10 +1,10 @@
 // The order of lines as plain data, where its keys lie in lines, and which of their bytes count.
-// The layout of the data is that of gpumerge_cli/lines.py.
+// gpumerge_cli/order/rules.py lays the data out.
 #pragma once
 
 #include "bytes.cuh"
 
-// As COMPARISONS of lines.py has them.
+// The values of COMPARISONS in rules.py.
 enum Comparison { BYTES, NUMBERS, UNITS, GENERAL, MONTHS, VERSIONS, RANDOM };
 
 // Flags of an order, and of a key.
@@ -16,8 +16,8 @@ struct Key {
     long long compare, start_field, start_char, end_field, end_char, flags, spare[2];
 };
 
-// separator is negative if blanks separate, and QUOTED more than the byte if fields may be quoted as in CSV. Its keys
-// follow behind it.
+// separator is negative if blanks separate, and QUOTED more than the byte if fields may be quoted as in CSV. The keys
+// lie directly behind this struct.
 constexpr long long QUOTED = 256;
 
 struct LineOrder {
@@ -29,9 +29,9 @@ struct LineOrder {
     }
 };
 
-static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see lines.py");
+static_assert(sizeof(LineOrder) == 8 * sizeof(long long) && sizeof(Key) == 8 * sizeof(long long), "see rules.py");
 
-// As far behind `at` as `characters` say, and no further than `stop`.
+// The place `characters` behind `at`, or `stop` if that comes first.
 __device__ __forceinline__ Place forward(Place at, Place stop, long long characters)
 {
     return stop - at < characters ? stop : at + characters;
@@ -43,7 +43,7 @@ __device__ inline Place skip_blanks(Place at, Place stop)
     return at;
 }
 
-// Behind the blanks at `at` and the non-blanks that follow them.
+// The place behind the blanks at `at` and behind the non-blanks that follow them.
 __device__ inline Place skip_field(Place at, Place stop)
 {
     return find_blank(skip_blanks(at, stop), stop);
@@ -63,7 +63,7 @@ __device__ __forceinline__ Place record_end(Text line)
     return line.stop - (line.start < line.stop && line.stop[-1] == '\r');
 }
 
-// The key's part of a line; it never ends ahead of its beginning. A quoted field's quotes do not belong to it; only a
+// The part of a line that is the key. It may be empty. A quoted field's quotes do not belong to it; only a
 // quoted field may end in a quote.
 __device__ __noinline__ Text key_text(const Key& key, long long separator, Text line)
 {
@@ -80,7 +80,7 @@ __device__ __noinline__ Text key_text(const Key& key, long long separator, Text 
 
     long long left = key.end_field + (key.end_char == 0);
     Place end = line.start;
-    if (left >= key.start_field) {  // the fields ahead of the key's first one have been passed already
+    if (left >= key.start_field) {  // the fields ahead of the key are passed already
         end = field_start;
         left -= key.start_field;
     }
@@ -106,7 +106,7 @@ __device__ __noinline__ Text key_text(const Key& key, long long separator, Text 
 #include "cpu/field_marks.hpp"
 #else
 
-// The keys' parts of one line.
+// The parts of one line that are its keys.
 struct FieldMarks {
     const LineOrder& order;
     Text line;
@@ -117,7 +117,7 @@ struct FieldMarks {
 
 #endif
 
-// Whether a byte counts in a key of these flags.
+// Whether a byte counts in a key with these flags.
 __device__ inline bool counts(int byte, long long flags)
 {
     if (flags & DICTIONARY) return is_blank(byte) || is_digit(byte) || is_letter(byte);
@@ -132,7 +132,7 @@ __device__ inline Place next_counting(Place at, Place stop, long long flags)
     return at;
 }
 
-// The byte as it compares.
+// The byte that stands for this one in comparisons.
 __device__ __forceinline__ int folded(int byte, long long flags)
 {
     return flags & FOLD && is_small(byte) ? byte - 32 : byte;

@@ -1,7 +1,7 @@
-// Numbers as C's strtold has them: exponents, infinities, NaNs, hexadecimal.
+// Numbers as C's strtold reads them: exponents, infinities, NaNs, hexadecimal.
 //
-// Decimals compare exactly, which is more than a long double tells apart; its limits are kept, so that what it takes for
-// infinite or for zero is so. Hexadecimal ones of more bits than 64 are cut to them. All in integers.
+// Decimal numbers compare exactly, so they differ where long doubles are equal. The limits are those of a long double: a
+// number that is infinite or zero there is so here. Hexadecimal numbers are cut to 64 bits. All computing is on integers.
 #pragma once
 
 #include "numbers.cuh"
@@ -10,21 +10,22 @@ enum GeneralClass { NO_NUMBER, NOT_A_NUMBER, MINUS_INFINITY, FINITE, PLUS_INFINI
 
 constexpr int LEADING_DIGITS = 18;
 constexpr long long LARGEST_EXPONENT = 4933, SMALLEST_EXPONENT = -4950;
-// What rounds to infinity, and to zero: 18 digits behind 0. times ten to these exponents.
+// Numbers above the first one round to infinity, and numbers below the second one round to zero. Both are the 18 digits
+// behind "0.", and belong to the exponents above.
 constexpr Word TOO_LARGE = 118973149535723176, TOO_SMALL = 182259976594123730;
 constexpr long long MANY = 1ll << 40;
 constexpr long long INFINITE = MANY;
-// Of binary numbers: 2^16384 is infinite, and half of 2^-16445 rounds to zero.
+// The same limits for binary numbers: 2^16384 is infinite, and half of 2^-16445 rounds to zero.
 constexpr long long LARGEST_HEIGHT = 16384, SMALLEST_HEIGHT = -16445;
-constexpr long long MOST_BITS = 20000;  // of a binary exponent; beyond it lies no number that another one equals
+constexpr long long MOST_BITS = 20000;  // binary exponents are clipped here, far beyond the limits
 
-// 0.DIGITS x 10^exponent; of zero the 18 digits are 0.
+// The number 0.DIGITS x 10^exponent. Zero has 18 digits 0.
 struct Decimal {
     long long exponent;
     Word digits;
 };
 
-// The rests are the digits that follow the decimal's.
+// A number of any kind. The rests are the digits that follow the 18 digits of `decimal`.
 struct General {
     int kind;
     bool negative;
@@ -34,14 +35,14 @@ struct General {
     __device__ __forceinline__ int sign() const { return decimal.digits == 0 ? 0 : negative ? -1 : 1; }
 };
 
-// The byte there, in lower case; 0 at the end.
+// The byte at a place, in lower case; 0 at the end.
 __device__ inline int lower_at(Place at, Place stop)
 {
     if (at >= stop) return 0;
     return is_capital(*at) ? *at + 32 : *at;
 }
 
-// Of a byte in lower case; -1 if it is no digit.
+// The value of a hexadecimal digit in lower case; -1 if the byte is no digit.
 __device__ inline int hex_value(int byte)
 {
     if (is_digit(byte)) return byte - '0';
@@ -63,7 +64,7 @@ __device__ inline long long exponent_behind(Place at, Place stop, int letter)
     return negative ? -value : value;
 }
 
-// Of an integer that is not 0.
+// `value` must not be 0.
 __device__ inline Decimal decimal_of(Word value)
 {
     long long exponent = LEADING_DIGITS;
@@ -72,21 +73,22 @@ __device__ inline Decimal decimal_of(Word value)
     return {exponent, value};
 }
 
-// mantissa x 2^scale, exactly where 64 bits hold its decimal digits; of what is too large, an exponent that says so.
+// mantissa x 2^scale. The result is exact if 64 bits hold its decimal digits. A number that is too large gets an exponent
+// beyond the limit.
 __device__ inline Decimal decimal_of(Word mantissa, long long scale)
 {
     for (; (mantissa & 1) == 0; mantissa >>= 1) ++scale;
-    long long height = scale;  // of the highest bit, counted from 1
+    long long height = scale;  // the place of the highest bit, counted from 1
     for (Word rest = mantissa; rest != 0; rest >>= 1) ++height;
     if (height > LARGEST_HEIGHT) return {INFINITE, 0};
     if (height < SMALLEST_HEIGHT || (height == SMALLEST_HEIGHT && mantissa == 1)) return {0, 0};
     for (; scale > 0 && mantissa >> 63 == 0; mantissa <<= 1) --scale;
-    long long power = 0;  // of ten
+    long long power = 0;  // the power of ten that the mantissa is to be multiplied by
     for (; scale < 0 && mantissa < 3689348814741910323; ++scale) {
         mantissa *= 5;  // m / 2 = 5 m / 10
         --power;
     }
-    // What is left is not exact: doubled or halved with 64 bits kept.
+    // The rest is not exact: the mantissa is doubled or halved, and 64 bits are kept.
     for (; scale > 0; --scale) {
         if (mantissa >> 63 != 0) {
             mantissa = mantissa / 10 + (mantissa % 10 >= 5);
@@ -202,7 +204,7 @@ __device__ __noinline__ General parsed(Text text)
     return number;
 }
 
-// No number, NaN, minus infinity, finite ones, infinity, in this order.
+// Images ascend from no number to NaN, minus infinity, finite numbers and infinity.
 __device__ inline Word general_image(Text text)
 {
     const General number = parsed(text);
@@ -213,7 +215,7 @@ __device__ inline Word general_image(Text text)
     return signed_image(number.negative, magnitude >> 1);
 }
 
-// The next digit of a whole part and the fraction behind it; behind them are zeros.
+// The next digit of a whole part and of the fraction behind it; 0 after the last digit.
 __device__ inline int next_digit(Text& whole, Text& fraction)
 {
     if (whole.start < whole.stop) return *whole.start++;

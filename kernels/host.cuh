@@ -1,4 +1,4 @@
-// CUDA's words for a C++ compiler: what lets the shared headers compile for the CPU as they stand.
+// CUDA's words for a C++ compiler, so that the shared headers compile for the CPU unchanged.
 #pragma once
 
 #define __device__

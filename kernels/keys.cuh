@@ -1,15 +1,15 @@
-// What is merged: the item, its key image, and which of two items goes before the other.
+// The items that are merged: what an item is, the image of its key, and which of two items goes first.
 //
-// An item is a key (its bits, moved as an unsigned integer); a small record, RECORD_SIZE bytes with a key among them; or,
-// with ROWS, a row: the prefix and the number of a line or of a record (see lines.cuh).
-// A key image is an integer that orders as the key does: NumPy's order, in which NaNs are equal and last and -0.0 equals
-// 0.0; DESCENDING takes its complement. Every comparison is one of images, never of floats, which this toolchain would
-// flush to zero (-ftz). Twin of gpumerge_cli/order.py; there all images are unsigned, here those of wide signed keys are
-// signed, which spares flipping their sign.
+// There are three kinds of items. A key is moved as an unsigned integer with its bits. A small record has RECORD_SIZE bytes,
+// and its key is among them. With ROWS, a row is the prefix and the number of a line or a record (see lines.cuh).
+// A key image is an integer with the order of the key. This is NumPy's order: NaNs are equal and last, and -0.0 equals 0.0.
+// DESCENDING takes the complement. Only images are compared, never floats: this toolchain would flush small ones to zero
+// (-ftz). The twin of this file is gpumerge_cli/order/keys.py. There all images are unsigned. Here the images of wide signed
+// keys are signed, so their signs need not be flipped.
 //
-// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Of records
-// RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN; KEY_KIND is then that of the record's key. The order of lines is
-// no macro: kernels read it.
+// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Records also have
+// RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN, and KEY_KIND is the kind of their key. There is no macro for the
+// order of lines: kernels read it.
 #pragma once
 
 #ifndef KEY_BITS
@@ -43,7 +43,7 @@ typedef long long SignedBits;
 #error "KEY_BITS must be 8, 16, 32 or 64"
 #endif
 
-// The image of a key of `bits` bits, which may lie in a wider integer. kind: as KEY_KIND.
+// The image of a key of `bits` bits. `key` may be wider. kind: as KEY_KIND.
 template <typename Bits>
 __device__ __forceinline__ Bits image_of(Bits key, int bits, int kind, bool descending)
 {
@@ -63,7 +63,7 @@ __device__ __forceinline__ Bits image_of(Bits key, int bits, int kind, bool desc
     return descending ? static_cast<Bits>(ascending ^ all_bits) : ascending;
 }
 
-// The same where the compiler knows all but the key.
+// The same, when the compiler knows everything but the key.
 template <int BITS, typename Bits>
 __device__ __forceinline__ Bits image_of(Bits key)
 {
@@ -88,7 +88,7 @@ __device__ __forceinline__ Image image(Item row) { return row.prefix; }
 
 #if RECORD_SIZE
 
-// The image of a record's key, as far as 8 bytes hold it.
+// The image of a record's key, or of its first 8 bytes.
 __device__ inline Image row_prefix(Lines records, long long record)
 {
     const Place key = text_of(records, record).start;
@@ -139,7 +139,7 @@ __device__ __forceinline__ Image image(Item key) { return image_of<KEY_BITS>(key
 
 #endif
 
-// Whether y goes strictly before x, given their images. Ties go to the caller, who keeps input order.
+// Whether y goes strictly before x, by their images. For ties the caller keeps the order of the inputs.
 __device__ __forceinline__ bool before([[maybe_unused]] Item y, Image y_image, [[maybe_unused]] Item x, Image x_image,
     [[maybe_unused]] Lines lines)
 {

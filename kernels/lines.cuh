@@ -1,16 +1,17 @@
-// Rows: text lines, or records of one size by a key in them. How they compare, and the 64-bit prefix that decides most
-// comparisons without touching the text.
+// Rows are text lines, or records of one size. This file compares them, and makes the 64-bit prefix that decides most
+// comparisons without reading the text.
 //
-// A prefix orders rows as the comparison does, except that different ones may share one: only then is text read.
+// Prefixes have the order of the rows, but different rows may have equal prefixes. Only then is the text read.
 //
-// How lines compare is data that kernels read: GNU sort's keys, as gpumerge_cli/lines.py lays them out; one module does
-// for all. tests/linekeys.py says the same in Python, slowly: prefixes are the first words of its images, to the bit.
+// Kernels read the order of lines as data: GNU sort's keys, in the layout of gpumerge_cli/order/rules.py. So one module
+// serves all orders. tests/linekeys.py computes the same in Python, slowly: a prefix is the first word of its images, to the
+// bit.
 //
-// With RECORD_SIZE, rows are records of so many bytes. What is compared is the key of KEY_SIZE bytes at KEY_OFFSET: a
-// number, by the image of keys.cuh, or bytes as memcmp has it. KEY_BIG_ENDIAN: its most significant byte comes first, as
-// that of bytes does. A key of at most 8 bytes is all in its prefix.
+// With RECORD_SIZE, rows are records of that many bytes. Their key has KEY_SIZE bytes at KEY_OFFSET. It is a number, compared
+// by the image of keys.cuh, or bytes, compared as in memcmp. KEY_BIG_ENDIAN: the most significant byte of the number comes
+// first; bytes always have it. A prefix holds all of a key of at most 8 bytes.
 //
-// The CPU's rows (cpu/lines.hpp) are told where their items lie in another way, and know some of this at run time only.
+// The CPU's rows (cpu/lines.hpp) find their items in another way, and know some of these values at run time only.
 #pragma once
 
 #ifndef RECORD_SIZE
@@ -34,21 +35,21 @@
 #include "cpu/lines.hpp"
 #else
 
-// Line L is text[starts[L] .. starts[L + 1] - 1), its terminator left out; `starts` holds one entry more than lines.
-// Ahead of starts[0] lies the number of words of the lines' order, and ahead of that the order.
-// Record R is text[R * RECORD_SIZE .. (R + 1) * RECORD_SIZE); it has no starts.
+// Line L is text[starts[L] .. starts[L + 1] - 1), without its terminator. `starts` has one entry more than there are lines.
+// The entry ahead of starts[0] is the number of words of the lines' order. The order itself lies ahead of this entry.
+// Record R is text[R * RECORD_SIZE .. (R + 1) * RECORD_SIZE). Records have no starts.
 struct Lines {
     const unsigned char* text;
     const long long* starts;
 
-    // Whether rows of equal prefixes may differ in order, and whether those of equal prefixes have equal keys.
+    // have_ties: rows with equal prefixes may still differ in order. keys_told: rows with equal prefixes have equal keys.
     static constexpr bool have_ties = RECORD_SIZE == 0 || KEY_SIZE > 8, keys_told = false;
-    // Of records.
+    // For records only.
     static constexpr long long record = RECORD_SIZE, offset = KEY_OFFSET, width = KEY_SIZE;
     static constexpr int kind = KEY_KIND;
     static constexpr bool big_endian = KEY_BIG_ENDIAN, descending = DESCENDING;
 
-    // How many bytes two plain lines of equal prefixes have in common at least, of which the shorter has `length`.
+    // How many bytes two plain lines with equal prefixes have in common at least. length: that of the shorter line.
     __device__ __forceinline__ long long alike(long long length) const { return length < 8 ? length : 8; }
 };
 
@@ -65,8 +66,8 @@ __device__ __forceinline__ Text text_of(Lines lines, long long record)
     return {key, key + lines.width};
 }
 
-// Negative, zero or positive, as record y goes before, with or behind record x. Their prefixes must be equal: bytes that a
-// prefix holds are not read.
+// Negative, zero or positive, if record y goes before, with or behind record x. Their prefixes must be equal, because the
+// bytes in a prefix are not read again.
 __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long x)
 {
     const long long known = lines.width < 8 ? lines.width : 8;
@@ -75,7 +76,7 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
     return lines.descending ? -order : order;
 }
 
-// Whether record y goes strictly before record x, given what compare_rows asks for.
+// Whether record y goes strictly before record x. Preconditions: as for compare_rows.
 __device__ __noinline__ bool line_before(Lines lines, long long y, long long x) { return compare_rows(lines, y, x) < 0; }
 
 #else
@@ -141,23 +142,23 @@ typedef Word PrefixBits;
 constexpr int PREFIX_BITS = 64;
 #endif
 
-// A prefix under way: its bytes come in the order in which they count, and there may be too many.
+// A prefix while it is made. Its bytes are put in, the most significant one first. Bytes that do not fit are dropped.
 struct Prefix {
     PrefixBits bits = 0;
     int room = PREFIX_BITS;
-    int rest = 0;      // the room behind the keys
-    bool told = true;  // whether lines with equal bits are equal in all keys
+    int rest = 0;      // the room that is left behind the keys
+    bool told = true;  // whether lines with equal bits have equal keys
 
     __device__ __forceinline__ bool full() const { return room <= 0; }
 
-    // turned: 0, or 255 to complement.
+    // turned: 0, or 255 to take the complement.
     __device__ __forceinline__ void put(int byte, int turned)
     {
         room -= 8;
         if (room >= 0) bits |= static_cast<PrefixBits>(byte ^ turned) << room;
     }
 
-    // The first `width` bits of an image, which is 0 behind them, at the left of `image`. There must be room for some.
+    // Puts the first `width` bits of `image`; the bits behind them must be 0. There must be room for at least one bit.
     __device__ __forceinline__ void put_image(PrefixBits image, int width)
     {
         bits |= image >> (PREFIX_BITS - room);
@@ -170,7 +171,8 @@ struct Prefix {
     }
 
 #if TEXT_PADDING
-    // An image that fills the room, if there is any: without a branch, since lengths of keys say whether.
+    // Puts an image that fills all the room, if there is any. It has no branch, because the lengths of keys would decide it,
+    // and processors cannot predict them.
     __device__ __forceinline__ void put_last(PrefixBits image)
     {
         const PrefixBits all = 0 - static_cast<PrefixBits>(room > 0);
@@ -179,7 +181,7 @@ struct Prefix {
     }
 #endif
 
-    // A key compared by bytes: 0 and 1 take two bytes, 0 ends it.
+    // Puts a key that is compared by bytes. A byte 0 or 1 takes two bytes, and 0 ends the key.
     __device__ inline void put_text(Text text, long long flags, int turned)
     {
 #if TEXT_PADDING
@@ -204,8 +206,8 @@ struct Prefix {
     }
 };
 
-// The images of a line's keys one after the other, then its bytes, as far as its bits reach. Nothing follows the image
-// of a key that does not tell all of it.
+// The images of a line's keys, one after the other, and then the bytes of the line, until the prefix is full. If an image
+// does not hold all of its key, nothing follows it.
 __device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
 {
     Prefix prefix;
@@ -304,7 +306,7 @@ __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a
     return compare_random(order.salt, x, y, key.flags);
 }
 
-// Lines whose keys are all equal.
+// Compares lines whose keys are all equal.
 __device__ inline int compare_last_resort(const LineOrder& order, Text a, Text b)
 {
     if (order.flags & STABLE) return 0;
@@ -312,7 +314,7 @@ __device__ inline int compare_last_resort(const LineOrder& order, Text a, Text b
     return order.flags & REVERSE ? -result : result;
 }
 
-// Lines by their keys, then, unless stable, by their bytes. Negative, zero or positive, as a and b compare.
+// Compares lines by their keys and then, unless the order is stable, by their bytes. The result is as memcmp's.
 __device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text b)
 {
     for (long long number = 0; number < order.keys; ++number) {
@@ -323,11 +325,11 @@ __device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text
     return compare_last_resort(order, a, b);
 }
 
-// Called by its address: merges then hold no more of it than a call, and keep their registers.
+// This function is called by its address. So a merge holds only the registers of a call for it.
 __device__ int (*compare_keyed)(const LineOrder& order, Text a, Text b) = compare_by_keys;
 
-// Negative, zero or positive, as line y goes before, with or behind line x. Their prefixes must be equal: of lines without
-// keys, bytes that a prefix holds are not read.
+// Negative, zero or positive, if line y goes before, with or behind line x. Their prefixes must be equal, because the bytes
+// that a prefix holds of a line without keys are not read again.
 __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long x)
 {
     const LineOrder& order = order_of(lines);
@@ -343,8 +345,8 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
     return order.flags & REVERSE ? -result : result;
 }
 
-// Whether line y goes strictly before line x, given what compare_rows asks for. Not inlined: ties are the rare case, and
-// the path kernel would repeat this once an item.
+// Whether line y goes strictly before line x. Preconditions: as for compare_rows. It is not inlined, because ties are rare,
+// and the path kernel would repeat it for each item.
 __device__ __noinline__ bool line_before(Lines lines, long long y, long long x) { return compare_rows(lines, y, x) < 0; }
 
 #endif

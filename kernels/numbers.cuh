@@ -1,21 +1,21 @@
 // Numbers in text: their bounds, their 64-bit images, and their exact comparison.
 //
-// What is compared is decimal digits, of any number. An image is a sign, 7 bits of decimal exponent and 16 digits; what
-// does not fit is clipped, so that equal images decide nothing.
+// Numbers of any length compare by their decimal digits. An image holds a sign, 7 bits of decimal exponent and 16 digits.
+// The rest is clipped, so numbers with equal images need not be equal.
 #pragma once
 
 #include "fields.cuh"
 
 constexpr int IMAGE_DIGITS = 16;
 constexpr int IMAGE_DIGIT_BITS = 56;
-constexpr Word IMAGE_SCALE = 7;  // 16 digits times this still fit into 56 bits, and so fill them better
+constexpr Word IMAGE_SCALE = 7;  // 16 digits times this still fit into 56 bits, and fill them better
 constexpr long long IMAGE_BIAS = 64;
 
-// The digits of a number: leading zeros of the whole part and trailing zeros of the fraction are left out.
+// The digits of a number, without leading zeros of the whole part and trailing zeros of the fraction.
 struct Number {
     bool negative;
     Text whole, fraction;
-    Place end;  // behind the number with all its zeros
+    Place end;  // the place behind the number and all its zeros
 
     __device__ __forceinline__ bool zero() const
     {
@@ -44,8 +44,8 @@ __device__ inline Number leading_number(Text text)
     return number;
 }
 
-// The image of 0.d1d2... x 10^exponent but for its sign; `digits`: the first 16 of them as an integer, d1 not 0.
-// more: other digits than 0 follow them; no number with just these digits has the same image then.
+// The image of 0.d1d2... x 10^exponent without its sign. digits: the first 16 digits as an integer; d1 must not be 0.
+// more: digits other than 0 follow. Then the image differs from the one of the number with just these digits.
 __device__ inline Word magnitude_image(long long exponent, Word digits, bool more)
 {
     const long long biased = exponent + IMAGE_BIAS;
@@ -54,14 +54,14 @@ __device__ inline Word magnitude_image(long long exponent, Word digits, bool mor
     return (static_cast<Word>(biased) << IMAGE_DIGIT_BITS) + digits * IMAGE_SCALE + more;
 }
 
-// Zero is in the middle.
+// The image with its sign. The image of zero is in the middle.
 __device__ __forceinline__ Word signed_image(bool negative, Word magnitude)
 {
-    const Word sign = 0 - static_cast<Word>(negative);  // without a branch, which signs would have guessed wrong
+    const Word sign = 0 - static_cast<Word>(negative);  // without a branch, because processors cannot predict signs
     return (1ull << 63) + ((magnitude ^ sign) - sign);
 }
 
-// The image, but for its sign; 0 for zero.
+// The image without its sign; 0 for zero.
 __device__ inline Word magnitude_of(const Number& number)
 {
     if (number.zero()) return 0;
@@ -90,7 +90,7 @@ __device__ inline bool is_exact(Word image)
     return (magnitude & ((1ull << IMAGE_DIGIT_BITS) - 1)) % IMAGE_SCALE == 0;
 }
 
-// The image of the leading number of a text, that of 0 if there is none.
+// The image of the leading number of a text; the image of 0 if there is none.
 __device__ inline Word number_image(Text text)
 {
 #if TEXT_PADDING
@@ -115,7 +115,7 @@ __device__ __noinline__ int compare_numbers(Text a, Text b)
     return sign * result;
 }
 
-// The signed place of the suffix of the text's number among K, M, G, ...: 0 if it has none, or no digit but 0.
+// The place of a number's suffix in K, M, G, ..., with the number's sign; 0 if it has no suffix, or only digits 0.
 __device__ __noinline__ int unit_order(Text text, long long flags)
 {
     const Number number = leading_number(text);
@@ -143,7 +143,7 @@ __device__ inline Word unit_image(Text text, long long flags)
     return signed_image(number.negative, (magnitude_of(number) >> 4) + (place << 59));
 }
 
-// By sign and suffix, then as compare_numbers.
+// Compares by sign and suffix, then as compare_numbers.
 __device__ inline int compare_units(Text a, Text b, long long flags)
 {
     const int difference = unit_order(a, flags) - unit_order(b, flags);

@@ -1,18 +1,18 @@
-// Names in the order of the versions in them, as gnulib's filevercmp has it.
-// Only the bytes that count are looked at: a key may leave some out.
+// Names in the order of the versions in them, as in gnulib's filevercmp.
+// A key may leave some bytes out. Only the bytes that count are looked at.
 #pragma once
 
 #include "fields.cuh"
 
 constexpr int NO_BYTE = -1;
 
-// The byte there as it compares; NO_BYTE at the end.
+// The byte that stands for the one at `at` in comparisons; NO_BYTE at the end.
 __device__ __forceinline__ int byte_or_end(Place at, Place stop, long long flags)
 {
     return at < stop ? folded(*at, flags) : NO_BYTE;
 }
 
-// The bytes of a name that count, one after the other.
+// Reads the bytes of a name that count, one after the other.
 struct Reader {
     Place at, stop;
     long long flags;
@@ -30,8 +30,9 @@ struct Reader {
     }
 };
 
-// Where a name's suffix begins: as many as possible of a dot, a letter or '~', and letters, digits or '~'s. A name may be
-// all suffix, as in coreutils 9.1. `name` starts with a byte that counts.
+// The place where the suffix of a name begins. A suffix is as many parts as possible, each of them a dot, then a letter or
+// '~', then letters, digits and '~'s. All of a name may be suffix, as in coreutils 9.1. `name` must start with a byte that
+// counts.
 __device__ __noinline__ Place suffix_start(Text name, long long flags)
 {
     for (Reader reader(name, flags);; reader.next()) {
@@ -48,7 +49,7 @@ __device__ __noinline__ Place suffix_start(Text name, long long flags)
     }
 }
 
-// How a byte that is no digit compares.
+// The place in the order of a byte that is no digit.
 __device__ inline int version_place(int byte)
 {
     if (byte == NO_BYTE) return -1;
@@ -82,7 +83,7 @@ __device__ __noinline__ int compare_parts(Text a, Text b, long long flags)
     return 0;
 }
 
-// 0: empty, 1: ".", 2: "..", 3: begins with a dot, 4: the rest.
+// The class of a name: 0 for an empty one, 1 for ".", 2 for "..", 3 if it begins with a dot, 4 for all others.
 __device__ inline int name_class(Text name, long long flags)
 {
     Reader reader(name, flags);
@@ -95,7 +96,7 @@ __device__ inline int name_class(Text name, long long flags)
     return reader.byte == NO_BYTE ? 2 : 3;
 }
 
-// flags: of the key.
+// flags: the flags of the key.
 __device__ inline int compare_versions(Text a, Text b, long long flags)
 {
     a.start = next_counting(a.start, a.stop, flags);
@@ -109,7 +110,7 @@ __device__ inline int compare_versions(Text a, Text b, long long flags)
     return compare_parts(a, b, flags);
 }
 
-// A byte of an image for a byte that is no digit: '~', then (1 is a part's end) letters, then the rest.
+// The byte in an image for a byte that is no digit: '~' is 0, the end of a part is 1, then come letters, then all others.
 __device__ inline int version_character(int byte)
 {
     if (byte == '~') return 0;
@@ -118,7 +119,7 @@ __device__ inline int version_character(int byte)
     return 55 + byte - 10 * (byte > '9') - 26 * (byte > 'Z') - 26 * (byte > 'z') - (byte > '~');
 }
 
-// The bytes of an image, most significant first; what does not fit is dropped.
+// Collects the bytes of an image, the most significant one first. Bytes that do not fit are dropped.
 struct ImageBytes {
     Word image = 0;
     int shift = 56;
@@ -130,7 +131,7 @@ struct ImageBytes {
     }
 };
 
-// Eight bytes: the name's class, then parts without and with digits in turn, as far as they reach.
+// The first eight bytes of this sequence: the class of the name, then in turn a part without digits and a number.
 __device__ inline Word version_image(Text name, long long flags)
 {
     name.start = next_counting(name.start, name.stop, flags);

@@ -1,4 +1,4 @@
-"""Inputs made against merge sorts: what they merge lies so that a warp reads few banks of shared memory at once."""
+"""Inputs made against merge sorts. Their merges make a warp read few banks of shared memory at once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BANKS = 32
 def bank_conflicts(tile: int, fan_in: int, levels: int, items_per_thread: int) -> NDArray[np.int64]:
     """A permutation of tile * fan_in**levels numbers, whose sort merges `fan_in` runs of equal size `levels` times.
 
-    Of the items that a thread puts out, in all of these merges, half a row of banks comes from one run, and the rest
-    from another. So threads start reading half a row apart: those with even numbers in one bank, the others in
-    another. The idea, and much worse inputs, are in Berney and Sitchinava, Engineering Worst-Case Inputs for Pairwise
-    Merge Sort on GPUs, 2020; here a sorted sequence is likewise taken apart from the last merge to the first.
+    In all of these merges, a thread takes half a row of banks from one run, and the rest of its items from another. So
+    threads start reading half a row apart: threads with even numbers in one bank, the others in another bank. The idea,
+    and much worse inputs, are in Berney and Sitchinava, Engineering Worst-Case Inputs for Pairwise Merge Sort on GPUs,
+    2020. As there, a sorted sequence is taken apart from the last merge to the first.
     """
     size = tile * fan_in**levels
     items = np.arange(size)
@@ -32,7 +32,7 @@ def bank_conflicts(tile: int, fan_in: int, levels: int, items_per_thread: int) -
 
 
 def merged_from(items: NDArray[Any], tile: int, fan_in: int) -> list[NDArray[np.int64]]:
-    """Of each merge on the way to the sort of `items`, last one first: the run, counted from 0, of every output."""
+    """For each merge of the sort of `items`, the last one first: the run of every output, counted from 0."""
     taken = []
     for start_size in _sizes(len(items), tile, fan_in):
         runs = items.reshape(-1, fan_in, start_size // fan_in)[0]

@@ -3,10 +3,10 @@
 python -m tests.against_sort --cases 20000 --seed 1 --backend cpu [--workers N] [-o FILE]
 python -m tests.against_sort --seed 1 --only 1234 [--keep FOLDER]
 
-A case follows from the seed and its number alone. Most are of a few lines. Some are of lines of up to 100 KB among
-short ones, fewer of megabytes, and about one in 700 is beyond 64 MiB, above every size that changes how -m works.
-Inputs of -m are in order or in none. -S is anything from 1b to 64M, --parallel 1 to 5; output goes to a file or into a
-pipe. Cases run in processes apart: one that crashes is told as a difference.
+The seed and the number decide a case. Most cases have a few lines. Some have lines of up to 100 KB among short ones,
+fewer have lines of megabytes, and about one in 700 is larger than 64 MiB, so larger than every size that changes how -m
+works. Inputs of -m may be in order or not. -S is anything from 1b to 64M, and --parallel 1 to 5. The output goes to a
+file or into a pipe. Cases run in processes of their own, so a crash is reported as a difference.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 from tests.apart import each
 from tests.line_cases import cases, lines
 from tests.linekeys import key_of
@@ -50,7 +50,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Trial:
-    """A command line but for its program, and files by their names. piped: the output goes into a pipe."""
+    """The arguments of a command line, and its files by their names. piped: the output goes into a pipe."""
 
     mode: str
     arguments: tuple[bytes, ...]
@@ -97,7 +97,7 @@ def trials(draw: st.DrawFn, size: str = "few") -> Trial:
 
 
 def _without_nans(content: list[bytes]) -> list[bytes]:
-    """Lines that hold no NaN: which of several comes first is for no two versions of sort the same."""
+    """Lines without NaNs, because each version of sort orders several NaNs in its own way."""
     return [line for line in content if b"nan" not in line.lower()]
 
 
@@ -109,7 +109,7 @@ def _limit(own: random.Random) -> list[bytes]:
 
 
 def _pool(order: LineOrder, drawn: list[bytes], own: random.Random) -> list[bytes]:
-    """Many lines made of few: with numbers before or behind, and some of up to 100 KB."""
+    """Many lines made from a few: with numbers ahead or behind, and some lines of up to 100 KB."""
     few = [*drawn, b"", b"a"]
     made = set(few)
     for _ in range(150):
@@ -126,7 +126,7 @@ def _pool(order: LineOrder, drawn: list[bytes], own: random.Random) -> list[byte
 
 
 def _large(pool: list[bytes], own: random.Random, count: int, size: tuple[int, int]) -> Iterator[list[bytes]]:
-    """`count` lists of lines of the pool, of so many bytes together; of many bytes most are in long lines."""
+    """`count` lists of lines from the pool. If there are many bytes, most of them are in long lines."""
     total = own.randint(*size)
     shares = [0, *sorted(int(total * own.random() ** 0.5) for _ in range(count - 1)), total]
     short = [line for line in pool if len(line) < 200] or pool
@@ -144,7 +144,7 @@ def _large(pool: list[bytes], own: random.Random, count: int, size: tuple[int, i
 
 
 def disagreement(trial: Trial, backend: str, folder: Path) -> str:
-    """What differs, "" if nothing does."""
+    """The difference, or "" if there is none."""
     for name, data in trial.files.items():
         (folder / name).write_bytes(data)
     names = [str(folder / name).encode() for name in trial.files if name != "salt"]
@@ -191,7 +191,7 @@ def _difference(found: bytes, expected: bytes) -> str:
 
 
 def _piped(work: Callable[[], int]) -> tuple[int, bytes]:
-    """What `work` returns and writes on a standard output that is a pipe."""
+    """The result of `work`, and its output on a standard output that is a pipe."""
     reading, writing = os.pipe()
     parts: list[bytes] = []
 
@@ -211,7 +211,7 @@ def _piped(work: Callable[[], int]) -> tuple[int, bytes]:
 
 
 def drawn(seed_: int, number: int, size: str = "") -> tuple[str, Trial]:
-    """Case `number`: its size, and what it is."""
+    """The size of case `number`, and the case."""
     size = size or random.Random(f"{seed_} {number}").choices(list(_SHARES), list(_SHARES.values()))[0]
     found: list[Trial] = []
 

@@ -1,4 +1,4 @@
-"""Cases in processes apart: one that crashes or hangs is told of, and those behind it run all the same."""
+"""Runs cases in processes of their own. A case that crashes or hangs is reported, and all others still run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PATIENCE = 300.0  # seconds
 _fork = multiprocessing.get_context("fork")
 
 Case = Callable[[int, Callable[[str], None]], tuple[Sequence[str], str]]
-"""Runs a case by its number; what it counts for, and what is wrong, "" if nothing is. Tells first what it is."""
+"""Says which case a number is, and runs it. Returns its kinds, and the error; "" if it is right."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A case that has run. kinds: what it counts for. wrong: what is, after what the case was; "" if nothing is."""
+    """A case that has run. kinds: the kinds that it counts for. wrong: the case and its error, or "" if it is right."""
 
     number: int
     kinds: Sequence[str]
@@ -32,7 +32,7 @@ class Ended:
 
 @dataclass
 class _Child:
-    """A process, the numbers that it has still to run, and what it last told."""
+    """A process, the numbers of the cases that it has still to run, and its last message."""
 
     left: list[int]
     case: Case
@@ -51,10 +51,10 @@ class _Child:
 
 
 def each(case: Case, numbers: Sequence[int], *, workers: int = 1, batch: int = _BATCH) -> Iterator[Ended]:
-    """Run the cases of these numbers, `batch` after each other in a process and `workers` processes at a time.
+    """Run the cases with these numbers, `batch` cases in a process, and `workers` processes at a time.
 
-    A case that ended its process is run again alone, and what that gave is said: memory may have been overwritten by
-    one ahead of it.
+    If a case ended its process, it runs again alone, and the result is reported. An earlier case may have overwritten
+    memory.
     """
     waiting = [_Child(list(numbers[at : at + batch]), case) for at in range(0, len(numbers), batch)][::-1]
     running: list[_Child] = []

@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What this machine's user has set is not the tests' matter."""
+    """Settings of this machine's user must not change the tests."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.getbasetemp() / "no-configuration")
     for name in [
         name

@@ -3,11 +3,11 @@
 python3 -m tests.fuzz --cases 20000 --seed 1 --backend gpu --workers 8 -o fuzz.txt
 python3 -m tests.fuzz --seed 1 --backend gpu --only 1234
 
-A case follows from the seed and its number alone. Cases of one order run one after the other, so that its kernels stay
-compiled; path, which is compiled for each launch shape, gets few of them. Runs of a quarter of the cases are in no
-order, which is not checked: then the output must hold the same items, on a GPU as many. A quarter go
-through files, in chunks of a random budget of memory; the others through a workspace. Cases run in processes apart: one
-that crashes is told as wrong.
+The seed and the number decide a case. Cases of one order run one after the other, so that its kernels stay compiled.
+Path is compiled for each launch shape, so it gets few shapes. In a quarter of the cases the runs are not in order and
+not checked: then the output must hold the same items, or on a GPU as many items. A quarter of the cases go through
+files, in chunks within a random budget of memory, and the others through a workspace. Cases run in processes of their
+own, so a crash is reported as wrong.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Unique
 from gpumerge_cli.backends.select import select
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, Lines, Order
 from tests import line_orders
 from tests.apart import each
 from tests.linekeys import key_of
@@ -72,10 +73,10 @@ Runs = list[NDArray[Any]] | list[list[bytes]]
 
 @dataclass(frozen=True)
 class Case:
-    """One merge: what, how it is launched, and of how many runs of which lengths.
+    """One merge: its items, its launch, and the lengths of its runs.
 
-    disorder: how the runs are out of order, "" if they are not. budget: bytes of memory of a merge of files, None for a
-    merge in a workspace.
+    disorder: how the runs are out of order, or "". budget: the bytes of memory for a merge of files; None for a merge
+    in a workspace.
     """
 
     number: int
@@ -90,7 +91,7 @@ class Case:
     budget: int | None = None
 
     def describe(self) -> str:
-        """All of it, in a line."""
+        """The whole case, in one line."""
         return (
             f"case {self.number}: {self.order.describe()}, {self.shape}, {self.policy.describe()}, "
             f"unique {self.unique}, {self.threads} threads, lengths {list(self.lengths)}, "
@@ -99,11 +100,11 @@ class Case:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What it counts for."""
+        """The kinds that the case counts for."""
         return (
             self.order.describe(),
             self.shape,
-            f"{self.policy.kernel} {self.policy.tile_load}" if self.policy.kernel == "tiled" else self.policy.kernel,
+            self.policy.rung,
             f"unique {self.unique}",
             self.disorder or "in order",
             "in memory" if self.budget is None else "files",
@@ -122,7 +123,7 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     lengths = _lengths(random, policy, count, order)
     threads = int(random.choice([1, 1, 2, 3, 5]))
     case = Case(number, order, shape, policy, unique, threads, lengths, request)
-    make = _record_runs if order.record else _line_runs if order.is_lines else _key_runs
+    make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
     runs: Runs = make(random, case)
     if random.random() < 0.25:
         case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique=unique and "first")
@@ -147,19 +148,20 @@ def _disordered(random: np.random.Generator, disorder: str, run: Any) -> Any:
 def _policy(
     random: np.random.Generator, order: Order, backend: Backend, runs: int
 ) -> tuple[LaunchRequest, LaunchPolicy]:
-    """A kernel with random launch options, the first draw that the backend accepts, and what it makes of them."""
+    """A kernel with random launch options that the backend accepts, and the launch that the backend makes of them."""
     while True:
         kernel = KERNELS[int(random.integers(len(KERNELS)))]
         request = LaunchRequest(kernel)
-        if kernel == "path":
+        variant = named(kernel)
+        if variant.fans_in:
             request = replace(request, **_PATHS[int(random.integers(len(_PATHS)))])
         else:
             wishes: dict[str, Any] = {"block_size": int(random.choice(_BLOCKS))}
             wishes["items_per_thread"] = int(random.integers(1, 20))
-            if kernel != "basic":
+            if variant.tile:
                 wishes |= {"tile_size": int(random.integers(1, 3000)), "blocks": int(random.integers(1, 200))}
-            if kernel == "tiled":
-                wishes["tile_load"] = str(random.choice(["full", "exact"]))
+            if variant.loads:
+                wishes["tile_load"] = str(random.choice(variant.loads))
             # tile_load is kept, since both ways are to be met alike.
             kept = {name: value for name, value in wishes.items() if name == "tile_load" or random.random() < 0.5}
             request = replace(request, **kept)
@@ -170,9 +172,9 @@ def _policy(
 
 
 def _lengths(random: np.random.Generator, policy: LaunchPolicy, count: int, order: Order) -> tuple[int, ...]:
-    """Lengths: none, one, a few, about a tile or a block's share, or anything, all more likely to be short."""
+    """Lengths: none, one, a few, about a tile or a block's share, or any length. Short ones are more likely."""
     most = _LARGE if random.random() < 0.01 else _SMALL
-    most //= 10 if order.is_lines else 1
+    most //= 10 if isinstance(order, Lines) else 1
     edges = [max(1, policy.tile_size), max(1, policy.block_size * policy.items_per_thread), 32, 256]
     room = max(2, most // count)
     found = []
@@ -217,7 +219,7 @@ def _key_runs(random: np.random.Generator, case: Case) -> list[NDArray[Any]]:
 
 
 def _dealt(random: np.random.Generator, case: Case) -> list[NDArray[np.int64]]:
-    """Which of all items each run gets: of sorted items, one stretch, or many by turns."""
+    """The items of each run: one stretch of all sorted items, or many stretches in turn."""
     total = sum(case.lengths)
     owners = np.repeat(np.arange(len(case.lengths)), case.lengths)
     if case.shape == "disjoint the other way":
@@ -252,7 +254,7 @@ def _sorted_records(records: Sequence[bytes], order: Order) -> list[bytes]:
 
 
 def _place(order: Order) -> tuple[int, np.dtype[Any] | int]:
-    """Where a record's key is and what, as the oracles take it."""
+    """The place and the type of a record's key, as the oracles take them."""
     return next(key[1:] for key in RECORD_KEYS if Order.records(*key, descending=order.descending) == order)
 
 
@@ -309,13 +311,13 @@ _LINES: tuple[Callable[[np.random.Generator], bytes], ...] = (
 
 
 def end_of(order: Order) -> bytes:
-    """What ends a line."""
+    """The terminator of lines."""
     assert order.text is not None
     return bytes([order.text.terminator])
 
 
 def _by(order: Order) -> Callable[[bytes], Any]:
-    """What lines sort by: of the simple orders by their plainest reading."""
+    """The key function of lines. For simple orders it is written in the plainest way."""
     assert order.text is not None
     if not order.text.simple:
         return key_of(order)
@@ -339,7 +341,7 @@ def expected(case: Case, runs: Runs) -> bytes:
         if case.unique and records:
             records = first_records(records, *_place(case.order))[case.unique == "ahead" :]
         return b"".join(records)
-    if not case.order.is_lines:
+    if not isinstance(case.order, Lines):
         keys: NDArray[Any] = merged_keys(runs, descending=case.order.descending)  # type: ignore[arg-type]
         if case.unique:
             keys = first_keys(keys)[case.unique == "ahead" :]
@@ -353,8 +355,8 @@ def expected(case: Case, runs: Runs) -> bytes:
 
 
 def _data(case: Case, runs: Runs) -> list[bytes]:
-    """The runs as files hold them."""
-    end = end_of(case.order) if case.order.is_lines else b""
+    """The runs as bytes of files."""
+    end = end_of(case.order) if isinstance(case.order, Lines) else b""
     return [as_text(run, end) if isinstance(run, list) else run.tobytes() for run in runs]
 
 
@@ -363,8 +365,8 @@ def _text(case: Case, runs: Runs) -> bytes:
 
 
 def _items(case: Case, data: bytes) -> list[bytes]:
-    """The items of a file, in an order that says nothing of theirs."""
-    if case.order.is_lines:
+    """The items of a file, sorted in some fixed order, to compare them with other items."""
+    if isinstance(case.order, Lines):
         return sorted(data.split(end_of(case.order)))
     size = case.order.item_bytes
     return sorted(data[at : at + size] for at in range(0, len(data), size))
@@ -395,7 +397,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
         for name, data in zip(names, _data(case, runs), strict=True):
             with open(name, "wb") as file:
                 file.write(data)
-        if order.is_lines:
+        if isinstance(order, Lines):
             items = ItemRequest("text", lines=order.text)
         elif order.record:
             offset, key = _place(order)
@@ -425,7 +427,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
 
 
 def problem(case: Case, runs: Runs, backend: Backend) -> str:
-    """What is wrong with the backend's output; "" if nothing is."""
+    """The error in the backend's output, or "" if it is right."""
     try:
         found = merged(case, runs, backend) if case.budget is None else merged_files(case, runs, backend)
     except Exception as error:  # whatever it is, it is this case's
@@ -446,7 +448,7 @@ def problem(case: Case, runs: Runs, backend: Backend) -> str:
 def run(
     backend: Backend, seed: int, numbers: Sequence[int], told: Callable[[str], None] = print
 ) -> tuple[Counter[str], int]:
-    """Run these cases here, and say what failed; how many there were of each kind, and how many failed."""
+    """Run these cases here, and print failures. Returns the number of cases of each kind, and of those that failed."""
     counts: Counter[str] = Counter()
     failures = 0
     for number in sorted(numbers, key=_by_order):

@@ -1,12 +1,12 @@
-"""Random calls of merge, sort and is_sorted, each held against NumPy.
+"""Random calls of merge, sort, argsort and is_sorted, each held against NumPy.
 
 python -m tests.fuzz_api --cases 5000 --seed 1 --backend cpu [--workers N] [-o FILE]
 python -m tests.fuzz_api --seed 1 --only 1234
 
-A case follows from the seed and its number alone. Arrays are of every dtype and byte order, structured ones by a field
-inside others too, strided, reversed, unaligned, read-only, mapped files and empty; now and then in no order, which a
-merge bears: it must then give the same items. Some calls cannot be: what refuses them is a UsageError of one line. On a
-GPU half of the arrays are CuPy's. Cases run in processes apart: one that crashes is told as wrong.
+The seed and the number decide a case. Arrays have every dtype and byte order. They may be structured, with a key inside
+of other fields, strided, reversed, unaligned, read-only, mapped files, or empty. Now and then they are not in order;
+then a merge must still give the same items. Some calls are impossible, and must raise a UsageError of one line. On a
+GPU half of the arrays are CuPy's. Cases run in processes of their own, so a crash is reported as wrong.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 import gpumerge_cli
+from gpumerge_cli.backends.base import ALGORITHMS
+from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES
 from tests.apart import each
@@ -40,23 +42,25 @@ ROWS: list[tuple[np.dtype[Any], tuple[str, ...]]] = [
     (np.dtype([("k", "<i8"), ("v", "<i4")]), ("k", "v")),
     (np.dtype([("k", ">u8")]), ("k",)),
     (np.dtype([("a", "i1"), ("k", "<f8")], align=True), ("a", "k")),
+    (np.dtype([("a", "?"), ("in", [("k", ">M8[ms]")]), ("k", "m8[s]")]), ("a", "in.k", "k")),
     (np.dtype({"names": ["k", "v"], "formats": ["<f2", "<u2"], "offsets": [3, 8], "itemsize": 31}), ("k", "v")),
     (np.dtype([("k", "S100"), ("v", "V1")]), ("k", "v")),
 ]
 """Structured dtypes, and the fields that they can be in order by."""
+PLAIN = (*DTYPES, "bool", "M8[s]", "m8[ns]")
 BYTES = [np.dtype(name) for name in ("S1", "S5", "S16", "V3", "V8", "V100")]
-KEYLESS = [np.dtype(name) for name in ("U3", "bool", "c8", "M8[s]", "m8[ms]", "O", "f16")]
-"""What has no order here."""
+KEYLESS = [np.dtype(name) for name in ("U3", "c8", "O", "f16")]
+"""Dtypes that have no order here."""
 
-_KERNELS = ("auto", "auto", "basic", "tiled", "circular", "path")
-_ALGORITHMS = ("auto", "auto", "merge", "bottom-up", "iterative", "recursive", "radix")
+_KERNELS = ("auto", "auto", *NAMES)
+_ALGORITHMS = ("auto", "auto", *ALGORITHMS)
 _ITEMS = "an array must hold the same items"
 _SHOWN = 20
 
 
 @dataclass
 class Call:
-    """A call, and what must come of it. refused: it must raise UsageError; None where it may."""
+    """A call, and its right result. refused: the call must raise UsageError; None if it may."""
 
     function: str
     arrays: list[Any]
@@ -68,7 +72,7 @@ class Call:
     notes: list[str] = field(default_factory=list)
 
     def describe(self) -> str:
-        """All of it but the items."""
+        """The whole call without its items."""
         arrays = ", ".join(f"{getattr(a, 'dtype', type(a))}{list(getattr(a, 'shape', []))}" for a in self.arrays)
         options = {name: _named(value) for name, value in self.options.items()}
         more = f" ({'; '.join(self.notes)})" if self.notes else ""
@@ -76,11 +80,13 @@ class Call:
 
 
 def _named(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_named(each_) for each_ in value]
     return f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else value
 
 
 def keys_of(array: Array, key: str | None) -> Array:
-    """What an array is in order by: numbers, or bytes of which each has all of its NULs."""
+    """The keys of an array: numbers, or bytes with all of their NULs."""
     for name in key.split(".") if key else ():
         array = array[name]
     if array.dtype.kind not in "SV":
@@ -91,7 +97,7 @@ def keys_of(array: Array, key: str | None) -> Array:
 
 def ranks_of(keys: Array, descending: bool) -> NDArray[np.int64]:
     """Each item's place among the distinct keys: NaN last and zeros equal, as NumPy has it."""
-    ranks = np.unique(keys, return_inverse=True, **({"equal_nan": True} if keys.dtype.kind == "f" else {}))[1]
+    ranks = np.unique(keys, return_inverse=True, **({"equal_nan": True} if keys.dtype.kind in "fmM" else {}))[1]
     ranks = ranks.astype(np.int64).reshape(-1)
     return -ranks if descending else ranks
 
@@ -99,12 +105,12 @@ def ranks_of(keys: Array, descending: bool) -> NDArray[np.int64]:
 def drawn(seed: int, number: int, backend: str, folder: Path) -> Call:
     """Case `number`; files that are mapped lie in the folder."""
     random = np.random.default_rng([seed, number])
-    function = str(random.choice(["merge", "merge", "merge", "sort", "sort", "is_sorted"]))
+    function = str(random.choice(["merge", "merge", "merge", "sort", "sort", "argsort", "is_sorted"]))
     dtype, key = _dtype(random)
     call = Call(function, [], key=key, descending=bool(random.random() < 0.4))
     count = 1 if function != "merge" else int(random.choice([1, 2, 2, 2, 3, int(random.integers(4, 21))]))
     total = int(2 ** random.uniform(0, 17 if random.random() < 0.05 else 12)) - 1
-    call.ordered = bool(random.random() < {"merge": 0.75, "sort": 0.1, "is_sorted": 0.6}[function])
+    call.ordered = bool(random.random() < {"merge": 0.75, "sort": 0.1, "argsort": 0.1, "is_sorted": 0.6}[function])
     for number_of_run in range(count):
         size = int(random.integers(0, total + 1)) if random.random() < 0.85 else int(random.integers(0, 3))
         items = _content(random, dtype, size)
@@ -122,7 +128,7 @@ def drawn(seed: int, number: int, backend: str, folder: Path) -> Call:
 
 def _dtype(random: Random) -> tuple[np.dtype[Any], str | None]:
     if random.random() < 0.6:
-        dtype = np.dtype(DTYPES[int(random.integers(len(DTYPES)))])
+        dtype = np.dtype(PLAIN[int(random.integers(len(PLAIN)))])
         return (dtype.newbyteorder() if random.random() < 0.15 else dtype), None
     if random.random() < 0.3:
         return BYTES[int(random.integers(len(BYTES)))], None
@@ -131,15 +137,21 @@ def _dtype(random: Random) -> tuple[np.dtype[Any], str | None]:
 
 
 def _content(random: Random, dtype: np.dtype[Any], size: int) -> Array:
-    """Random bits, so that NaNs of all payloads are met, few distinct items, or edges of the dtype."""
+    """Random bits, with NaNs of all payloads; or few distinct items; or the edges of the dtype."""
     kind = int(random.integers(3))
     if kind == 0 and dtype.kind in "iuf":
         return random.choice(special_values(dtype.newbyteorder("=")), size).astype(dtype)
+    if kind == 0 and dtype.kind in "mM":
+        return random.choice(np.array(["NaT", -1, 0, 1, np.iinfo("i8").max], "m8"), size).view("i8").astype(dtype)
+    if dtype.kind == "b":
+        return random.integers(0, 2, size).astype(dtype)
     items = np.frombuffer(random.bytes(size * dtype.itemsize), dtype).copy()
     if kind == 1 or dtype.kind in "SV":
         # Keys of few bits: of many bits none are equal.
         few = items.view(np.uint8).reshape(size, dtype.itemsize)
         few &= random.choice(np.array([0, 0, 1, 3, 0x81, 255], np.uint8), dtype.itemsize)
+        for name in [name for name in dtype.names or () if dtype[name].kind == "b"]:
+            items[name] = items[name].view(np.uint8) & 1
     return items
 
 
@@ -174,18 +186,20 @@ def _options(random: Random, call: Call, dtype: np.dtype[Any], backend: str) -> 
     call.options["backend"] = backend
     if random.random() < 0.7:
         call.options["threads"] = int(random.choice([1, 1, 2, 3, 7]))
-    if random.random() < 0.3:
+    if random.random() < 0.3 and call.function != "argsort":
         native = dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
         call.options["out"] = np.empty(total, native)
         if random.random() < 0.3:
             call.options["out"] = np.zeros(total * native.itemsize + 1, np.uint8)[1:].view(native)  # unaligned
     kernel = str(random.choice(_KERNELS))
     call.options |= {"kernel": kernel} if kernel != "auto" or random.random() < 0.2 else {}
-    if call.function == "sort":
+    if call.function != "argsort" and random.random() < 0.35:
+        rows = _values(random, total)
+        ends = np.cumsum([len(array) for array in call.arrays])
+        call.options["values"] = rows if call.function == "sort" else np.split(rows, ends[:-1])
+    if call.function != "merge":
         algorithm = str(random.choice(_ALGORITHMS))
         call.options |= {"algorithm": algorithm} if algorithm != "auto" else {}
-        if random.random() < 0.35:
-            call.options["values"] = _values(random, total)
     elif kernel == "path":
         # It is compiled for each launch shape.
         call.options |= {} if random.random() < 0.7 else {"block_size": 32, "items_per_thread": 4, "transfer": "vector"}
@@ -231,13 +245,15 @@ def _spoil(random: Random, call: Call) -> None:
         "strided out": lambda: call.options.update(out=np.zeros(2 * size + 4, call.arrays[0].dtype)[::2][: size + 2]),
         "out shared": lambda: call.options.update(out=call.arrays[0]),
         "few values": lambda: call.options.update(values=np.zeros(size + 1)),
+        "few arrays of values": lambda: call.options.update(values=[np.zeros(size)] * (len(call.arrays) + 1)),
     }
     common = ["two dimensions", "no dimension", "a list", "no order", "masked", "no such field", "key is no name"]
     of = {
         "is_sorted": common,
+        "argsort": [*common, "backend", "kernel", "threads"],
         "sort": [*common, "backend", "kernel", "threads", "short out", "read-only out", "strided out", "few values"],
         "merge": [*common, "another dtype", "no array", "backend", "kernel", "threads", "short out", "read-only out",
-                  "strided out", "out shared"],
+                  "strided out", "out shared", "few arrays of values"],
     }  # fmt: skip
     way = str(random.choice(of[call.function]))
     if way == "out shared" and (len(call.arrays) > 1 or size == 0):
@@ -255,14 +271,14 @@ def _read_only(array: Array) -> Array:
 
 
 def problem(call: Call, on_device: bool = False) -> str:
-    """What is wrong with what the call does; "" if nothing is. on_device: of CuPy arrays."""
+    """The error of the call, or "" if it is right. on_device: with CuPy arrays."""
     before = [_packed(array) for array in call.arrays]
     arrays, options = call.arrays, dict(call.options)
     if on_device:
         import cupy
 
         arrays = [cupy.asarray(array) for array in arrays]
-        options |= {name: cupy.asarray(options[name]) for name in ("out", "values") if name in options}
+        options |= {name: _moved(options[name], cupy.asarray) for name in ("out", "values") if name in options}
     try:
         found = getattr(gpumerge_cli, call.function)(*arrays, **options)
     except UsageError as error:
@@ -283,6 +299,10 @@ def problem(call: Call, on_device: bool = False) -> str:
     return _wrong(call, found)
 
 
+def _moved(given: Any, where: Callable[[Any], Any]) -> Any:
+    return [where(each_) for each_ in given] if isinstance(given, list) else where(given)
+
+
 def _wrong(call: Call, found: Any) -> str:
     native = call.arrays[0].dtype
     native = native if native.kind in "SV" else native.newbyteorder("=")
@@ -295,6 +315,9 @@ def _wrong(call: Call, found: Any) -> str:
         right = bool((ranks[1:] >= ranks[:-1]).all())
         return "" if type(found) is bool and found == right else f"{found!r}, not {right}"
     places = np.argsort(ranks, kind="stable")
+    if call.function == "argsort":
+        right = isinstance(found, np.ndarray) and found.dtype == np.int64 and np.array_equal(found, places)
+        return "" if right else "the places are others"
     values = None
     if isinstance(found, tuple):
         found, values = found
@@ -310,18 +333,27 @@ def _wrong(call: Call, found: Any) -> str:
         at = int(np.flatnonzero(_raw(found) != _raw(both[places]))[0])
         return f"item {at} of {len(both)} is {found[at]!r}, not {both[places][at]!r}"
     given = call.options.get("values")
+    given = _joined(given) if isinstance(given, list) else given
     if values is not None and not (values.dtype == given.dtype and _alike(values, given[places])):
         return "the values are in another order"
     return ""
 
 
+def _joined(arrays: Sequence[Array]) -> Array:
+    joined = np.empty((sum(map(len, arrays)), *arrays[0].shape[1:]), arrays[0].dtype)
+    ends = np.cumsum([len(array) for array in arrays])
+    for array, end in zip(arrays, ends, strict=True):
+        joined[end - len(array) : end] = array
+    return joined
+
+
 def _packed(array: Any) -> bytes:
-    """The bytes of the items, but for padding, which copies may lose."""
+    """The bytes of the items, without padding, because copies may lose it."""
     return repack_fields(np.asarray(array), recurse=True).tobytes()
 
 
 def _raw(array: Array) -> Array:
-    """The items as bytes that compare, payloads of NaN included."""
+    """The items as bytes, with the payloads of NaNs."""
     packed = np.frombuffer(_packed(array), np.uint8)
     raw = packed.reshape(len(array), -1) if len(array) else packed.reshape(0, 1)
     raw = np.concatenate([raw, np.ones((len(array), 1), np.uint8)], axis=1)
@@ -349,7 +381,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             kinds = [call.function, f"{call.function}, {'in order' if call.ordered else 'in no order'}"]
             kinds += [note for note in call.notes if note.startswith("to be")] + [*call.options]
             # CuPy has no arrays of records, of foreign byte order or of objects.
-            plain = [*call.arrays, *(call.options[name] for name in ("out", "values") if name in call.options)]
+            values = call.options.get("values", [])
+            plain = [*call.arrays, *(values if isinstance(values, list) else [values])]
+            plain += [call.options["out"]] if "out" in call.options else []
             fits = all(isinstance(a, np.ndarray) and a.dtype.kind in "iufb" and a.dtype.isnative for a in plain)
             on_device = wish.backend == "gpu" and fits and not call.refused and number % 2 == 1
             tell(call.describe())

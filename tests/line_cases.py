@@ -1,7 +1,7 @@
 """Hypothesis strategies: orders of text lines with sort's options for them, and lines that reach their edges.
 
-Lines are made of few symbols, so that keys tie; of numbers in every notation; of shared beginnings that are longer than
-a prefix, or than what a long line's key holds.
+Some lines have few symbols, so that keys tie. Some hold numbers in every notation. Some share beginnings that are
+longer than a prefix, or than the part of a long line's key that is held.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from gpumerge_cli.lines import COMPARISONS, NEWLINE, NUL, SALT_BYTES, Comparison, LineKey, LineOrder
+from gpumerge_cli.order.rules import COMPARISONS, NEWLINE, NUL, SALT_BYTES, Comparison, LineKey, LineOrder
 
 OPTIONS: dict[Comparison, str] = {
     "bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R",
@@ -89,7 +89,7 @@ INEXACT = re.compile(rb"0x[0-9a-f.]{13}|0x[0-9a-f.]*p[+-]?[0-9]{2}", re.IGNORECA
 
 @dataclass(frozen=True)
 class Case:
-    """An order, and the arguments that sort takes for it; these leave out where the salt is read."""
+    """An order, and the arguments of sort for it, without the file of the salt."""
 
     order: LineOrder
     arguments: tuple[bytes, ...]
@@ -97,7 +97,7 @@ class Case:
 
 @dataclass(frozen=True)
 class _Key:
-    """A key and its notation, and whether sort would let it have the options that stand ahead of all keys."""
+    """A key, its notation, and whether sort would apply the global options to it."""
 
     key: LineKey
     letters: str
@@ -107,7 +107,7 @@ class _Key:
 
 @st.composite
 def _options(draw: st.DrawFn, comparisons: Sequence[Comparison]) -> tuple[LineKey, str]:
-    """A key that is the whole line, and its letters, blanks left out."""
+    """A key that is the whole line, and its letters except b."""
     compare = draw(st.sampled_from(comparisons))
     letters = OPTIONS[compare]
     fold, reverse = draw(st.booleans()), draw(st.booleans())

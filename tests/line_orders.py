@@ -1,6 +1,6 @@
-"""Orders of text lines that between them use all there is."""
+"""Orders of text lines. Together they use every option."""
 
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 LINE_ORDERS = [
     LineOrder(),

@@ -1,12 +1,12 @@
-"""The 64-bit prefix of a text line, byte by byte: what compiled code is held against.
+"""The 64-bit prefix of a text line, made byte by byte: the oracle of the compiled code.
 
 Prefixes that differ compare as the lines do; equal prefixes decide nothing. With no keys the prefix is the line's first
 8 bytes, zero padded, complemented if the order is reversed. With keys it is the beginning of a stream:
 
-- of a key "bytes": its bytes, escaped (0 as 1 1, and 1 as 1 2), and 0 for its end;
-- of a key "month": its number, one byte;
-- of any other key: a 64-bit image, and nothing behind it, unless it is that of a number of at most 16 digits;
-- each of them complemented if the key is reversed;
+- for a key "bytes": its bytes, escaped (0 as 1 1, and 1 as 1 2), and 0 for its end;
+- for a key "month": its number, one byte;
+- for any other key: a 64-bit image; nothing follows it, unless it is the image of a number of at most 16 digits;
+- each of these is complemented if the key is reversed;
 - unless the order is stable: the line's bytes, zero padded, complemented if the order is reversed.
 
 A stable order's stream is zero padded.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import decimal as decimals
 import hashlib
 
-from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 BLANKS = b" \t\n"
 DIGITS = b"0123456789"
@@ -29,15 +29,15 @@ ZERO = 1 << 63
 
 
 def packed_prefixes(reverse: bool, lines: list[bytes]) -> list[int]:
-    """The prefixes of lines without keys: of their first 24 bytes, zero padded, what `packed` keeps."""
+    """The prefixes of lines without keys: `packed`, of their first 24 bytes, zero padded."""
     found = packed([line[:24].ljust(24, bytes(1)) for line in lines], 48)
     return [(1 << 64) - 1 - image if reverse else image for image in found]
 
 
 def packed(images: list[bytes], most: int) -> list[int]:
-    """Of images of one length, the first 64 bits that are not the same in all.
+    """For each of several images of one length, its first 64 bits that are not the same in all images.
 
-    Where more than `most` of the first 64 differ, those as they are.
+    If more than `most` of the first 64 bits differ, the first 64 bits as they are.
     """
     bits = [f"{int.from_bytes(image, 'big'):0{8 * len(image)}b}" for image in images]
     kept = [place for place, each in enumerate(zip(*bits, strict=True)) if len(set(each)) > 1]
@@ -47,7 +47,7 @@ def packed(images: list[bytes], most: int) -> list[int]:
 
 
 def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
-    """The line's prefix: 64 bits, unsigned; or the first `nbytes` of what that is the beginning of."""
+    """The prefix of the line: the first 64 bits of its stream, unsigned; or the first `nbytes` bytes of the stream."""
     stream = b""
     for key in order.keys:
         text = translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
@@ -65,7 +65,7 @@ def complement(text: bytes) -> bytes:
 
 
 def begin(key: LineKey, separator: int | None, line: bytes) -> int:
-    """Where the key begins."""
+    """The position where the key begins."""
     p = 0
     for _ in range(min(key.start_field, len(line) + 1)):
         p = behind_field(line, p, separator)
@@ -77,7 +77,7 @@ def begin(key: LineKey, separator: int | None, line: bytes) -> int:
 
 
 def end(key: LineKey, separator: int | None, line: bytes) -> int:
-    """Where the key ends; ahead of its beginning if it is empty."""
+    """The position where the key ends. It may lie ahead of the begin of the key, if that is empty."""
     if key.end_field is None:
         return len(line)
     p = 0
@@ -135,7 +135,7 @@ def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
 
 
 def magnitude(exponent: int, digits: bytes) -> int:
-    """Below 2**63, for 0.DIGITS * 10**exponent; the first digit is not 0."""
+    """An image below 2**63 for 0.DIGITS * 10**exponent. The first digit must not be 0."""
     if exponent + 64 >= 127:
         return (1 << 63) - 1
     if exponent + 64 <= 0:
@@ -144,7 +144,7 @@ def magnitude(exponent: int, digits: bytes) -> int:
 
 
 def decimal(text: bytes) -> tuple[int, bytes, bytes]:
-    """(decimal exponent, significant digits, the rest of the text); an unsigned number, with no digits if it is 0."""
+    """(decimal exponent, significant digits, the rest of the text) of an unsigned number. Zero has no digits."""
     p = 0
     while p < len(text) and text[p] in DIGITS:
         p += 1
@@ -213,7 +213,7 @@ def general(text: bytes) -> int:
 
 
 def power(text: bytes, letter: bytes) -> int:
-    """The exponent that the text begins with; 0 if with none."""
+    """The exponent at the start of the text; 0 if there is none."""
     if text[:1] != letter:
         return 0
     p = 2 if text[1:2] in (b"-", b"+") else 1
@@ -226,7 +226,7 @@ def power(text: bytes, letter: bytes) -> int:
 
 
 def hexadecimal(text: bytes) -> tuple[int, bytes]:
-    """(decimal exponent, significant digits) of what follows 0x; a mantissa's digits behind the 16th count as 0."""
+    """(decimal exponent, significant digits) of the number behind 0x. Digits behind the mantissa's 16th count as 0."""
     mantissa = shift = seen = 0
     point = False
     p = 0

@@ -1,4 +1,4 @@
-"""Keys of text lines as Python objects: what the compiled kernels are held against.
+"""Keys of text lines as Python objects: the oracle of the compiled kernels.
 
 A line's key is a tuple with one part for each LineKey and one for the last resort; a part is a tuple of integers and
 bytes, or the bytes themselves, and is exact for numbers of any length.
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _ALNUM = bytes(c for c in range(128) if chr(c).isalnum())
 _UPPER = bytes(range(256)).upper()
@@ -47,7 +47,7 @@ _PART_END = b"\1"
 
 
 def _version_ranks() -> bytes:
-    """Where a name's bytes stand in version sort: '~', then the end of a part (_PART_END), letters, all others."""
+    """The places of bytes in version sort: '~', then the end of a part (_PART_END), then letters, then all others."""
     letters = bytes(c for c in _ALNUM if c > ord("9"))
     others = bytes(c for c in range(256) if c not in _ALNUM and c != ord("~"))
     ranks = bytearray(256)
@@ -61,7 +61,7 @@ _VERSION_RANKS = _version_ranks()
 
 @total_ordering
 class Reversed:
-    """A key that compares the other way round."""
+    """A key with the reverse order."""
 
     __slots__ = ("key",)
 
@@ -82,7 +82,7 @@ class Reversed:
 
 
 def item_key(order: Order | LineOrder, item: bytes) -> Any:
-    """A Python object that compares as the item does: a key's native bytes, a record, or a line without terminator."""
+    """A Python object with the item's order. item: a key's native bytes, a record, or a line without terminator."""
     if isinstance(order, LineOrder):
         return _line_key(order, item)
     if order.text is not None:
@@ -91,12 +91,12 @@ def item_key(order: Order | LineOrder, item: bytes) -> Any:
         item = item[order.offset : order.offset + order.width]
     if order.kind == "bytes":
         return Reversed(item) if order.descending else item
-    number = int.from_bytes(item, "big" if order.swapped else "little")
+    number = int.from_bytes(item, "big" if order.record and order.swapped else "little")
     return int(order.image(np.array([number], order.unsigned).view(order.dtype))[0])
 
 
 def key_of(order: Order | LineOrder) -> Callable[[bytes], Any]:
-    """`item_key` of that order, as `sorted` takes it."""
+    """`item_key` for one order, as the key function of `sorted`."""
     return partial(item_key, order)
 
 
@@ -117,7 +117,7 @@ def key_text(key: LineKey, separator: int | None, line: bytes) -> bytes:
 
 
 def key_bounds(key: LineKey, separator: int | None, line: bytes) -> tuple[int, int]:
-    """Where that part begins and ends, within the line."""
+    """The begin and end of that part in the line."""
     begin = _field(line, separator, key.start_field)
     if key.skip_start:
         begin = after_blanks(line, begin)
@@ -166,7 +166,7 @@ def _translated(key: LineKey, text: bytes) -> bytes:
     return text.translate(_UPPER if key.fold else None, ignored)
 
 
-# Of each comparison: (text, salt) -> part.
+# For each comparison: (text, salt) -> part.
 
 
 def _bytes(text: bytes, salt: bytes) -> Any:
@@ -247,7 +247,7 @@ def _decimal(whole: bytes, fraction: bytes, exponent: int = 0) -> tuple[int, byt
 
 
 def _hexadecimal(whole: bytes, fraction: bytes, exponent: int) -> tuple[int, bytes]:
-    """As `_decimal`, to more digits than tell two of these from each other."""
+    """As `_decimal`, with more digits than any two of these numbers need to differ."""
     digits = (whole + fraction).lstrip(b"0")
     mantissa = int(digits[:_HEX_DIGITS] or b"0", 16)
     if not mantissa:
@@ -265,14 +265,14 @@ def _hexadecimal(whole: bytes, fraction: bytes, exponent: int) -> tuple[int, byt
 
 
 def _clamped(exponent: bytes) -> int:
-    """An exponent's value; of one that is far out of every range, one that is out of range too."""
+    """The value of an exponent. If it is far out of every range, another value that is out of range."""
     digits = exponent.lstrip(b"+-").lstrip(b"0")
     value = int(digits or b"0") if len(digits) < 18 else 10**18
     return -value if exponent.startswith(b"-") else value
 
 
 def _signed(minus: bytes | bool, exponent: int, digits: bytes) -> tuple[Any, ...]:
-    """A part for what `_decimal` gave."""
+    """A part for a result of `_decimal`."""
     if not digits:
         return (0,)
     magnitude = exponent, digits
@@ -288,9 +288,9 @@ def _stem_length(name: bytes) -> int:
 
 
 def _version_parts(name: bytes) -> list[Any]:
-    """[what is no number, digits of the number behind it, the number, ...]
+    """[a part that is no number, the digits of the number behind it, the number, ...]
 
-    The last three stand for a name's end, which compares as nothing and a 0 do.
+    The last three stand for the end of a name, which compares as an empty part and a 0.
     """
     parts: list[Any] = []
     for text, number in _split(name):

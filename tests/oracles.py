@@ -1,4 +1,4 @@
-"""What results are held against: NumPy's stable sort and Python's, by the plainest reading of the order."""
+"""Oracles of the tests: NumPy's stable sort and Python's, with the order written in the plainest way."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def first_records(records: Sequence[bytes], offset: int, key: np.dtype[Any] | in
 
 
 def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether two arrays hold the same bits: tells NaN payloads and signs of zero apart."""
+    """Whether two arrays hold the same bits. Payloads of NaNs and signs of zeros count."""
     return a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 

@@ -1,6 +1,6 @@
-"""The reference backend: concatenate and sort stably. Slow, obvious, and what the others are held against.
+"""The reference backend: concatenate and sort stably. It is slow and obvious.
 
-The tests hold the backends against it, and make wrong backends of it.
+The tests compare other backends with it, and derive wrong backends from it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from gpumerge_cli.backends.base import (
     LaunchPolicy,
     LaunchRequest,
     Pace,
+    SortPace,
     SortPolicy,
     SortRequest,
     Unique,
     judge_recursion,
 )
+from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.variants import asked_for
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Lines, Order
 from tests.linekeys import item_key, key_of
 
 
@@ -35,16 +38,17 @@ class ReferenceBackend:
     """NumPy's stable sort for keys and records, Python's for lines; launch shapes mean nothing to it."""
 
     name = "reference"
+    remote = False
 
     def info(self) -> DeviceInfo:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return LaunchPolicy(request.decided_kernel(), 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
-        if algorithm == "recursive" and not order.is_lines:
+        if algorithm == "recursive" and not isinstance(order, Lines):
             judge_recursion(nbytes // order.item_bytes)
         return SortPolicy(
             algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
@@ -58,8 +62,14 @@ class ReferenceBackend:
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
-        each = 400 if order.is_lines else 24 + 2 * order.width * (order.record > 0)
+        each = 400 if isinstance(order, Lines) else 24 + 2 * order.width * (order.record > 0)
         return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
+
+    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+        return SortPace(1, 64 << 20)
+
+    def chunk_calls(self, work: ChunkWork) -> None:
+        return None
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         return None
@@ -92,7 +102,7 @@ def _first_fall(image: NDArray[Any], strict: bool = False) -> int | None:
 
 
 def _item_dtype(order: Order) -> np.dtype[Any]:
-    """What items are moved as."""
+    """The dtype in which items are moved."""
     return np.dtype(f"V{order.record}") if order.record else order.unsigned
 
 
@@ -148,7 +158,7 @@ class ReferenceWorkspace:
     def upload(self, lengths: Sequence[int]) -> None:
         ends = np.cumsum([0, *lengths])
         self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
-        if self._order.is_lines:
+        if isinstance(self._order, Lines):
             self.counts = [len(self._lines(run)) for run in self._runs]
         else:
             self.counts = [len(run) // self._order.item_bytes for run in self._runs]
@@ -161,7 +171,7 @@ class ReferenceWorkspace:
 
     def _disorder_in(self, number: int, strict: bool) -> Disorder | None:
         run = self._runs[number]
-        if not self._order.is_lines:
+        if not isinstance(self._order, Lines):
             index = _first_fall(_image_of(run, self._order), strict)
             return None if index is None else Disorder(number, index * self._order.item_bytes)
         offset = 0
@@ -179,14 +189,14 @@ class ReferenceWorkspace:
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
-        if self._order.is_lines:
+        if isinstance(self._order, Lines):
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=key_of(self._order))
             kept = _unique_lines(lines, self._order, unique) if unique else lines
             self._out = np.frombuffer(b"".join(line + self._end for line in kept), np.uint8)
             self.dropped = len(lines) - len(kept)
         else:
-            # The runs lie back to back, so that what is concatenated is there already.
+            # The runs lie back to back, so they are concatenated already.
             there = self._staging[: sum(map(len, self._runs))].view(_item_dtype(self._order))
             items = there[np.argsort(_image_of(there, self._order), kind="stable")]
             first = _first_of_equals(items, self._order, unique) if unique else items

@@ -1,14 +1,14 @@
-"""The commands that documents show, run, and what they say held against what is shown.
+"""Runs the commands that documents show, and compares their output with the output that is shown.
 
-    python -m tests.shown README.md data/tutorial.md
+    python -m tests.shown README.md data/manual/tutorial.md
 
-writes what the commands say now into the documents, where it is not what they show.
+runs the commands of these documents, and replaces shown output that is out of date.
 
 A fenced block with the word `console`, or with no word, shows commands: all lines if none begins with "$ ", else those
 that do, each with its output below it. What lies behind three blanks in a line without "$ " is about it, not of it.
 What is measured differs from run to run, so numbers with a unit of time or throughput, percentages and numbers with a
-point match any others, as do a report's lines on the kernel's share, chunks, peak memory and bounds; blanks and rules
-match any number of such, what follows "cpu:" any device, and "..." alone any lines.
+point match any others, as do a report's lines on the kernel's time, chunks, peak memory and bounds, and its numbers of
+workers; blanks and rules match any number of such, what follows "cpu:" any device, and "..." alone any lines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Shown:
-    """A command, what is shown of it (None if nothing is), and where its output lies in the document."""
+    """A command, its shown output (None if none is shown), and the place of this output in the document."""
 
     command: str
     output: str | None
@@ -65,7 +65,7 @@ def shown_in(text: str) -> Iterator[Shown]:
 
 
 def matches(shown: str, said: str) -> bool:
-    """Whether what is shown is what was said, but for what is measured."""
+    """Whether the shown output equals the real output, apart from measured values."""
     pattern = ["(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in _plain(shown)]
     return re.fullmatch("".join(pattern), "".join(f"{line}\n" for line in _plain(said))) is not None
 
@@ -73,8 +73,9 @@ def matches(shown: str, said: str) -> bool:
 def _plain(text: str) -> list[str]:
     text = re.sub(r"\d[\d.,]* (?:s|ms|µs|us|ns|[kMGT]?B/s)\b|\d[\d.,]*%|\d[\d,]*\.\d+", "#", text)
     text = re.sub("[─━]+", "─", text)
+    text = re.sub(r"\b(all|x) \d+ workers", "\\1 # workers", text)
     text = re.sub(r"\b(cpu:|backend cpu:) [^;\n]*", "\\1 #", text)
-    text = re.sub(r"^( kernel share| chunks| peak memory| bounded by) .*$", "\\1", text, flags=re.MULTILINE)
+    text = re.sub(r"^( kernel time| chunks| peak memory| bounded by) .*$", "\\1", text, flags=re.MULTILINE)
     lines = [" ".join(line.split()) for line in text.splitlines()]
     # In a table, a measured number may be whole by chance.
     lines = [re.sub(r"(?<!\S)\d+(?!\S)", "#", line) if line.count("#") > 1 else line for line in lines]
@@ -91,7 +92,7 @@ class Runner:
         self._captured = captured
 
     def __call__(self, command: str) -> str:
-        """What the command says: standard output, then standard error."""
+        """The standard output of the command, then its standard error."""
         if command == "echo $?":
             code, self.code = self.code, 0
             return f"{code}\n"
@@ -135,10 +136,10 @@ def main() -> None:
 
 
 def _run_apart(command: str, runner: Runner) -> str:
-    """In a process of its own: output of compiled code and of other threads is caught, too."""
+    """Runs the command in a process of its own, so that output of compiled code and other threads is caught too."""
     if not re.match(r"(?:[A-Z_0-9]+=\S+ )*gpumerge ", command):
         return runner(command)
-    # Of libraries that a comparison takes if they are there, documents show none.
+    # A comparison takes some libraries only if they are installed. Documents never show these.
     program = "import sys; sys.modules['polars'] = None; from gpumerge_cli.__main__ import main; main()"
     command = re.sub(r"\bgpumerge ", f'{sys.executable} -c "{program}" ', command, count=1)
     done = subprocess.run(

@@ -78,7 +78,7 @@ def line_runs(draw: st.DrawFn, most_runs: int = 2) -> tuple[list[list[bytes]], b
 
 
 def as_text(lines: list[bytes], end: bytes = b"\n") -> bytes:
-    """Lines as a file holds them, each ended."""
+    """Lines as in a file, each with its terminator."""
     return b"".join(line + end for line in lines)
 
 
@@ -110,9 +110,9 @@ class Records:
 
 @st.composite
 def record_runs(draw: st.DrawFn, most_runs: int = 3, sizes: tuple[int, ...] = RECORD_SIZES) -> Records:
-    """Records whose keys are anywhere in them, often tie, and often differ behind their first 8 bytes alone.
+    """Records with keys anywhere in them. The keys often tie, and often differ only behind their first 8 bytes.
 
-    The other bytes differ from record to record as far as there is room for it, so that places of ties show.
+    The other bytes differ from record to record, as far as there is room. So the order of ties can be seen.
     """
     size = draw(st.sampled_from(sizes))
     fitting = [np.dtype(name) for name in DTYPES if np.dtype(name).itemsize <= size]

@@ -1,4 +1,4 @@
-"""Cases in processes apart: crashes, hangs and errors are told of the case, and none is left out."""
+"""Cases in processes of their own: crashes, hangs and errors are reported with their case, and no case is left out."""
 
 from __future__ import annotations
 

@@ -219,6 +219,14 @@ def test_sort_structured_arrays(backend: Backend, rng: np.random.Generator, key:
     assert result.tobytes() == array[np.argsort(array[key], kind="stable")].tobytes()
 
 
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, -1)])
+def test_out_that_shares_memory_with_values_is_refused(backend: Backend, part: slice) -> None:
+    keys, values = np.array([3, 1, 2]), np.array([30, 10, 20])
+    with pytest.raises(UsageError, match="out shares memory"):
+        gpumerge_cli.sort(keys, values=values[part], out=values, backend=backend.name)
+    assert values.tolist() == [30, 10, 20]
+
+
 def test_sort_says_what_does_not_fit() -> None:
     with pytest.raises(UsageError, match="values"):
         gpumerge_cli.sort(np.arange(3), values=np.arange(2))

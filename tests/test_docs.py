@@ -1,4 +1,4 @@
-"""The documents say what is so: links lead somewhere, figures are the results', and what is shown is run."""
+"""The documents are true: links lead somewhere, figures are those of the results, and shown commands run."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ import pytest
 from tests.shown import COLUMNS, Runner, matches, shown_in
 
 ROOT = Path(__file__).parent.parent
+MANUAL = ROOT / "data" / "manual"
+RESULTS = ROOT / "data" / "results"
+SHOWING = [ROOT / "README.md", *sorted(MANUAL.rglob("*.md"))]
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "kernels/README.md")),
-    *(ROOT / name for name in ("data/README.md", "data/tutorial.md")),
-    *sorted((ROOT / "data" / "manual").glob("*.md")),
+    *SHOWING,
+    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "kernels/README.md", "data/README.md")),
+    RESULTS / "README.md",
+    *sorted(RESULTS.glob("*/README.md")),
 ]
-SHOWING = [ROOT / "README.md", ROOT / "data" / "tutorial.md", *sorted((ROOT / "data" / "manual").glob("*.md"))]
 
 _SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q"
 _LITTLE = "--repeat 1 --backend cpu"
 INSTEAD = {
     # An environment of its own each: tests/test_wheel.py does the first, the second is how the tests were started.
-    f"{_SET_UP} . && .venv/bin/gpumerge merge data/a.i32 data/b.i32 -o merged.i32": "",
+    f"{_SET_UP} . && .venv/bin/gpumerge merge data/samples/a.i32 data/samples/b.i32 -o merged.i32": "",
     f"{_SET_UP} -e '.[test]' && .venv/bin/python -m pytest -q": "",
     # A home of one's own and the shells: tests/cli/test_completion.py has them.
     "source <(gpumerge --show-completion bash)": "gpumerge --show-completion bash",
     "source <(gpumerge --show-completion zsh)": "gpumerge --show-completion zsh",
     "gpumerge --show-completion fish > ~/.config/fish/completions/gpumerge.fish": "gpumerge --show-completion fish",
-    # Minutes of measuring: the same with little to measure. What they write is read by what follows.
+    # These measure for minutes. Commands with little to measure replace them; later commands read what these write.
     "gpumerge bench --quick": f"gpumerge bench --quick --sizes 2^10 {_LITTLE}",
     "gpumerge bench -o gpu.json -o gpu.md --figures figures": f"gpumerge bench -o gpu.json --sizes 2^10 {_LITTLE}",
     "gpumerge bench --dtypes int32,float64 --sizes 2^10:2^28:4 --shapes uniform,tiny --runs 2,8": (
@@ -42,12 +45,13 @@ INSTEAD = {
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere_and_nothing_is_left_to_fill_in(document: Path) -> None:
-    text = document.read_text()
-    for target, anchor in re.findall(r"(?:\]\(|<img src=\")([^)#:\"]+)(?:#([^)]*))?", text):
-        assert (document.parent / target).exists(), target
+    text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target, anchor in re.findall(r"\]\(([^)#:\"]*)(?:#([^)]*))?\)", text):
+        place = document.parent / target if target else document
+        assert place.exists(), target
         if anchor:
-            headings = re.findall(r"^#+ (.*)$", (document.parent / target).read_text(), re.MULTILINE)
-            assert anchor in [heading.lower().replace(" ", "-") for heading in headings], anchor
+            headings = re.findall(r"^#+ (.*)$", place.read_text(), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings], anchor
     assert not re.search(r"^(?:FIGURES|FILES|TODO|COMMIT)$|\| COMMIT \|", text, re.MULTILINE)
 
 
@@ -57,9 +61,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpumerge_cli.cli.app import run
 
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "data", "data", ignore=shutil.ignore_patterns("results", "figures", "manual"))
+    for name in ("samples", "results"):
+        shutil.copytree(ROOT / "data" / name, f"data/{name}")
     for name in ("a.i32", "b.i32"):
-        shutil.copy(f"data/{name}", name)
+        shutil.copy(f"data/samples/{name}", name)
     for names, options in (
         (["numbers.txt"], ["-n", "--count", "500", "--seed", "7"]),
         (["shuffled.i32"], ["--count", "500", "--shuffled"]),
@@ -112,8 +117,8 @@ def test_what_matches() -> None:
 def test_every_document_that_should_shows_commands() -> None:
     counts = {str(document.relative_to(ROOT)): len(list(shown_in(document.read_text()))) for document in SHOWING}
     assert counts["README.md"] >= 6
-    assert counts["data/tutorial.md"] >= 25
-    assert counts["data/manual/merge.md"] >= 3
+    assert counts["data/manual/tutorial.md"] >= 35
+    assert counts["data/manual/commands/merge.md"] >= 3
     shown = {one.command for document in SHOWING for one in shown_in(document.read_text())}
     assert set(INSTEAD) <= shown
 
@@ -159,23 +164,132 @@ def test_the_kernels_readmes_commands_give_what_it_shows(
     ]
     assert len(shown) == 4 + 13
     assert [line for line in shown if " ".join(line.split()) not in printed] == []
-    # Not their bytes: those are Matplotlib's, and change with it.
+    # The bytes are not compared: they change with Matplotlib.
     path = "data/figures/merge-path.svg"
     drawn, kept = ([e.get("id") for e in ElementTree.parse(at / path).iter() if e.get("id")] for at in (tmp_path, ROOT))
     assert {name for name in drawn if "cut" in name} == {name for name in kept if "cut" in name} != set()
 
 
-def test_the_readmes_gpu_figures_are_the_results() -> None:
+# README's rows: the file below data/results, its case, and the commands of the columns.
+_TWO, _THREE = ("gpumerge", "GNU sort"), ("gpumerge", "GNU sort", "polars")
+_OTHERS = ("gpumerge, cpu", "GNU sort", "duckdb", "polars")
+TABLE = {
+    "merge 2 x 0.5 GB of access log lines": ("xeon/files.md", "merge 2 x 0.5 GB, access log lines, bytewise", _TWO),
+    "merge 2 x 0.5 GB of numbers, `-n`": ("xeon/files.md", "merge 2 x 0.5 GB, numbers, -n", _TWO),
+    "merge 2 x 0.5 GB of CSV, `-k2,2n -t,`": ("xeon/files.md", "merge 2 x 0.5 GB, CSV, -k2,2n -t,", _TWO),
+    "sort 20 M lines, 0.21 GB": ("xeon/files.md", "sort 20 M lines, bytewise", _THREE),
+    "sort 20 M lines by their numbers, `-n`": ("xeon/files.md", "sort 20 M lines, -n", _THREE),
+    "sort 1 GB of 100-byte records": ("xeon/files.md", "sort 1 GB of 100-byte records", _TWO),
+    "another machine: sort 20 M lines, 0.21 GB": (
+        "epyc/file-sorts.md",
+        "0.21 GB, 20,000,000 lines, bytewise",
+        _OTHERS,
+    ),
+    "another machine: sort them by their numbers, `-n`": (
+        "epyc/file-sorts.md",
+        "0.21 GB, 20,000,000 lines, -n",
+        _OTHERS,
+    ),
+    "another machine: merge 2 x 0.2 GB of access log lines": (
+        "epyc/text-merges.md",
+        "0.40 GB of access log lines, bytewise",
+        _OTHERS[:2],
+    ),
+    "another machine: merge 1,000 pairs of 100 KB files, `-n`": (
+        "epyc/batch.md",
+        "numbers, -n",
+        ("gpumerge batch", "shell loop over sort -m"),
+    ),
+}
+
+
+def test_the_readmes_table_is_the_results() -> None:
+    text = (ROOT / "README.md").read_text()
+    shown = {cells[0]: cells[1:] for cells in _rows(text.split("## Install")[0]) if cells[0] in TABLE}
+    assert set(shown) == set(TABLE)
+    for title, (file, case, commands) in TABLE.items():
+        medians = {}
+        for cells in _rows((RESULTS / file).read_text()):
+            if cells[0] == case:
+                command, *numbers = cells[1:] if file != "epyc/text-merges.md" else cells[2:]
+                medians[command] = float(numbers[0])
+        expected = [medians[command] for command in commands]
+        written = [f"{seconds:.2f}" if seconds < 10 else f"{seconds:.1f}" for seconds in expected]
+        written[expected.index(min(expected))] = f"**{written[expected.index(min(expected))]}**"
+        assert [cell for cell in shown[title] if cell] == written, title
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of all tables."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+
+
+def test_the_manuals_gpu_figures_are_the_results() -> None:
     import json
 
-    text = (ROOT / "README.md").read_text()
-    shown = re.findall(r"[\d.]+ ms", text.split("## How fast")[1].split("Whole merges of files")[0])
+    text = (MANUAL / "speed.md").read_text()
+    shown = re.findall(r"[\d.]+ ms", text.split("## Merges in the memory of a CPU")[0])
     assert len(shown) > 30
     medians = set()
-    for result in (ROOT / "data" / "results").glob("*.json"):
+    for result in (RESULTS / "h200").glob("*.json"):
         report = json.loads(result.read_text())
         for row in report.get("rows", []):
             assert row["right"], result
             for digits in ("#.3g", ".0f"):
                 medians.add(f"{row['median'] * 1000:{digits}} ms")
     assert [figure for figure in shown if figure not in medians] == []
+
+
+def test_the_manuals_figures_of_files_are_the_results() -> None:
+    import json
+
+    shown = re.findall(r"([\d.]+) s \(([\d.]+)\)", (MANUAL / "speed.md").read_text())
+    assert len(shown) > 30
+    rows = json.loads((RESULTS / "xeon" / "files.json").read_text())["measured"]
+    measured = {(f"{row['wall']:.2f}", f"{row['fastest']:.2f}") for row in rows}
+    assert [pair for pair in shown if pair not in measured] == []
+
+
+def test_each_machines_folder_tells_of_each_of_its_files() -> None:
+    from fnmatch import fnmatch
+
+    folders = [path for path in RESULTS.iterdir() if path.is_dir()]
+    assert folders
+    for folder in folders:
+        told = re.findall(r"`([^` ]+)`", "".join(cells[0] for cells in _rows((folder / "README.md").read_text())))
+        for file in folder.iterdir():
+            assert file.name == "README.md" or any(fnmatch(file.name, one) for one in told), file
+
+
+def test_the_code_that_the_tutorial_shows_is_the_kernels() -> None:
+    sources = [path.read_text() for path in (ROOT / "kernels").rglob("*.cu*")]
+    shown = re.findall(r"```cpp\n(.*?)```", (MANUAL / "tutorial.md").read_text(), re.DOTALL)
+    assert len(shown) == 3
+    assert [code for code in shown if not any(code in source for source in sources)] == []
+
+
+def test_the_names_in_the_tutorials_table_are_the_kernels() -> None:
+    """Each row that leads to a file and a name in it."""
+    text = (MANUAL / "tutorial.md").read_text().split("## The figures of the textbook")[1].split("\n## ")[0]
+    places = re.findall(r"`(\w+\.cuh?)`, `([\w:]+)`", text)
+    assert len(places) >= 9
+    for file, name in places:
+        (place,) = (ROOT / "kernels").rglob(file)
+        source = place.read_text()
+        assert all(re.search(rf"\b{part}\b", source) for part in name.split("::")), (file, name)
+
+
+def test_the_tutorial_has_an_answer_that_is_run_for_each_exercise() -> None:
+    text = (MANUAL / "tutorial.md").read_text()
+    exercises, answers = text.split("## Six exercises")[1].split("## Answers")
+    assert re.findall(r"^(\d)\. \*\*", exercises, re.MULTILINE) == list("123456")
+    _, *each = re.split(r"^\*\*(?=\d\.\*\*)", answers, flags=re.MULTILINE)
+    assert [answer[0] for answer in each] == list("123456")
+    for answer in each:
+        assert any(one.command.startswith("gpumerge ") for one in shown_in(answer)), answer
+
+
+def test_the_manual_leads_to_each_of_its_pages() -> None:
+    linked = set(re.findall(r"\]\(([^)#]+\.md)", (MANUAL / "README.md").read_text()))
+    pages = {str(page.relative_to(MANUAL)) for page in MANUAL.rglob("*.md")} - {"README.md"}
+    assert pages <= linked

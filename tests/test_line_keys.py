@@ -14,20 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.lines import LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.line_cases import Case, cases, lines
 from tests.line_prefix import begin, end, prefix, translated
 from tests.linekeys import item_key, key_of, key_text
 
 EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "100"))
-# What sort's long doubles do not tell apart: digits behind the 18th, hexadecimal numbers that are none of a double.
+# Numbers that are equal as sort's long doubles: digits behind the 18th, and hexadecimal numbers that are no doubles.
 _BEYOND = re.compile(rb"[0-9.]{19}|0x[0-9a-f.]{13}|p[+-]?[0-9]{3}", re.IGNORECASE)
 _SUFFIX = re.compile(rb"(\.[A-Za-z~][A-Za-z0-9~]*)+")
 
 
 @lru_cache(maxsize=1)
 def version() -> tuple[int, ...] | None:
-    """Of the system's sort; None if it is not GNU's."""
+    """The version of the system's sort; None if it is not GNU's."""
     if shutil.which("sort") is None:
         return None
     said = subprocess.run(["sort", "--version"], capture_output=True, check=False).stdout
@@ -39,7 +39,7 @@ needs_sort = pytest.mark.skipif(version() is None, reason="the system's sort is 
 
 
 def sort(case: Case, drawn: list[bytes], *more: bytes) -> list[bytes]:
-    """The lines as the system's sort has them."""
+    """The lines, sorted by the system's sort."""
     ending = bytes([case.order.terminator])
     with tempfile.NamedTemporaryFile() as source:
         source.write(case.order.salt)
@@ -52,12 +52,12 @@ def sort(case: Case, drawn: list[bytes], *more: bytes) -> list[bytes]:
 
 
 def name_of(order: LineOrder, key: LineKey, line: bytes) -> bytes:
-    """What a key of a line compares."""
+    """The part of a line that a key compares."""
     return translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
 
 
 def comparable(order: LineOrder, drawn: list[bytes]) -> list[bytes]:
-    """Of lines, those that every version of sort takes as the keys do."""
+    """The lines that every version of sort reads as the keys here do."""
     used = {key.compare for key in order.keys}
     if "general" in used:
         drawn = [line for line in drawn if not _BEYOND.search(line)]

@@ -1,4 +1,4 @@
-"""Spans: sums are exact, and what is kept of them is bounded and tells the truth."""
+"""Spans: the sums are exact, and the stretches that are kept are bounded and true."""
 
 from __future__ import annotations
 

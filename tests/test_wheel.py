@@ -1,4 +1,4 @@
-"""What is shipped works: build the wheel, install it in a clean environment, merge with it."""
+"""The shipped packages work: builds the wheel, installs it in a clean environment, and merges with it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.cpu.library import LEVELS
+from gpumerge_cli.cli.options import NAMES
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,7 +38,8 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    kernels = [path.name for path in (ROOT / "kernels").iterdir() if path.suffix in (".cu", ".cuh")]
+    root = ROOT / "kernels"
+    kernels = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix in (".cu", ".cuh")]
     assert kernels
     assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
     assert {f"gpumerge_cli/lib/gpumerge-{level}.so" for level in LEVELS} <= set(names)
@@ -49,7 +51,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     shared = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
     assert shared == {
         "share/man/man1/gpumerge.1",
-        "share/man/man1/gpumerge-sort.1",
+        *(f"share/man/man1/gpumerge-{name}.1" for name in NAMES),
         "share/bash-completion/completions/gpumerge",
         "share/zsh/site-functions/_gpumerge",
         "share/fish/vendor_completions.d/gpumerge.fish",

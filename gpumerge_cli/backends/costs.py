@@ -24,11 +24,11 @@ class Costs:
     from the device, each way. source: where they were measured.
     """
 
-    # 2 cores of an AMD EPYC, ext4: data/results/costs-cpu.json.
+    # 2 cores of an AMD EPYC, ext4: data/results/epyc/costs.json.
     cpu_start_up: float = 0.28
     cpu_keys: float = 2.0e9
     cpu_lines: float = 0.39e9
-    # NVIDIA H200, 16 cores, ext4: data/results/costs-gpu.json.
+    # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
     gpu_start_up: float = 0.63
     gpu_keys: float = 35e9
@@ -37,14 +37,13 @@ class Costs:
     source: str = "built in"
 
     def predict(
-        self, backend: str, lines: bool, nbytes: int, cores: int, sharing: int = 1, compiling: float = 0.0
+        self, backend: str, items: str, nbytes: int, cores: int, sharing: int = 1, compiling: float = 0.0
     ) -> float:
         """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
 
-        compiling: seconds that kernels still have to be compiled for, which is part of the start-up. Raises KeyError
-        for a backend that is none.
+        items: "keys" or "lines". compiling: seconds that kernels still have to be compiled for, which is part of the
+        start-up. Raises KeyError for a backend that is none.
         """
-        items = "lines" if lines else "keys"
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
         start_up = (start_up + compiling) / sharing
         if backend == "gpu":
@@ -53,12 +52,12 @@ class Costs:
         # The cores that merge are those that read and write.
         return float(start_up + nbytes / self.storage + nbytes / (rate * cores))
 
-    def ceilings(self, backend: str, lines: bool, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
+    def ceilings(self, backend: str, items: str, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
         """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
 
-        backend: one of BACKENDS.
+        backend: one of BACKENDS. items: as of predict.
         """
-        merging = float(getattr(self, f"{backend}_{'lines' if lines else 'keys'}"))
+        merging = float(getattr(self, f"{backend}_{items}"))
         storage = ("storage", ("read", "write"), self.storage, cores)
         if backend == "gpu":
             link = [(f"link, {way}", (stage,), self.link, 1) for way, stage in (("up", "upload"), ("down", "download"))]

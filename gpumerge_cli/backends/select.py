@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from gpumerge_cli import units
 from gpumerge_cli.backends import costs, cpu, gpu
-from gpumerge_cli.backends.base import Backend, DeviceInfo
+from gpumerge_cli.backends.base import DeviceInfo
+from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 
@@ -17,7 +18,7 @@ from gpumerge_cli.order import Order
 class Selected:
     """A backend and the reason for it, in a sentence. compiling: seconds that its kernels will take to compile."""
 
-    backend: Backend
+    backend: ComparedBackend
     why: str
     compiling: float = 0.0
 
@@ -46,7 +47,7 @@ def select(
     known = costs.load()
     cores = len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": gpu.compile_seconds()}
-    seconds = {name: known.predict(name, order.is_lines, nbytes, cores, sharing, still[name]) for name in still}
+    seconds = {name: known.predict(name, order.costs_as, nbytes, cores, sharing, still[name]) for name in still}
     ranked = sorted(seconds, key=lambda name: seconds[name])
 
     def why(name: str) -> str:
@@ -63,7 +64,8 @@ def _first(compiling: Mapping[str, float], device: int, why: Callable[[str], str
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
-            return Selected(cpu.create(), missing + why(name), seconds)
+            reason = missing + why(name) if gpu.in_sight() else "the only backend of this machine"
+            return Selected(cpu.create(), reason, seconds)
         try:
             return Selected(gpu.create(device), why(name), seconds)
         except DeviceError as error:

@@ -6,19 +6,16 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from gpumerge_cli import compiling
+from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
-from gpumerge_cli.cli.signals import handled
-from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, UsageError, output_error
-
-if TYPE_CHECKING:
-    from gpumerge_cli.cli.commands import Command
-    from gpumerge_cli.cli.settings import Settings
-
+from gpumerge_cli.cli.signals import came, handled
+from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.errors import Interrupted, OutputError, UsageError
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 
@@ -58,27 +55,16 @@ def _remove_unfinished() -> None:
         output.remove_unfinished()
 
 
-def _given() -> str:
-    output = sys.modules.get("gpumerge_cli.formats.output")
-    return "no output was written" if output is None else output.given()
-
-
-def all_commands() -> tuple[Command, ...]:
-    """See application.py."""
-    from gpumerge_cli.cli.application import all_commands
-
-    return all_commands()
-
-
-def all_settings(leaving_out: Set[str] = frozenset()) -> Settings:
-    """What the environment and files set of the commands' options, but for those of the names `leaving_out`."""
-    from gpumerge_cli.cli.settings import Settings
-
-    return Settings(all_commands, leaving_out=leaving_out)
-
-
 def _dispatch(arguments: Sequence[str]) -> int:
-    settings = all_settings() if anything_set() else None
+    asked = wanted_help(arguments)
+    if asked is not None:
+        print(help_text(asked), end="")
+        return 0
+    settings = None
+    if anything_set():
+        from gpumerge_cli.cli.settings import Settings
+
+        settings = Settings()
     try:
         if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
             from gpumerge_cli.cli.sort import sort as sort_files
@@ -93,11 +79,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _is_set(arguments: Sequence[str], wish: str) -> bool:
     """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
-    from gpumerge_cli.cli.settings import flag_is_set
-
     try:
-        return anything_set() and flag_is_set(all_settings(), "".join(arguments[:1]), wish)
-    except GpumergeError:
+        from gpumerge_cli.cli.settings import Settings, flag_is_set
+
+        return anything_set() and flag_is_set(Settings(), "".join(arguments[:1]), wish)
+    except Exception:  # there may be no memory for the question
         return False
 
 
@@ -111,12 +97,16 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
     except (Exception, KeyboardInterrupt, Interrupted) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
+        stopped_by = came()
+        if stopped_by is not None and not isinstance(error, Interrupted):
+            error = Interrupted(stopped_by)
         message, code = verdict(error, wish)
         if sys.stderr is None:
             return code
         try:
-            taken_back = f"--no-{wish[2:]}" in arguments
-            if wish in arguments or (not taken_back and _is_set(arguments, wish)):
+            wishes = {wish, "--traceback"}
+            taken_back = any(f"--no-{name[2:]}" in arguments for name in wishes)
+            if wishes & {*arguments} or (not taken_back and _is_set(arguments, wish)):
                 import traceback
 
                 traceback.print_exception(error)
@@ -133,22 +123,6 @@ def one_line(message: str) -> str:
     from gpumerge_cli.units import visible
 
     return visible(message.replace("\n", " "))
-
-
-def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
-    """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
-    if isinstance(error, KeyboardInterrupt):
-        error = Interrupted(signal.SIGINT)
-    if isinstance(error, Interrupted):
-        error.way_out = error.way_out or _given()
-        return str(error), error.exit_code
-    if isinstance(error, OSError) and error.errno:
-        error = output_error(error, str(error.filename or ""))
-    if isinstance(error, GpumergeError):
-        return str(error), error.exit_code
-    if isinstance(error, MemoryError):
-        return "not enough memory; merge less at once, or close other programs", 2
-    return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
 
 
 def _flush(code: int) -> int:

@@ -1,190 +1,205 @@
-"""The Typer application: gpumerge and its commands, all but what `sort` reads of its command line.
+"""The command line of every command but sort: Typer's commands, made from the table of options.
 
-Only for commands that Typer reads: importing it takes as long as merging 50 MB.
+Only for command lines that need it: importing Typer takes as long as merging 50 MB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.core
 
-from gpumerge_cli.cli import options
+from gpumerge_cli.cli.help import help_text
+from gpumerge_cli.cli.options import NAMES, Argument, Command, Option, command
+from gpumerge_cli.cli.values import Values, nearest, read_value, unknown_option
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.cli.commands import Command
     from gpumerge_cli.cli.settings import Settings
-
-_LONG_NUMBER = 18  # digits
-
-
-class _Checked:
-    """Makes a Typer parameter's value of what is given for it, as Typer does.
-
-    Typer has pydantic do that, whose import takes longer than NumPy's. It is left out where its result is known.
-    """
-
-    def __init__(self, parameter: Any) -> None:
-        self._descriptor = parameter.type_descriptor
-        self._default = parameter.default
-        self._by_typer = parameter.get_runtime_param
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value; raises what Typer raises."""
-        annotation = self._descriptor.annotation
-        if param.multiple or param.nargs == -1:
-            if value is None:
-                return ()
-            if annotation == list[str] and isinstance(value, (list, tuple)) and all(isinstance(w, str) for w in value):
-                return list(value)
-        elif value is None or value is self._default:
-            return value
-        elif isinstance(value, str):
-            if annotation is str or value in (self._descriptor.choices or ()):
-                return value
-            if annotation is int and value.isascii() and value.isdecimal() and len(value) < _LONG_NUMBER:
-                least, most = self._descriptor.parameter_info.min, self._descriptor.parameter_info.max
-                if (least is None or int(value) >= least) and (most is None or int(value) <= most):
-                    return int(value)
-        return self._by_typer().coerce(value, param=param, ctx=ctx)
+    from gpumerge_cli.cli.tasks import Task
 
 
-class _WithChecks:
-    """Gives a command of Typer's parameters that are _Checked."""
+class _AnyText:
+    """What Typer is told of a value's type: nothing, since the option's row says how it is read."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for parameter in found:
-            if "get_runtime_param" not in vars(parameter):
-                parameter.get_runtime_param = partial(_itself, _Checked(parameter))
-        return found
+    annotation = str
+    is_choice = False
+    choices = None
 
 
-def _itself(checked: _Checked) -> _Checked:
-    return checked
+_ANY_TEXT: Any = _AnyText()
 
 
-class _Group(_WithChecks, typer.core.TyperGroup):
-    """All commands."""
+class _Option(typer.core.TyperOption):
+    """An option that reads its value as its row says."""
+
+    def __init__(self, row: Option) -> None:
+        super().__init__(
+            param_decls=[row.parameter, *_declared(row)],
+            type_descriptor=_ANY_TEXT,
+            default=row.initial,
+            is_flag=not row.takes_value,
+            multiple=row.multiple,
+            metavar=row.metavar or None,
+            help=row.help,
+            is_eager=row.name in _EAGER,
+        )
+        self.row = row
+
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        row = self.row
+        if row.multiple:
+            return tuple(read_value(row, str(one)) for one in value or ())
+        if value is not None and row.takes_value:
+            value = read_value(row, str(value))
+        if row.name in _EAGER and value:
+            _EAGER[row.name](value, ctx.command.row)
+            raise typer.Exit
+        return value
 
 
-class _Command(_WithChecks, typer.core.TyperCommand):
-    """A command whose flags can all be taken back, which help does not repeat for each."""
+def _declared(row: Option) -> Iterator[str]:
+    long, *others = row.names
+    yield f"{long}/--{row.off}" if row.off else long
+    yield from others
+
+
+class _Argument(typer.core.TyperArgument):
+    def __init__(self, row: Argument, path: str) -> None:
+        super().__init__(
+            param_decls=[row.parameter],
+            type_descriptor=_ANY_TEXT,
+            nargs=-1 if row.many else 1,
+            metavar=row.metavar,
+            help=row.help,
+        )
+        self.row = row
+        self._path = path
+
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        if self.row.required and not value:
+            raise UsageError(f"{self.row.metavar} is missing", way_out=f"see {self._path} --help")
+        return tuple(value or ()) if self.row.many else value
+
+
+class Reader(typer.core.TyperCommand):
+    """A command whose flags can all be taken back, which help does not repeat for each. work: what it does."""
+
+    def __init__(self, row: Command, work: Callable[[Values], Any]) -> None:
+        super().__init__(row.name, params=_parameters(row), add_help_option=False)
+        self.row = row
+        self.work = work
 
     def make_parser(self, ctx: Any) -> Any:
         parser = super().make_parser(ctx)
         for option in self.params:
-            if isinstance(option, typer.core.TyperOption) and not option.secondary_opts:
-                for name in options.off_names(option):
-                    parser.add_option(option, [name], option.name, "store_const", const=False)
+            if isinstance(option, _Option) and not option.row.takes_value:
+                names = [f"--no-{name[2:]}" for name in option.opts if name.startswith("--")]
+                parser.add_option(option, names, option.name, "store_const", const=False)
         return parser
 
-
-def sort() -> None:
-    """Sort lines as GNU sort does."""  # what reads its command line is not Typer, see app.py
-
-
-NAMES = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
-"""The commands, each of which is the function of that name in the module of that name."""
+    def invoke(self, ctx: Any) -> Any:
+        return self.work(values_of(ctx))
 
 
-def application(names: Sequence[str] = NAMES) -> typer.Typer:
-    """The application with these commands alone: what a command imports is imported if it is among them."""
-    app = typer.Typer(
-        cls=_Group,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        epilog=options.EPILOG,
-    )
-    app.callback()(gpumerge)
-    for name in names:
-        if name == "sort":
-            app.command(add_help_option=False)(sort)
-            continue
-        module = import_module(f"gpumerge_cli.cli.{name}")
-        app.command(cls=_Command, epilog=getattr(module, "EPILOG", None))(getattr(module, name))
-    return app
+class _Group(typer.core.TyperGroup):
+    """gpumerge itself, with the commands that Typer reads."""
+
+    def __init__(self, row: Command, commands: dict[str, Any]) -> None:
+        super().__init__(name="gpumerge", commands=commands, params=_parameters(row), add_help_option=False)
+        self.row = row
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in NAMES:
+            near = nearest(args[0], NAMES)
+            way_out = f"did you mean {near}? see gpumerge --help" if near else "see gpumerge --help"
+            raise UsageError(f"there is no command {args[0]!r}", way_out=way_out)
+        return super().resolve_command(ctx, args)
 
 
-CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+def values_of(context: Any) -> Values:
+    """The values that a command's context holds."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+    return Values(context.command.row.name, context.params, given)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from gpumerge_cli import __version__
-
-        print(f"gpumerge {__version__}")
-        raise typer.Exit
+def _parameters(row: Command) -> list[Any]:
+    return [*(_Argument(argument, row.path) for argument in row.arguments), *map(_Option, row.options)]
 
 
-def _show_completion(shell: str | None) -> None:
-    if shell is not None:
-        from gpumerge_cli.cli.completion import SHELLS
-
-        print(SHELLS[shell](all_commands()), end="")
-        raise typer.Exit
+def _show_help(_: Any, row: Command) -> None:
+    print(help_text(row.name), end="")
 
 
-def gpumerge(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-    show_completion: Annotated[
-        Literal["bash", "zsh", "fish"] | None,
-        typer.Option(
-            "--show-completion",
-            metavar="bash|zsh|fish",
-            callback=_show_completion,
-            is_eager=True,
-            show_default=False,
-            help="Print what completes command lines in this shell, and exit.",
-        ),
-    ] = None,
-) -> None:
-    """Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.
+def _show_version(_: Any, row: Command) -> None:
+    from gpumerge_cli import __version__
 
-    Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.
-    """
+    print(f"gpumerge {__version__}")
 
 
-def all_commands() -> tuple[Command, ...]:
-    """gpumerge and its commands, as help tells of them."""
-    from gpumerge_cli.cli.commands import read_commands
+def _show_completion(shell: str, row: Command) -> None:
+    from gpumerge_cli.cli.completion import SHELLS
 
-    return read_commands(typer.main.get_command(application()))
+    print(SHELLS[shell](), end="")
+
+
+_EAGER: Mapping[str, Callable[[Any, Command], None]] = {
+    "help": _show_help,
+    "version": _show_version,
+    "show-completion": _show_completion,
+}
+"""What is shown of options that end the reading: given their value and the command."""
+
+
+def _work(name: str) -> Callable[[Values], Any]:
+    """What the command does: the function of its name in the module of its name, which is imported only to do it."""
+    return lambda values: getattr(import_module(f"gpumerge_cli.cli.{name}"), name)(values)
 
 
 def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
-    """Do what a command line says; the exit code. Raises UsageError for what Typer finds wrong with it."""
-    # Not `app()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
-    # Settings are judged for all commands.
-    alone = settings is None and arguments[:1] and arguments[0] in NAMES
-    command: Any = typer.main.get_command(application(arguments[:1] if alone else NAMES))
+    """Do what a command line says; the exit code. Raises UsageError for what is wrong with it."""
+    # Not `group()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
+    asked = arguments[:1] if arguments[0] in NAMES else NAMES  # making them all takes a while
+    commands: dict[str, Any] = {name: Reader(command(name), _work(name)) for name in asked if name != "sort"}
+    group = _Group(command(""), commands)
     # Help tells of the program's own defaults, whatever is set.
-    if settings is None or "--help" in arguments:
-        defaults = {}
-    else:
-        defaults = {name: settings.of(name) for name in command.commands}
+    defaults: Any = {}
+    if settings is not None and "--help" not in arguments:
+        defaults = {name: settings.of(name) for name in commands}
     try:
-        with command.make_context("gpumerge", list(arguments), default_map=defaults) as context:
-            command.invoke(context)
+        with group.make_context("gpumerge", list(arguments), default_map=defaults) as context:
+            group.invoke(context)
     except typer.Exit as ending:
         return ending.exit_code
-    except CLICK_ERROR as error:
-        raise usage_error(error) from error
+    except typer.TyperException as error:
+        raise _usage_error(error, arguments[0] if arguments[0] in commands else "") from error
     return 0
 
 
-def usage_error(error: Exception) -> UsageError:
-    """A usage error of the command line's parser in the words of this one."""
+def read_task(name: str, words: Sequence[str], settings: Settings | None) -> Task[Any]:
+    """The task that merge or check makes of the words behind its name, and of what is set. Raises GpumergeError."""
+    reader = Reader(command(name), lambda values: values)
+    defaults: Any = None if settings is None else settings.of(name)
+    try:
+        with reader.make_context(name, list(words), default_map=defaults) as context:
+            task: Task[Any] = import_module(f"gpumerge_cli.cli.{name}").task_of(values_of(context))
+            return task
+    except typer.TyperException as error:
+        raise _usage_error(error, name) from error
+
+
+def _usage_error(error: Exception, name: str) -> UsageError:
+    """A usage error of Typer's in the words of this program. name: of the command that was read."""
+    row = command(name)
+    written, kind = getattr(error, "option_name", ""), type(error).__name__
+    if kind == "NoSuchOption":
+        return unknown_option(row, written)
     text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
-    text = text.replace(": Value error, ", ": ")
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "gpumerge"
-    return UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see {command} --help")
+    if kind == "BadOptionUsage":
+        needs_value = any(written in option.names and option.takes_value for option in row.options)
+        text = f"{written} needs a value" if needs_value else f"{written} takes no value"
+    return UsageError(f"{text[:1].lower()}{text[1:]}", way_out=f"see {row.path} --help")

@@ -5,161 +5,45 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import typer
-
-from gpumerge_cli.cli import options
-from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, as_os_error, input_error
-from gpumerge_cli.units import format_counted
+from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_error
+from gpumerge_cli.units import format_counted, visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.cli.batch_view import Bar
-    from gpumerge_cli.jobs.joblog import Standing
-    from gpumerge_cli.jobs.runner import Result
-    from gpumerge_cli.jobs.spec import Job
-
-EPILOG = """\b
-A job file in TOML, with paths relative to it:
-  [defaults]
-  operation = "merge"                 # merge, sort or check
-  numeric-sort = true                 # any long option of the operation
-  output = "merged/{job}.txt"
-  [[job]]
-  name = "monday"
-  inputs = ["monday/*.txt", "late.txt"]
-  [[job]]
-  name = "week"
-  inputs = ["merged/monday.txt", "${ARCHIVE}/tuesday.txt"]
-
-\b
-In JSON lines, each line is a job; a line {"defaults": {...}} holds defaults.
-
-\b
-Names, outputs and paths may hold:
-  ${NAME}     the environment's; $${NAME} is the text itself
-  {job}       the job's name
-  {name} {stem} {suffix} {dir}   of the first input: in/a.txt has a.txt, a,
-              .txt and in; {{ and }} are braces
-
-Globs match files that are there and outputs of other jobs, not the job's own
-output, nor what is named beside them. A job that reads another's output runs
-after it. All mistakes of the file are told before any job runs.
-
-\b
-Exit codes:
-  0    all jobs are done
-  2    a job failed, or anything else is wrong; the last line says how many
-  130, 143   stopped by Ctrl-C or SIGTERM; what was done stays"""
+    from gpumerge_cli.jobs.spec import Job, Limits
 
 
-def batch(
-    jobs: Annotated[str, typer.Argument(metavar="JOBS", help="A job file, TOML or JSON lines; - is standard input.")],
-    at_once: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Jobs that run at a time.")] = 1,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            "--memory",
-            "-S",
-            metavar="SIZE",
-            show_default=False,
-            help="Host memory for what is in flight, of all jobs together, for example 256M or 2GiB; by default a "
-            "quarter of what is free. Each job at a time gets an equal part, unless it asks for more or less.",
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="N",
-            min=1,
-            show_default=False,
-            help="Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, "
-            "unless it asks for more or less.",
-        ),
-    ] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", "-k", help="Start further jobs though one has failed.")
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Run nothing: print the commands of all jobs, in an order that they can run in."
-        ),
-    ] = False,
-    joblog: Annotated[
-        str | None,
-        typer.Option(
-            "--joblog",
-            metavar="FILE",
-            show_default=False,
-            help="Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces "
-            "an earlier log, unless --resume goes on with it.",
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has "
-            "written since, and jobs that failed. A job is known by its command.",
-        ),
-    ] = False,
-    resume_failed: Annotated[
-        bool, typer.Option("--resume-failed", help="As --resume, but run again what failed.")
-    ] = False,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            show_default=False,
-            help="Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume "
-            "goes on with it.",
-        ),
-    ] = None,
-    progress: Annotated[
-        bool, typer.Option("--progress/--no-progress", help="Whether a terminal shows how far the jobs are.")
-    ] = True,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing on standard error but what went wrong.")
-    ] = False,
-    debug: options.Debug = False,
-) -> None:
-    """Run many merges, sorts and checks, as a file of jobs says.
-
-    Everything is judged before the first job runs: what is wrong is told with its line. Jobs share the process, the GPU
-    and compiled kernels. Each output appears whole or not at all.
-    """
-    resume = resume or resume_failed
+def batch(values: Values) -> None:
+    """Do what the command line asks for. Raises GpumergeError."""
+    jobs, joblog, report = values.file, values.joblog, values.report
+    resume = values.resume or values.resume_failed
     if resume and joblog is None:
         raise UsageError("--resume: there is no log to go on with", way_out="name it with --joblog")
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
         raise UsageError(f"--report: {report!r} is no name for lines of JSON", way_out="end the name in .jsonl")
 
-    from gpumerge_cli.engine.resources import cores, default_memory
+    from gpumerge_cli.engine.resources import default_memory
+    from gpumerge_cli.jobs.spec import Limits
 
-    budget = options.parse_memory(memory, "--memory") or default_memory()
-    judged = _judged(jobs, {"the log of jobs": joblog, "the report": report}, budget, threads)
-    if dry_run:
-        _show_plan(judged, joblog if resume else None, resume_failed)
+    limits = Limits(values.jobs, values.memory or default_memory(), values.threads)
+    judged = _judged(jobs, {"the log of jobs": joblog, "the report": report}, limits)
+    if values.dry_run:
+        _show_plan(judged, joblog if resume else None, values.resume_failed)
         return
+    from gpumerge_cli.cli.batch_run import Wishes, run
+
     begun = time.perf_counter()
-    shared = threads if at_once == 1 else max(1, (threads or cores()) // at_once)
-    results = _run(
-        judged,
-        _Settings(at_once, budget, threads, shared, keep_going, resume, resume_failed, progress and not quiet, debug),
-        joblog,
-        report,
-    )
-    if not quiet:
+    progress = values.progress and not values.quiet
+    wishes = Wishes(limits, values.keep_going, joblog, report, resume, values.resume_failed, progress, values.debug)
+    results = run(judged, wishes)
+    if not values.quiet:
         from gpumerge_cli.cli.batch_view import show
 
-        show(results, time.perf_counter() - begun)
+        show(results, time.perf_counter() - begun, stats=values.verbose)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:
@@ -169,105 +53,24 @@ def batch(
         raise GpumergeError(told, way_out="what went wrong is said above")
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """How jobs run. threads: host threads of all, None for no limit. share: of each, None for what it takes."""
-
-    at_once: int
-    memory: int
-    threads: int | None
-    share: int | None
-    keep_going: bool
-    resume: bool
-    retry_failed: bool
-    progress: bool
-    debug: bool
-
-
-def _run(jobs: list[Job], settings: _Settings, joblog: str | None, report: str | None) -> list[Result]:
-    from gpumerge_cli.cli.batch_tasks import as_json, do
-    from gpumerge_cli.cli.signals import ignore_signals
-    from gpumerge_cli.jobs.joblog import JobLog, LineFile, standing_of
-    from gpumerge_cli.jobs.runner import Runner
-
-    with ExitStack() as stack:
-        log = writer = None
-        if joblog is not None:
-            log = JobLog(joblog, resume=settings.resume)
-            stack.callback(log.close)
-        if report is not None:
-            writer = LineFile(report, keep=settings.resume)
-            stack.callback(writer.close)
-        bar = stack.enter_context(_progress(jobs, settings.progress))
-
-        def earlier(job: Job) -> Standing | None:
-            entry = log.entries.get(job.command) if log is not None and settings.resume else None
-            return standing_of(job, entry, retry_failed=settings.retry_failed)
-
-        def told(result: Result) -> None:
-            # The log last: what it has is not done again.
-            if writer is not None and (result.started or result.state == "failed"):
-                writer.write(as_json(result))
-            if log is not None and result.started:
-                log.add(result)
-            if result.state == "failed":
-                _say(f"job {result.job.name}: {result.error}", None if bar is None else bar.say)
-            if bar is not None:
-                bar.ended(result)
-
-        runner = Runner(
-            jobs,
-            partial(do, threads=settings.share, sharing=len(jobs), debug=settings.debug),
-            at_once=settings.at_once,
-            memory=settings.memory,
-            threads=settings.threads,
-            keep_going=settings.keep_going,
-            earlier=earlier,
-            told=told,
-            advance=None if bar is None else bar.advance,
-        )
-        try:
-            runner.run()
-            ignore_signals()
-        except Interrupted as error:
-            done = sum(result.state in ("done", "skipped") for result in runner.results.values())
-            more = "--joblog lets --resume go on" if log is None else "--resume goes on"
-            told_so_far = f"{done} of {format_counted(len(jobs), 'job')} are done; {more}"
-            raise Interrupted(error.signal_number, way_out=told_so_far) from None
-        return [runner.results[job.number] for job in jobs]
-
-
-@contextmanager
-def _progress(jobs: Sequence[Job], wanted: bool) -> Iterator[Bar | None]:
-    """A bar where a terminal shows one, None elsewhere."""
-    if not wanted or sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from gpumerge_cli.cli.batch_view import bar
-
-    with bar(jobs) as shown:
-        yield shown
-
-
-def _judged(name: str, others: dict[str, str | None], memory: int, threads: int | None) -> list[Job]:
+def _judged(name: str, others: dict[str, str | None], limits: Limits) -> list[Job]:
     """The jobs of the file `name`. Tells all mistakes; raises the last."""
     from gpumerge_cli.cli.batch_tasks import commands
-    from gpumerge_cli.jobs.files import JOB_FILE
+    from gpumerge_cli.jobs.expand import JOB_FILE, Folder
     from gpumerge_cli.jobs.read import read_jobs
 
-    named = {**others, JOB_FILE: None if name == "-" else name}
-    taken = {os.path.realpath(other): what for what, other in named.items() if other is not None}
+    taken: dict[str, str] = {} if name == "-" else {os.path.realpath(name): JOB_FILE}
     for what, other in others.items():
-        if other is not None and taken[os.path.realpath(other)] != what:
+        if other is not None and taken.setdefault(os.path.realpath(other), what) != what:
             raise UsageError(f"{other} is {taken[os.path.realpath(other)]}", way_out=f"name another file for {what}")
     # What comes through a pipe has no folder of its own.
     base = os.path.dirname(name) if os.path.isfile(name) else ""
     commands.cache_clear()  # settings may have changed since this process's last batch
-    jobs, mistakes = read_jobs(_read(name), base, commands(), taken=taken, memory=memory, threads=threads)
+    jobs, mistakes = read_jobs(_read(name), Folder(base, taken), commands(), limits)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
         for error in errors:
-            _say(str(error))
+            say(error)
         raise UsageError(f"{len(errors)} mistakes", where=name, way_out="mend them; no job was run")
     if errors:
         raise errors[0]
@@ -294,21 +97,9 @@ def _show_plan(jobs: Sequence[Job], joblog: str | None, retry_failed: bool) -> N
     entries = read_log(joblog) if joblog is not None else {}
     runs: set[int] = set()
     for job in in_order(jobs):
-        entry = entries.get(job.command)
-        standing = None if runs & job.after else standing_of(job, entry, retry_failed=retry_failed)
+        standing = None
+        if not runs & job.after:
+            standing = standing_of(job, entries.get(job.command), retry_failed=retry_failed)
         if standing is None:
             runs.add(job.number)
-        print(f"{f'# {standing} already: ' if standing else ''}{job.command}  # {_one_line(job.name)}")
-
-
-def _say(line: str, say: Callable[[str], None] | None = None) -> None:
-    if say is not None:
-        say(f"gpumerge: {_one_line(line)}")
-    elif sys.stderr is not None:
-        print("gpumerge:", _one_line(line), file=sys.stderr, flush=True)
-
-
-def _one_line(text: str) -> str:
-    from gpumerge_cli.cli.app import one_line
-
-    return one_line(text)
+        print(f"{f'# {standing} already: ' if standing else ''}{job.command}  # {visible(job.name)}")

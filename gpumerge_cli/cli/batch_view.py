@@ -13,9 +13,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.jobs.runner import Result, State
-from gpumerge_cli.jobs.spec import Job
-from gpumerge_cli.report.terminal import PlainConsole, plain_table
+from gpumerge_cli.jobs.runner import in_order
+from gpumerge_cli.jobs.spec import Job, Result, State
+from gpumerge_cli.report.terminal import PlainConsole, fitted, plain_table
 from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 
 _PATIENCE = 1.0
@@ -53,7 +53,7 @@ class Bar:
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
-        self._progress.console.print(Text(line), soft_wrap=True)
+        self._progress.console.print(Text(visible(f"gpumerge: {line}")), soft_wrap=True)
 
     def _show(self) -> None:
         described = f"{self._ended} of {format_counted(self._jobs, 'job')}"
@@ -65,8 +65,6 @@ class Bar:
 
 def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
     """Bytes of the jobs' inputs; what other jobs make is taken to be as large as what they read."""
-    from gpumerge_cli.jobs.runner import in_order
-
     sizes: dict[int, int] = {}
     for job in in_order(jobs):
         sizes[job.number] = job.nbytes + sum(sizes[number] for number in job.after)
@@ -91,9 +89,20 @@ def bar(jobs: Sequence[Job]) -> Iterator[Bar]:
             progress.stop()
 
 
-def show(results: Sequence[Result], seconds: float) -> None:
-    """Print a table of the jobs, the slowest where there are many, and of all of them together."""
+def show(results: Sequence[Result], seconds: float, *, stats: bool) -> None:
+    """Print a line on all of the jobs together; ahead of it, if `stats`, a table of them, the slowest of many."""
     console = PlainConsole(stderr=True)
+    if stats:
+        _show_table(results, console)
+    nbytes = sum(result.nbytes for result in results)
+    counts = Counter(result.state for result in results)
+    states = ", ".join(f"{counts[state]} {_WORDS.get(state, state)}" for state in get_args(State) if counts[state])
+    rate = f", {format_throughput(nbytes, seconds)}" if nbytes else ""
+    jobs = format_counted(len(results), "job")
+    console.print(Text(f"{jobs}: {states}; {format_bytes(nbytes)} in {format_seconds(seconds)}{rate}"), soft_wrap=True)
+
+
+def _show_table(results: Sequence[Result], console: PlainConsole) -> None:
     shown = list(results)
     if len(shown) > _ROWS:
         slowest = sorted(range(len(shown)), key=lambda at: shown[at].seconds, reverse=True)[: _ROWS // 2]
@@ -114,10 +123,4 @@ def show(results: Sequence[Result], seconds: float) -> None:
             format_throughput(result.nbytes, result.seconds) if result.nbytes else "-",
             style=_STYLES.get(result.state, ""),
         )
-    console.print(table)
-    nbytes = sum(result.nbytes for result in results)
-    counts = Counter(result.state for result in results)
-    states = ", ".join(f"{counts[state]} {_WORDS.get(state, state)}" for state in get_args(State) if counts[state])
-    rate = f", {format_throughput(nbytes, seconds)}" if nbytes else ""
-    jobs = format_counted(len(results), "job")
-    console.print(Text(f" {jobs}: {states}; {format_bytes(nbytes)} in {format_seconds(seconds)}{rate}"), soft_wrap=True)
+    console.print(fitted(table, console, "kernel", "operation", "backend", "bytes"))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
-from gpumerge_cli.cli.commands import Command, Option
+from gpumerge_cli.cli.options import COMMANDS, Command, Option
 
 
-def bash(commands: Sequence[Command]) -> str:
+def bash() -> str:
     """For bash 4 and newer; needs no other package."""
-    own, *others = commands
+    own, *others = COMMANDS
     lines = [
         "# Made by gpumerge --show-completion bash.",
         "_gpumerge() {",
@@ -61,25 +60,14 @@ def bash(commands: Sequence[Command]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _options(command: Command) -> Iterator[Option]:
-    """The command's options, each long name once: --check=quiet beside --check is a word more for it."""
-    longs = [option.names[0] for option in command.options]
-    for at, option in enumerate(command.options):
-        if option.names[0] in longs[:at]:
-            yield replace(option, names=option.names[1:], metavar="", choices=())
-        else:
-            words = tuple(word for one in command.options if one.names[0] == option.names[0] for word in one.choices)
-            yield replace(option, choices=words)
-
-
 def _bash_options(command: Command) -> Iterator[str]:
-    names = (name for option in _options(command) for name in (*option.names, *option.off))
+    names = (name for option in command.options for name in (*option.names, *option.off_names))
     offered = [name for name in names if name.startswith("--")]
     yield f'            options="{" ".join(offered)}"'
     values: dict[tuple[str, bool, str], list[str]] = {}
-    for option in _options(command):
+    for option in command.options:
         kind = _kind(option)
-        if option.metavar:
+        if option.takes_value:
             names_of = values.setdefault((kind, option.value_is_optional, " ".join(option.choices)), [])
             names_of += _names_with_value(option)
     if not values:
@@ -94,7 +82,7 @@ def _bash_options(command: Command) -> Iterator[str]:
 
 def _names_with_value(option: Option) -> tuple[str, ...]:
     """Those names of an option that a value follows."""
-    if not option.metavar:
+    if not option.takes_value:
         return ()
     return option.names[:1] if option.value_is_optional else option.names
 
@@ -104,13 +92,13 @@ def _kind(option: Option) -> str:
     if option.choices:
         return "words"
     if option.takes_path:
-        return "folder" if option.takes_folder else "file"
-    return "program" if option.metavar == "PROG" else "nothing"
+        return option.kind
+    return "program" if option.kind == "program" else "nothing"
 
 
-def zsh(commands: Sequence[Command]) -> str:
+def zsh() -> str:
     """For zsh's completion system, as a file of $fpath or to be evaluated."""
-    own, *others = commands
+    own, *others = COMMANDS
     lines = [
         "#compdef gpumerge",
         "# Made by gpumerge --show-completion zsh.",
@@ -121,7 +109,7 @@ def zsh(commands: Sequence[Command]) -> str:
         *(f"        {_quoted(f'{command.name}:{command.summary}')}" for command in others),
         "    )",
         "    _arguments -C \\",
-        *(f"        {spec} \\" for option in _options(own) for spec in _zsh_option(option)),
+        *(f"        {spec} \\" for option in own.options for spec in _zsh_option(option)),
         "        '1: :->command' '*:: :->rest'",
         "    case $state in",
         "        command) _describe command commands ;;",
@@ -130,8 +118,8 @@ def zsh(commands: Sequence[Command]) -> str:
     ]
     for command in others:
         lines += [f"                {command.name})", "                    _arguments -s -S \\"]
-        specs = [spec for option in _options(command) for spec in _zsh_option(option)]
-        specs += [f"'*:{name}:_files'" for name, _ in command.arguments]
+        specs = [spec for option in command.options for spec in _zsh_option(option)]
+        specs += [f"'*:{name}:_files'" for name in (one.metavar for one in command.arguments)]
         lines += [f"                        {spec} \\" for spec in specs[:-1]]
         lines += [f"                        {specs[-1]}", "                    ;;"]
     lines += [
@@ -151,7 +139,7 @@ def _zsh_option(option: Option) -> Iterator[str]:
     help = option.help
     for letter in "\\[]:":
         help = help.replace(letter, "\\" + letter)
-    names = (*option.names, *option.off)
+    names = (*option.names, *option.off_names)
     alone = "*" if option.multiple else f"({' '.join(names)})" if len(names) > 1 else ""
     kind = _kind(option)
     action = f"({' '.join(option.choices)})" if kind == "words" else _ZSH_ACTIONS[kind]
@@ -165,8 +153,8 @@ def _zsh_option(option: Option) -> Iterator[str]:
         yield _quoted(f"{alone}{name}{ending}[{help}]{value}")
 
 
-def fish(commands: Sequence[Command]) -> str:
-    own, *others = commands
+def fish() -> str:
+    own, *others = COMMANDS
     lines = [
         "# Made by gpumerge --show-completion fish.",
         "function __gpumerge_command",
@@ -174,7 +162,7 @@ def fish(commands: Sequence[Command]) -> str:
         '    if test (count $argv) -eq 0; test (count $words) -eq 1; else; test "$words[2]" = $argv[1]; end',
         "end",
         "complete -c gpumerge -f",
-        *(_fish_option(option, "__gpumerge_command") for option in _options(own)),
+        *(_fish_option(option, "__gpumerge_command") for option in own.options),
     ]
     for command in others:
         lines.append(
@@ -183,7 +171,7 @@ def fish(commands: Sequence[Command]) -> str:
     for command in others:
         condition = f"'__gpumerge_command {command.name}'"
         lines += [f"complete -c gpumerge -n {condition} -F"] * bool(command.arguments)
-        lines += [_fish_option(option, condition) for option in _options(command)]
+        lines += [_fish_option(option, condition) for option in command.options]
     return "\n".join(lines) + "\n"
 
 
@@ -193,7 +181,7 @@ _FISH_ACTIONS = {"file": "-rF", "folder": "-xa '(__fish_complete_directories)'",
 def _fish_option(option: Option, condition: str) -> str:
     names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
     kind = _kind(option)
-    if not option.metavar:
+    if not option.takes_value:
         value = ""
     elif option.value_is_optional:
         value = f" -fa {_quoted(' '.join(option.choices))}"
@@ -204,7 +192,7 @@ def _fish_option(option: Option, condition: str) -> str:
     else:
         value = f" {_FISH_ACTIONS[kind]}"
     lines = [f"complete -c gpumerge -n {condition} {names}{value} -d {_quoted(option.help, fish=True)}"]
-    lines += [f"complete -c gpumerge -n {condition} -l {name[2:]}" for name in option.off]
+    lines += [f"complete -c gpumerge -n {condition} -l {name[2:]}" for name in option.off_names]
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from gpumerge_cli.cli.options import COMMANDS
 from gpumerge_cli.cli.places import project_file, user_file
 from gpumerge_cli.cli.settings import Settings, variable_name
 
@@ -19,11 +20,11 @@ def effective(settings: Settings) -> dict[str, Any]:
     Raises UsageError or InputError for a setting that cannot be.
     """
     rows: dict[tuple[str, str, str, str], list[str]] = {}
-    for command in settings.commands:
+    for command in COMMANDS:
         for option in command.options:
             if option.settable:
                 found = settings.find(command.name, option)
-                value, source = (option.default, DEFAULT) if found is None else (found[0], found[1].source)
+                value, source = (option.initial, DEFAULT) if found is None else (found[0], found[1].source)
                 variable = variable_name(option.name, "" if option.shared else command.name)
                 rows.setdefault((option.name, _shown(value), source, variable), []).append(command.name)
     user = user_file(settings.environ)
@@ -63,7 +64,7 @@ def show_effective(facts: dict[str, Any]) -> None:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
+    if value is None or value == ():
         return "-"
     if isinstance(value, bool):
         return str(value).lower()

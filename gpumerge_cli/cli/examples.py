@@ -12,7 +12,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),
-        ("gpumerge sort --csv --header 1 -k amount:nr sales.csv", "CSV, the greatest amount first, under its header."),
+        ("gpumerge sort --field amount:nr sales.csv", "CSV, the greatest amount first, under its header."),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, as the suffix says."),
     ),
     "check": (

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec
-from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _NUMERIC = frozenset("ngh")
 _IN_ORDER = "bdfghiMnRrV"

@@ -62,16 +62,12 @@ def parse_batch_size(text: str) -> int:
     return min(number, SATURATED)
 
 
-def parse_threads(text: str) -> int:
-    if _WHOLE.fullmatch(text) is None or parse_number(text) == 0:
-        raise UsageError(f"--parallel {text!r} is no number of threads", way_out="write 1 or more")
-    return min(parse_number(text), SATURATED)
-
-
-def parse_count(text: str, option: str) -> int:
-    if _WHOLE.fullmatch(text) is None:
-        raise UsageError(f"{option}: {text!r} is no number", way_out="write 0 or more")
-    return min(parse_number(text), SATURATED)
+def parse_whole(text: str, option: str, least: int) -> int:
+    """The number that `text` is; beyond SATURATED it is that. Raises UsageError, naming `option`, below `least`."""
+    number = parse_number(text) if _WHOLE.fullmatch(text) else None
+    if number is None or number < least:
+        raise UsageError(f"{option}: {text!r} is no number for it", way_out=f"write {least} or more")
+    return min(number, SATURATED)
 
 
 def parse_separator(text: str) -> int:

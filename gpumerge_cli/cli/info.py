@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from gpumerge_cli.cli import options
+from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,37 +18,19 @@ _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
 
 
-def info(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
-    measure: Annotated[
-        bool,
-        typer.Option(
-            "--measure",
-            help="First measure what auto's cost model goes by on this machine, and keep it for later runs. Takes "
-            "a minute or two, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
-        ),
-    ] = False,
-    config: Annotated[
-        bool,
-        typer.Option("--config", help="Show every setting instead, and what it came from: a variable, a file's line."),
-    ] = False,
-    debug: options.Debug = False,
-) -> None:
-    """Show devices, versions and auto's picks.
-
-    What --backend auto would pick, and why, is shown for a few sizes of input.
-    """
-    if config and measure:
+def info(values: Values) -> None:
+    """Do what the command line asks for. Raises GpumergeError."""
+    if values.config and values.measure:
         raise UsageError("--config only shows settings", way_out="leave --measure or --config out")
-    if config:
-        from gpumerge_cli.cli.app import all_settings
+    if values.config:
         from gpumerge_cli.cli.effective import effective, show_effective
+        from gpumerge_cli.cli.settings import Settings
 
-        _give(effective(all_settings()), as_json, show_effective)
+        _give(effective(Settings()), values.json, show_effective)
         return
-    if measure:
+    if values.measure:
         _measure()
-    _give(_facts(), as_json, _show)
+    _give(_facts(), values.json, _show)
 
 
 def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:

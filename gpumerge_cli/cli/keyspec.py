@@ -13,16 +13,18 @@ from dataclasses import dataclass, replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import NEWLINE, NUL, Comparison, LineKey, LineOrder
+from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrder
 
-_LETTERS = "bdfghiMnRrV"
+LETTERS = "bdfghiMnRrV"
+"""Of the options that say how keys compare."""
 _COMPARISONS: dict[str, Comparison] = {
     "n": "numeric", "g": "general", "h": "human", "M": "month", "R": "random", "V": "version",
 }  # fmt: skip
 """In GNU's order: the first that a key has is how it compares."""
-_POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{_LETTERS}]*)"
+_POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
 _KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
-_CSV_NUMBER = re.compile(rf"([0-9]+):([{_LETTERS}]*)", re.ASCII)
+_CSV_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
+_FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
 _SORT_WORDS = {
@@ -54,7 +56,8 @@ def parse_key(text: str) -> KeySpec:
     found = _KEY.fullmatch(text)
     if found is None:
         raise UsageError(
-            f"-k {text!r} is no key", way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {_LETTERS}"
+            f"-k {text!r} is no key",
+            way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {LETTERS}; --field takes names",
         )
     field, char, start, last_field, last_char, end = found.groups()
     if 0 in map(parse_number, (field, char or "1", last_field or "1")):
@@ -69,11 +72,13 @@ def parse_key(text: str) -> KeySpec:
     )
 
 
-def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain: bool = False) -> list[str]:
+def csv_names(
+    files: Sequence[str], separator: int | None, header: int, *, plain: bool = False, option: str = "-k"
+) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
     What is read of a pipe would be missing in what is sorted; all files have to have the same header. plain: whatever
-    its name says, the file is not compressed.
+    its name says, the file is not compressed. option: that names a field.
     Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
     """
     from gpumerge_cli.formats.csv_records import header_fields
@@ -83,7 +88,7 @@ def csv_names(files: Sequence[str], separator: int | None, header: int, *, plain
         look_at(file)
     regular = [file for file in files if file != "-" and os.path.isfile(file)]
     if not regular:
-        what = "-k NAME: there is no header to find it in"
+        what = f"{option} NAME: there is no header to find it in"
         raise UsageError(what, way_out="name a file that is no pipe, or use the field's number")
     return header_fields(regular[0], separator, max(1, header), plain=plain)
 
@@ -109,15 +114,44 @@ def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec
     numbered = _CSV_NUMBER.fullmatch(text)
     if numbered:
         return parse_key(f"{numbered[1]}{numbered[2]},{numbered[1]}")
-    names = find_names()
+    return _named_key(text, find_names(), "-k")
+
+
+def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[KeySpec]:
+    """The keys that --field says: columns of CSV by name or number, each with letters behind a colon if it has any.
+
+    find_names: gives the names of all columns, for what is none by number. Raises UsageError for what is no column, or
+    what find_names does.
+    """
+    words = text.split(",")
+    numbered = [_FIELD_NUMBER.fullmatch(word) for word in words]
+    if any(number and not number[1].strip("0") for number in numbered):
+        raise UsageError(f"--field {text}: there is no field 0", way_out="count from 1")
+    names = [] if all(numbered) else find_names()
+    if text in names or text.rpartition(":")[0] in names:  # a name may have a comma
+        return [_named_key(text, names, "--field")]
+    return [
+        parse_key(f"{number[1]}{number[2] or ''},{number[1]}") if number else _named_key(word, names, "--field")
+        for word, number in zip(words, numbered, strict=True)
+    ]
+
+
+def _named_key(text: str, names: Sequence[str], option: str) -> KeySpec:
     name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
     if name not in names:
         known = ", ".join(names[:20])
-        raise UsageError(f"-k {text}: the header has no field {name or letters!r}", way_out=f"use one of {known}")
+        raise UsageError(f"{option} {text}: the header has no field {name or letters!r}", way_out=f"use one of {known}")
     if list(names).count(name) > 1:
-        raise UsageError(f"-k {text}: the header has {name} more than once", way_out="use the field's number")
+        raise UsageError(f"{option} {text}: the header has {name} more than once", way_out="use the field's number")
+    if set(letters) - set(LETTERS):
+        raise UsageError(f"{option} {text}: {letters!r} are no options of a key", way_out=f"use letters from {LETTERS}")
     number = list(names).index(name) + 1
     return parse_key(f"{number}{letters},{number}" if colon else f"{number},{number}")
+
+
+def needs_names(text: str) -> bool:
+    """Whether `text`, as --field has it, names a column otherwise than by its number."""
+    return not all(_FIELD_NUMBER.fullmatch(word) for word in text.split(","))
 
 
 def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
@@ -188,7 +222,7 @@ def parse_sort_word(word: str, exit_code: int = 2) -> str:
 def _line_key(key: KeySpec) -> LineKey:
     letters = key.start | key.end
     if len(letters & set("nghM")) + bool(letters & set("VRdi")) > 1:
-        shown = "".join(sorted(letters - set("br"), key=_LETTERS.index))
+        shown = "".join(sorted(letters - set("br"), key=LETTERS.index))
         raise UsageError(f"options -{shown} are incompatible", way_out="give a key one way to compare")
     return LineKey(
         compare=next((_COMPARISONS[letter] for letter in _COMPARISONS if letter in letters), "bytes"),

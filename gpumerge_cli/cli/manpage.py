@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from gpumerge_cli.cli.commands import Command, Option
-from gpumerge_cli.cli.examples import EXAMPLES
+from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option
 
 _ENVIRONMENT = """\
 Every option that changes how work is done can be set by a variable: GPUMERGE_THREADS sets --threads of every command
@@ -27,34 +26,30 @@ command line wins over the environment, that over the project's file, that over 
 what came from where."""
 
 
-def man_page(commands: Sequence[Command]) -> str:
-    """gpumerge(1): every command but sort, which has a page of its own."""
-    own, *others = commands
-    lines = [*_head("GPUMERGE"), ".SH NAME", _text("gpumerge - " + _first_word_small(own.summary))]
-    lines.append(".SH SYNOPSIS")
-    for command in others:
-        lines += [".PP", f"\\fBgpumerge {_text(command.name)}\\fR {_text(command.usage)}"]
-    lines += [".SH DESCRIPTION", *_paragraphs(own.about), *_options(own)]
-    for command in others:
-        lines += [f".SH GPUMERGE {command.name.upper()}", *_paragraphs(command.about)]
-        if command.name == "sort":
-            lines += [".PP", "Its options are those of sort(1), and more: see \\fBgpumerge\\-sort\\fR(1)."]
-            continue
-        lines += [*_options(command), *_examples(command.name)]
-        if command.epilog != own.epilog:
-            lines += _paragraphs(command.epilog.replace(own.epilog, ""))
-    lines += [".SH SUFFIXES AND EXIT CODES", *_paragraphs(own.epilog), *_settings(), ".SH SEE ALSO"]
-    return "\n".join([*lines, "\\fBgpumerge\\-sort\\fR(1), \\fBsort\\fR(1)"]) + "\n"
+def man_name(command: Command) -> str:
+    """What the page is called: "gpumerge-merge"."""
+    return command.path.replace(" ", "-")
 
 
-def sort_man_page(commands: Sequence[Command]) -> str:
-    """gpumerge-sort(1)."""
-    command = next(command for command in commands if command.name == "sort")
-    lines = [*_head("GPUMERGE-SORT"), ".SH NAME", "gpumerge\\-sort \\- sort lines as GNU sort does", ".SH SYNOPSIS"]
-    lines += [f"\\fBgpumerge sort\\fR {_text(command.usage)}", ".SH DESCRIPTION", *_paragraphs(command.about)]
-    lines += [".SH OPTIONS", *_options(command), *_examples("sort", ".SH"), ".SH EXIT CODES"]
-    lines += _paragraphs(command.epilog.removeprefix("Exit codes: "))
-    return "\n".join([*lines, *_settings(), ".SH SEE ALSO", "\\fBgpumerge\\fR(1), \\fBsort\\fR(1)"]) + "\n"
+def man_page(command: Command) -> str:
+    """The page of a command, in section 1; that of gpumerge itself lists the commands."""
+    name = man_name(command)
+    lines = [*_head(name.upper()), ".SH NAME", _text(f"{name} - {_first_word_small(command.summary)}"), ".SH SYNOPSIS"]
+    lines += [f"\\fB{_text(command.path)}\\fR {_text(command.usage)}", ".SH DESCRIPTION", *_paragraphs(command.about)]
+    for argument in command.arguments:
+        lines += [".TP", f"\\fI{_text(argument.metavar)}\\fR", _text(argument.help)]
+    lines += _examples(command)
+    if not command.name:
+        lines.append(".SH COMMANDS")
+        for one in COMMANDS[1:]:
+            lines += [".TP", f"\\fB{_text(man_name(one))}\\fR(1)", _text(one.summary)]
+    lines += [".SH OPTIONS", *_options(command)]
+    if command.epilog:
+        lines += [".SH NOTES", *_paragraphs(command.epilog)]
+    others = ["sort(1)"] if command.name in ("", "sort") else []
+    see = [f"{man_name(one)}(1)" for one in COMMANDS if one is not command]
+    shown = (f"\\fB{_text(page[:-3])}\\fR(1)" for page in (*see, *others))
+    return "\n".join([*lines, *_settings(), ".SH SEE ALSO", ", ".join(shown)]) + "\n"
 
 
 def _head(title: str) -> list[str]:
@@ -83,29 +78,27 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _options(command: Command) -> Iterator[str]:
-    group = ""
-    for option in command.options:
-        if option.group != group:
-            group = option.group
+    for group in GROUPS:
+        options = [option for option in command.options if option.group == group]
+        if options:
             yield f".SS {_text(group)}"
-        yield from (".TP", _names(option), _text(option.help))
+        for option in options:
+            yield from (".TP", _names(option), _text(option.help))
 
 
 def _names(option: Option) -> str:
-    names = [f"\\fB{_text(name)}\\fR" for name in (*reversed(option.names), *option.off)]
-    if option.metavar:
-        at = len(option.names) - 1
-        names[at] += (
-            f"[=\\fI{_text(option.metavar)}\\fR]" if option.value_is_optional else f"=\\fI{_text(option.metavar)}\\fR"
-        )
+    names = [f"\\fB{_text(name)}\\fR" for name in (*option.shown_names, *option.off_names)]
+    if option.takes_value:
+        value = f"=\\fI{_text(option.metavar)}\\fR"
+        names[len(option.shown_names) - 1] += f"[{value}]" if option.value_is_optional else value
     return ", ".join(names)
 
 
-def _examples(name: str, heading: str = ".SS") -> Iterator[str]:
-    if name in EXAMPLES:
-        yield f"{heading} {'EXAMPLES' if heading == '.SH' else 'Examples'}"
-        for line, about in EXAMPLES[name]:
-            yield from (".PP", _text(about), ".PP", ".RS 4", ".nf", _text(line), ".fi", ".RE")
+def _examples(command: Command) -> Iterator[str]:
+    if command.examples:
+        yield ".SH EXAMPLES"
+    for line, about in command.examples:
+        yield from (".PP", _text(about), ".PP", ".RS 4", ".nf", _text(line), ".fi", ".RE")
 
 
 def _settings() -> Iterator[str]:

@@ -2,7 +2,7 @@
 
     python -m gpumerge_cli.cli.manual
 
-writes them to data/manual, data/man and data/completions of the working tree.
+writes them to data/manual/commands, data/man and data/completions of the working tree.
 """
 
 from __future__ import annotations
@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpumerge_cli.cli.commands import Command, Option
-from gpumerge_cli.cli.examples import EXAMPLES
+from gpumerge_cli.cli.completion import bash, fish, zsh
+from gpumerge_cli.cli.help import sentence
+from gpumerge_cli.cli.manpage import man_name, man_page
+from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option
 from gpumerge_cli.cli.settings import variable_name
 
 
 def pages() -> dict[str, str]:
     """Every file that is made: its path below data, and its text."""
-    from gpumerge_cli.cli.app import all_commands
-    from gpumerge_cli.cli.completion import bash, fish, zsh
-    from gpumerge_cli.cli.manpage import man_page, sort_man_page
-
-    commands = all_commands()
-    made = {f"manual/{command.name}.md": markdown(command) for command in commands[1:]}
-    made |= {"man/gpumerge.1": man_page(commands), "man/gpumerge-sort.1": sort_man_page(commands)}
-    made |= {
-        "completions/gpumerge": bash(commands),
-        "completions/_gpumerge": zsh(commands),
-        "completions/gpumerge.fish": fish(commands),
-    }
+    made = {f"manual/commands/{command.name}.md": markdown(command) for command in COMMANDS[1:]}
+    made |= {f"man/{man_name(command)}.1": man_page(command) for command in COMMANDS}
+    made |= {"completions/gpumerge": bash(), "completions/_gpumerge": zsh(), "completions/gpumerge.fish": fish()}
     return made
 
 
@@ -43,17 +36,16 @@ def _lines(command: Command) -> Iterator[str]:
     yield from _paragraphs(command.about)
     if command.arguments:
         yield ""
-        yield from (f"- `{name}`: {help}" for name, help in command.arguments)
-    if command.name in EXAMPLES:
+        yield from (f"- `{one.metavar}`: {one.help}" for one in command.arguments)
+    if command.examples:
         yield "\n## Examples"
-        for line, about in EXAMPLES[command.name]:
+        for line, about in command.examples:
             yield f"\n{about}\n\n```\n{line}\n```"
-    group = None
-    for option in command.options:
-        if option.group != group:
-            group = option.group
-            yield f"\n## {group or 'Options'}\n\n| option | |\n|---|---|"
-        yield f"| {_written(option)} | {_cell(_sentence(option))} |"
+    for group in GROUPS:
+        options = [option for option in command.options if option.group == group]
+        if options:
+            yield f"\n## {group}\n\n| option | |\n|---|---|"
+            yield from (f"| {_written(option)} | {_cell(sentence(option))} |" for option in options)
     yield "\n## Settings\n\n" + _settable(command)
     if command.epilog:
         yield "\n## Notes"
@@ -69,16 +61,11 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _written(option: Option) -> str:
-    names = [*reversed(option.names), *option.off]
-    if option.value_is_optional:
-        return ", ".join((f"`{names[0]}`", f"`{names[-1]}={_cell(option.metavar)}`"))
-    names[len(option.names) - 1] += f" {_cell(option.metavar)}" * bool(option.metavar)
+    names = [*option.shown_names, *option.off_names]
+    if option.takes_value:
+        value = f"[={option.metavar}]" if option.value_is_optional else f" {option.metavar}"
+        names[len(option.shown_names) - 1] += _cell(value)
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _sentence(option: Option) -> str:
-    shown = option.metavar and option.default not in (None, "", 0) and "default" not in option.help
-    return f"{option.help} (default: {option.default})" if shown else option.help
 
 
 def _cell(text: str) -> str:
@@ -87,16 +74,16 @@ def _cell(text: str) -> str:
 
 
 def _settable(command: Command) -> str:
-    if all(option.settable or option.name == "help" for option in command.options):
+    if command.name != "sort":
         names = [option.name for option in command.options if option.settable]
         name = "threads" if "threads" in names else names[0]
         return (
-            "Every option can also be [set](configuration.md) by the environment or a configuration file: "
+            "Every option can also be [set](../configuration.md) by the environment or a configuration file: "
             f"`--{name}` by `{variable_name(name)}`, for {command.name} alone by `{variable_name(name, command.name)}`."
         )
     names = [f"`{name}`" for option in command.options if option.settable for name in option.setting_names]
     return (
-        f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](configuration.md) by the environment or a "
+        f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](../configuration.md) by the environment or a "
         "configuration file: none of them changes what goes out. What does is for the command line alone, so that a "
         "script that calls sort gets what it asks for."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.lines import SALT_BYTES
+from gpumerge_cli.order.rules import SALT_BYTES
 
 
 def read_salt(source: str | None) -> bytes:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from gpumerge_cli.cli.commands import Command, Option
+from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
+from gpumerge_cli.cli.values import nearest
 from gpumerge_cli.errors import UsageError
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -39,12 +40,11 @@ class Setting:
 
 @dataclass
 class Settings:
-    """Everything that is set. `read` gives the commands, and is called only if there is anything.
+    """Everything that is set.
 
     Every method raises UsageError or InputError, naming the variable or FILE:LINE, for what cannot be.
     """
 
-    read: Callable[[], Sequence[Command]]
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     leaving_out: Set[str] = frozenset()
     """Long names, without dashes, of options that nothing is said to be set of."""
@@ -80,7 +80,7 @@ class Settings:
         """The options of a command that may be set; none if nothing is."""
         if not self._said:
             return ()
-        return tuple(option for option in self.command(command).options if option.settable)
+        return tuple(option for option in options_of(command) if option.settable)
 
     def arguments(self, command: str, option: Option) -> list[str]:
         """The values that are set of an option which the command line leaves out, as it would have them."""
@@ -97,13 +97,6 @@ class Settings:
         placed = UsageError(error.what, where=source, way_out=error.way_out)
         placed.exit_code = error.exit_code
         return placed
-
-    def command(self, name: str) -> Command:
-        return next(command for command in self.commands if command.name == name)
-
-    @cached_property
-    def commands(self) -> tuple[Command, ...]:
-        return tuple(self.read())
 
     @cached_property
     def _said(self) -> dict[tuple[_Layer, str, str], Setting]:
@@ -131,11 +124,11 @@ class Settings:
     def variables(self) -> dict[str, tuple[str, str]]:
         """Every variable: the command that it is for, or "", and the setting's name."""
         found = {}
-        for command in self.commands:
+        for command in COMMANDS:
             for option in command.options:
                 for name in option.setting_names if option.settable and option.shared else ():
                     found[variable_name(name)] = ("", name)
-        for command in self.commands:
+        for command in COMMANDS:
             for option in command.options:
                 for name in option.setting_names if option.settable else ():
                     found.setdefault(variable_name(name, command.name), (command.name, name))
@@ -149,8 +142,8 @@ class Settings:
         file = read_toml(path)
         if file is None:
             return
-        commands = {command.name: _setting_names((command,)) for command in self.commands if command.name}
-        everywhere = _setting_names(self.commands)
+        commands = {command.name: _setting_names((command,)) for command in COMMANDS if command.name}
+        everywhere = _setting_names(COMMANDS)
         for key, value in file.values.items():
             if isinstance(value, dict):
                 if key not in commands:
@@ -175,7 +168,7 @@ class _Defaults(Mapping[str, Any]):
 
     def __getitem__(self, parameter: str) -> Any:
         if self._settings._said:
-            for option in self._settings.command(self._command).options:
+            for option in options_of(self._command):
                 if option.parameter == parameter:
                     return self._settings.use(self._command, option)
         return None
@@ -189,8 +182,7 @@ class _Defaults(Mapping[str, Any]):
 
 def flag_is_set(settings: Settings, command: str, name: str) -> bool:
     """Whether a setting switches on the flag of a command that is written `name`; False if there is none such."""
-    options = (option for one in settings.commands if one.name == command for option in one.options)
-    return any(settings.use(command, option) is True for option in options if name in option.names)
+    return any(settings.use(command, option) is True for option in options_of(command) if name in option.names)
 
 
 def variable_name(setting: str, command: str = "") -> str:
@@ -204,7 +196,7 @@ def _setting_names(commands: Sequence[Command]) -> set[str]:
     }
 
 
-def _unknown(what: str, name: str, known: Sequence[str] | set[str] | Mapping[str, Any], place: str) -> UsageError:
+def _unknown(what: str, name: str, known: Collection[str], place: str) -> UsageError:
     near = _nearest(name, known)
     return UsageError(what, where=place, way_out=f"did you mean {near}?" if near else "see gpumerge info --config")
 
@@ -213,17 +205,22 @@ def _not_of(command: str, name: str, everywhere: set[str]) -> str:
     return f"{command} has no setting {name!r}" if name in everywhere else f"no option is called {name!r}"
 
 
-def _nearest(name: str, names: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, sorted(names), 1)), "")
+def _nearest(name: str, known: Collection[str]) -> str:
+    """The known setting or variable that is most like `name`, or what it is called now; "" if none is."""
+    for option in (option for command in COMMANDS for option in command.options):
+        for former in option.formerly:
+            ending = variable_name(former).removeprefix(PREFIX)
+            renamed = option.name if name == former else name.replace(ending, variable_name(option.name)[len(PREFIX) :])
+            if renamed != name and renamed in known:
+                return renamed
+    return nearest(name, known)
 
 
 def _value(option: Option, setting: Setting) -> Any:
     """The setting's value as the option takes it. Raises UsageError for a value of another kind."""
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
-    if setting.name == "memory" and option.name != "memory":
-        # Without a letter, sort's own option counts KiB.
+    if setting.name == "memory" and "buffer-size" in option.aliases:
+        # The command line of sort is given it as -S, which counts KiB without a letter.
         from gpumerge_cli.units import parse_size
 
         return f"{parse_size(value, setting.source)}b"
@@ -280,7 +277,7 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
     """A file's paths start from its folder. The project's, which may come from elsewhere, do not lead out of it."""
     if not setting.file or not isinstance(value, str):
         return value
-    refused = "program" if option.metavar == "PROG" else "file to write" if option.name in _WRITTEN else ""
+    refused = "program" if option.kind == "program" else "file to write" if option.name in _WRITTEN else ""
     if refused and setting.layer == "project":
         raise UsageError(
             f"a project's file names no {refused}, as {setting.name} would",

@@ -14,9 +14,22 @@ from typing import Any
 
 from gpumerge_cli.errors import Interrupted
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
 _ONE_KEYPRESS = 1.0
 _SHORTLY = 0.001
+
+
+_came: list[int] = []
+"""The signal that Interrupted was raised for, if one was."""
+
+
+def came() -> int | None:
+    """The number of the signal that stops the program, None if none came.
+
+    What is raised from then on may be its doing: some code, such as imports of modules in C, makes errors of its own of
+    what is raised in it.
+    """
+    return _came[0] if _came else None
 
 
 def ignore_signals() -> None:
@@ -25,35 +38,47 @@ def ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def _again(number: int) -> None:
+    threading.Timer(_SHORTLY, os.kill, (os.getpid(), number)).start()
+
+
 @contextmanager
 def handled(*, restore: bool) -> Iterator[None]:
-    """Within the body, Ctrl-C, SIGTERM and SIGHUP raise Interrupted, once, so that temporary files are removed.
+    """Within the body, the signals that stop programs raise Interrupted, once, so that temporary files are removed.
 
     Further signals are left to the first, unless they come a second later: then the process ends at once. Signals that
     the parent process has switched off stay off. restore: put things back afterwards; otherwise signals are ignored
     from then on.
     """
     first = 0.0
+    busy = False
     hook = sys.unraisablehook
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         nonlocal first
-        if first == 0.0:
+        if busy:  # what is raised in the hook is lost for good
+            _again(number)
+        elif first == 0.0:
             first = time.monotonic()
+            _came[:] = [number]
             raise Interrupted(number)
-        if time.monotonic() - first > _ONE_KEYPRESS:
+        elif time.monotonic() - first > _ONE_KEYPRESS:
             os._exit(128 + number)
 
     def lost(what: Any) -> None:
         # It was raised where nothing can be, as in a callback of a weak reference, which imports have many of.
-        nonlocal first
-        if isinstance(what.exc_value, Interrupted):
-            first = 0.0
-            threading.Timer(_SHORTLY, os.kill, (os.getpid(), what.exc_value.signal_number)).start()
-        else:
+        nonlocal first, busy
+        if not isinstance(what.exc_value, Interrupted):
             hook(what)
+            return
+        busy = True
+        first = 0.0
+        _came.clear()
+        _again(what.exc_value.signal_number)
+        busy = False
 
     before = {}
+    _came.clear()
     sys.unraisablehook = lost
     for number in _STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:

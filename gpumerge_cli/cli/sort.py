@@ -5,35 +5,33 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
-from gpumerge_cli.cli.gnu_options import LONG
-from gpumerge_cli.cli.keyspec import is_random
-from gpumerge_cli.cli.salt import read_salt
+from gpumerge_cli.cli.requests import backend_request, record_request, salted, sort_request
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options import Option
     from gpumerge_cli.cli.settings import Settings
     from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 
+_MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
 def read_command(arguments: Sequence[str], settings: Settings | None) -> SortCommand:
     """What the command line behind "gpumerge sort" asks for, and where it says nothing, the settings."""
 
-    def defaults(given: Set[str]) -> Iterator[tuple[str, str]]:
+    def defaults(given: Set[str]) -> Iterator[tuple[Option, str]]:
         if settings is None:
             return
         for option in settings.options("sort"):
-            letter = LONG.get(option.name, option.name)
-            if letter not in given:
-                yield from ((letter, value) for value in settings.arguments("sort", option))
+            if option.name not in given:
+                yield from ((option, value) for value in settings.arguments("sort", option))
 
     return parse_sort(arguments, defaults=defaults)
 
@@ -42,27 +40,28 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Do what the command line behind "gpumerge sort" says; the exit code. Raises GpumergeError."""
     command = read_command(arguments, settings)
     if command.mode == "help":
-        from gpumerge_cli.cli.gnu_help import HELP
+        from gpumerge_cli.cli.help import help_text
 
-        print(HELP, end="")
+        print(help_text("sort"), end="")
         return 0
     if command.mode == "version":
         from gpumerge_cli import __version__
 
         print(f"gpumerge {__version__}")
         return 0
-    _tell_of_locale()
+    if not command.values.quiet:
+        _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
         print(f"gpumerge: {note}", file=sys.stderr)
-    if command.files0_from is not None:
+    if command.values.files0_from is not None:
         from gpumerge_cli.engine.inputs import read_names
 
-        command = replace(command, files=read_names(command.files0_from))
+        command = replace(command, files=read_names(command.values.files0_from))
         check_operands(command, command.files)
     command = _salted(command)
-    if command.compare:
+    if command.values.compare:
         return _compare(command)
-    if command.repeat is not None:
+    if command.values.repeat is not None:
         raise UsageError("--repeat is for comparisons", way_out="add --compare, or leave it out")
     if command.mode in ("check", "check-quiet"):
         return _check(command)
@@ -74,29 +73,29 @@ def _items(command: SortCommand) -> ItemRequest:
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds import is_binary
-    from gpumerge_cli.formats.record_options import RecordRequest
-    from gpumerge_cli.lines import LineOrder
+    from gpumerge_cli.order.rules import LineOrder
 
-    records = RecordRequest(command.record_size, command.key_offset, command.key_size, command.key_field)
-    said = command.format not in (None, "text") or command.dtype is not None or records.said
+    values = command.values
+    records = record_request(values)
+    said = values.format not in (None, "text") or values.dtype is not None or records.said
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
     # Where lines are asked for all the same, or files of both kinds are named, opening them tells.
-    if said or (command.format is None and simple and binary):
+    if said or (values.format is None and simple and binary):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if command.header or command.csv:
+        if values.header or values.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
-        return ItemRequest(command.format, command.dtype, reverse=command.order.reverse, records=records)
+        return ItemRequest(values.format, values.dtype, reverse=command.order.reverse, records=records)
     return ItemRequest(
-        command.format,
+        values.format,
         lines=command.order,
-        header_lines=command.header,
-        csv=command.csv,
-        plain=not command.compressed,
-        shown=_underlining(command) if command.debug else None,
+        header_lines=values.header,
+        csv=values.csv,
+        plain=not values.compressed,
+        shown=_underlining(command) if values.debug else None,
     )
 
 
@@ -105,7 +104,7 @@ def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
 
     from gpumerge_cli.cli.gnu_debug import underlined
 
-    return partial(underlined, command.order, command.unique)
+    return partial(underlined, command.order, command.values.unique)
 
 
 def _inputs(command: SortCommand) -> tuple[str, ...]:
@@ -116,22 +115,24 @@ def _inputs(command: SortCommand) -> tuple[str, ...]:
 
 def _output(command: SortCommand) -> str:
     """Where lines go: to GNU sort "-" is the name of a file."""
-    return "-" if command.output is None else ("./-" if command.output == "-" else command.output)
+    values = command.values
+    return "-" if values.output is None else ("./-" if values.output == "-" else values.output)
 
 
 def _on(command: SortCommand) -> BackendRequest:
     from gpumerge_cli.backends.base import LaunchRequest
-    from gpumerge_cli.engine.request import BackendRequest
 
-    threads = None if command.threads is None else min(command.threads, 1024)
-    return BackendRequest(command.backend, command.device, threads, LaunchRequest(command.kernel))
+    values = command.values
+    threads = None if values.threads is None else min(values.threads, _MOST_THREADS)
+    launch = LaunchRequest(values.kernel)  # what else is said of it is for the sort
+    return replace(backend_request(values), threads=threads, launch=launch)
 
 
 def _check(command: SortCommand) -> int:
     from gpumerge_cli.engine.check import check_files
 
     try:
-        check_files(_inputs(command), _items(command), _on(command), unique=command.unique)
+        check_files(_inputs(command), _items(command), _on(command), unique=command.values.unique)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines
@@ -148,7 +149,7 @@ def _check(command: SortCommand) -> int:
 
 
 def _merge(command: SortCommand) -> int:
-    if command.batch_size is not None and command.batch_size < len(command.files):
+    if command.values.batch_size is not None and command.values.batch_size < len(command.files):
         _check_folders(command)  # GNU sort would merge in passes there
     return _perform(command)
 
@@ -156,36 +157,41 @@ def _merge(command: SortCommand) -> int:
 def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    with _progress(command) as advance:
-        tasks.perform(_task(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    values = command.values
+    with tasks.progress(values.progress and not values.quiet) as advance:
+        measured = tasks.perform(
+            _task(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals
+        )
+    if values.verbose and not values.quiet:
+        from gpumerge_cli.report.terminal import show
+
+        show(measured)
     return 0
 
 
-def read_task(arguments: Sequence[str], settings: Settings | None = None) -> tasks.Task:
+def read_task(
+    arguments: Sequence[str], settings: Settings | None = None
+) -> tasks.Task[MergeRequest | SortFilesRequest]:
     """What `arguments`, which sort or merge, ask for. Raises GpumergeError."""
     return _task(_salted(read_command(arguments, settings)))
 
 
 def _salted(command: SortCommand) -> SortCommand:
-    if not is_random(command.order):
-        return command
-    return replace(command, order=replace(command.order, salt=read_salt(command.random_source)))
+    return replace(command, order=salted(command.order, command.values.random_source))
 
 
-def _task(command: SortCommand) -> tasks.Task:
-    request = _runs(command) if command.mode == "merge" else _files(command)
-    tasks.check_report_place(command.report, (*request.inputs, request.output))
-    return tasks.Task(request, command.report)
+def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
+    request: MergeRequest | SortFilesRequest = _runs(command) if command.mode == "merge" else _files(command)
+    tasks.check_report_place(command.values.report, (*request.inputs, request.output))
+    return tasks.Task(request, command.values.report)
 
 
 def _compare(command: SortCommand) -> int:
     """Every algorithm beside the library's, on the items in memory."""
-    if command.output is not None or command.mode != "sort" or command.unique:
+    values = command.values
+    if values.output is not None or command.mode != "sort" or values.unique:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
-    if command.repeat == 0:
-        raise UsageError("--repeat 0 times nothing", way_out="say 1 or more")
     from gpumerge_cli import __version__
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.run import compare_sorts
     from gpumerge_cli.engine.load import load_runs
@@ -194,19 +200,18 @@ def _compare(command: SortCommand) -> int:
     from gpumerge_cli.report.terminal import show
     from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
 
-    algorithm: Any = command.algorithm or "auto"
-    request = SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in))
-    with report_file(command.report, COMPARE_SUFFIXES) as write:
+    request = sort_request(values)
+    with report_file(values.report, COMPARE_SUFFIXES) as write:
         loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        backend = select(command.backend, command.device, loaded.order, None).backend
+        backend = select(values.backend, values.device, loaded.order, None).backend
         threads = _on(command).threads or cores()
         measured = compare_sorts(
             loaded,
             backend,
             request,
             files=_files(command),
-            repeat=command.repeat or 5,
+            repeat=values.repeat or 5,
             threads=threads,
             version=__version__,
         )
@@ -219,54 +224,44 @@ def _compare(command: SortCommand) -> int:
 
 
 def _files(command: SortCommand) -> SortFilesRequest:
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.engine.request import SortFilesRequest
 
-    algorithm: Any = command.algorithm or "auto"
+    values = command.values
     return SortFilesRequest(
         inputs=_inputs(command),
         output=_output(command),
         items=_items(command),
         on=_on(command),
-        sort=SortRequest(algorithm, LaunchRequest(command.kernel, fan_in=command.fan_in)),
-        unique=command.unique,
-        memory=command.memory,
-        folders=command.temporary_folders,
-        compress_program=command.compress_program,
+        sort=sort_request(values),
+        unique=values.unique,
+        memory=values.memory,
+        folders=values.temporary_directory,
+        compress_program=values.compress_program,
+        durable=values.fsync,
     )
 
 
 def _runs(command: SortCommand) -> MergeRequest:
     from gpumerge_cli.engine.request import MergeRequest
 
+    values = command.values
     items = _items(command)
     return MergeRequest(
         inputs=_inputs(command),
         output=_output(command),
         items=items,
         on=_on(command),
-        unique=command.unique,
-        memory=command.memory or None,
+        unique=values.unique,
+        memory=values.memory or None,
+        durable=values.fsync,
         lenient=items.lines is not None,
     )
-
-
-@contextmanager
-def _progress(command: SortCommand) -> Iterator[Callable[[int, int], None] | None]:
-    """What is told of progress."""
-    if not command.progress or sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from gpumerge_cli.cli.progress import bar
-
-    with bar() as advance:
-        yield advance
 
 
 def _check_folders(command: SortCommand) -> None:
     from gpumerge_cli.errors import OutputError
 
-    for folder in command.temporary_folders:
+    for folder in command.values.temporary_directory:
         if not os.path.isdir(folder):
             raise OutputError("no such folder for temporary files", where=folder, way_out="make it, or name another")
 

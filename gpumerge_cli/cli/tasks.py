@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gpumerge_cli.errors import DisorderError, OutputError, UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
+    from gpumerge_cli.report.model import CheckReport, InputFile
 
-_TAKER = "gpumerge.taker"
+    _Request = TypeVar("_Request", bound=MergeRequest | SortFilesRequest | CheckRequest)
+else:
+    _Request = TypeVar("_Request")
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(Generic[_Request]):
     """A merge, sort or check, wholly said. report: the file that its report goes to, if any."""
 
-    request: MergeRequest | SortFilesRequest | CheckRequest
+    request: _Request
     report: str | None = None
 
     @property
@@ -32,7 +37,7 @@ class Task:
         """Host threads that it asks for, None if it was not said."""
         return self.request.on.threads
 
-    def within(self, memory: int, threads: int | None, sharing: int) -> Task:
+    def within(self, memory: int, threads: int | None, sharing: int) -> Task[_Request]:
         """The task with so much memory and so many threads, as far as it does not say itself.
 
         sharing: how many tasks of this process share its start-up.
@@ -42,44 +47,38 @@ class Task:
         return replace(self, request=replace(self.request, on=on, memory=chosen))
 
 
-def hand_over(context: Any, task: Task) -> bool:
-    """Give the task to whoever had the command line read, if that was not to have it done; whether it was given."""
-    take = context.meta.get(_TAKER)
-    if take is not None:
-        take(task)
-    return take is not None
+@contextmanager
+def progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with (bytes done, bytes in all): a bar where a terminal shows one, None elsewhere."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from gpumerge_cli.cli.progress import bar
 
-
-def read(command: Any, name: str, words: list[str], defaults: Mapping[str, Any] | None = None) -> Task:
-    """The task that a command of Typer's makes of `words`. Raises what it raises for words that it cannot take.
-
-    defaults: what is set of its parameters that `words` leave out.
-    """
-    found: list[Task] = []
-    with command.make_context(name, words, default_map=defaults) as context:
-        context.meta[_TAKER] = found.append
-        command.invoke(context)
-    (task,) = found
-    return task
+    with bar() as advance:
+        yield advance
 
 
 def perform(
-    task: Task,
+    task: Task[Any],
     *,
     since_start: Callable[[], float] = lambda: 0.0,
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
+    told: Callable[[InputFile | InputError], None] | None = None,
 ) -> Any:
     """Do the task; its report, which also went to the task's report file. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run; advance, settle: as of merge_files.
+    since_start: gives the seconds that the process has run; advance, settle: as of merge_files. told: called with each
+    file as it was checked, or with what is wrong with it; where there are several, the error that is raised then only
+    counts them.
     """
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
 
     request = task.request
     if isinstance(request, CheckRequest):
-        return _check(request, advance)
+        return _check(request, advance, told)
     with report_file(task.report, MERGE_SUFFIXES) as write:
         if isinstance(request, MergeRequest):
             from gpumerge_cli.engine.merge import merge_files
@@ -99,28 +98,54 @@ def perform(
     return measured
 
 
-def _check(request: CheckRequest, advance: Callable[[int, int], None] | None) -> Any:
+def _check(
+    request: CheckRequest,
+    advance: Callable[[int, int], None] | None,
+    told: Callable[[InputFile | InputError], None] | None,
+) -> CheckReport:
     import time
 
     from gpumerge_cli import __version__
-    from gpumerge_cli.engine.check import check_files
-    from gpumerge_cli.report.model import CheckReport
+    from gpumerge_cli.engine.check import check_each
+    from gpumerge_cli.report.model import CheckReport, InputFile
 
     started = time.perf_counter()
-    try:
-        files = check_files(
-            request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
-        )
-    except DisorderError as error:
-        error.exit_code = 1
-        raise
+    files: list[InputFile] = []
+    wrong: list[InputError] = []
+    for found in check_each(
+        request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
+    ):
+        if isinstance(found, InputFile):
+            files.append(found)
+        else:
+            wrong.append(found)
+        if told is not None and (len(request.inputs) > 1 or not wrong):
+            told(found)
+    if wrong:
+        raise _verdict(wrong, len(request.inputs), all_told=told is not None)
     return CheckReport(
-        inputs=files,
+        inputs=tuple(files),
         items=sum(file.items for file in files),
         nbytes=sum(file.nbytes for file in files),
         wall=time.perf_counter() - started,
         version=__version__,
     )
+
+
+def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
+    """The error that a check of so many files ends with. all_told: each of `wrong` has been told already."""
+    disorders = sum(isinstance(error, DisorderError) for error in wrong)
+    first, unread = wrong[0], len(wrong) - disorders
+    verdict: GpumergeError = first
+    if checked > 1:
+        of_files, told = f" of {checked} files", []
+        if disorders:
+            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
+        if unread:
+            told.append(f"{unread}{of_files if not told else ''} could not be checked")
+        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
+    verdict.exit_code = 2 if unread else 1
+    return verdict
 
 
 def check_report_place(report: str | None, files: Sequence[str]) -> None:

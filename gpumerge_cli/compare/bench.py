@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import KERNELS, Backend, Bytes, KernelName, LaunchPolicy, Workspace
+from gpumerge_cli.backends.base import KERNELS, Bytes, KernelName, LaunchPolicy
+from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.contest import contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import SORTED, oracle
-from gpumerge_cli.compare.records import records
+from gpumerge_cli.compare.records import blocks_of
 from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
@@ -109,7 +110,7 @@ class Case:
         """Bytes of host memory that the case takes, as measured on the CPU backend and a little more."""
         order, count = self.items.order, sum(self.lengths)
         keys = "many keys" if count > SORTED else "floats" if order.kind == "float" else "keys"
-        copies, each = _FOOTPRINTS["records" if order.record else keys][self.runs > 2]
+        copies, each = _FOOTPRINTS["records" if order.is_rows else keys][self.runs > 2]
         return copies * self.nbytes + each * count
 
     def describe(self) -> str:
@@ -130,7 +131,7 @@ class Case:
         def make(number: int) -> None:
             start = 0
             family = families[number]
-            for block in records(family, number, order) if order.record else family.blocks(number):
+            for block in blocks_of(family, number, order):
                 runs[number][start : start + block.nbytes] = block.view(np.uint8)
                 start += block.nbytes
 
@@ -174,7 +175,7 @@ class Preset:
 
     def _of(self, name: str) -> Axes:
         """The middle case with other items; of records no more than are sorted quickly, which judges a merge of any."""
-        most = SORTED if items_named(name).order.record else inf
+        most = SORTED if items_named(name).order.is_rows else inf
         sizes = tuple(dict.fromkeys(size if size <= most else SORTED for size in self.middle.sizes))
         return replace(self.middle, items=(name,), sizes=sizes)
 
@@ -195,7 +196,7 @@ def preset(backend: str, *, quick: bool) -> Preset:
 
 def bench(
     cases: Sequence[Case],
-    backend: Backend,
+    backend: ComparedBackend,
     *,
     kernels: Sequence[KernelName] = KERNELS,
     repeat: int = 5,
@@ -259,14 +260,14 @@ def _check_room(case: Case) -> None:
 
 def _run(
     case: Case,
-    backend: Backend,
+    backend: ComparedBackend,
     policies: Sequence[LaunchPolicy],
     ceiling: float,
     repeat: int,
     seed: int,
     threads: int,
 ) -> list[BenchRow]:
-    workspace: Workspace = backend.workspace(case.items.order, case.nbytes, threads=threads)
+    workspace: ComparedWorkspace = backend.workspace(case.items.order, case.nbytes, threads=threads)
     try:
         runs = case.fill(workspace.staging(case.nbytes), seed, threads)
         truth = oracle(runs, case.items.order, threads=threads)

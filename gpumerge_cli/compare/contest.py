@@ -15,7 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Workspace
+from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.compared import ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
 from gpumerge_cli.errors import DeviceError, GpumergeError
 from gpumerge_cli.report.model import Measured
@@ -36,7 +37,7 @@ class _Contestant:
 
 
 def contest(
-    workspace: Workspace, policies: Sequence[LaunchPolicy | SortPolicy], truth: Oracle, nbytes: int, repeat: int
+    workspace: ComparedWorkspace, policies: Sequence[LaunchPolicy | SortPolicy], truth: Oracle, nbytes: int, repeat: int
 ) -> Contest:
     """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
 
@@ -54,7 +55,7 @@ def contest(
     return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
 
 
-def _work(workspace: Workspace, policy: LaunchPolicy | SortPolicy) -> Callable[[], None]:
+def _work(workspace: ComparedWorkspace, policy: LaunchPolicy | SortPolicy) -> Callable[[], None]:
     if isinstance(policy, SortPolicy):
         return partial(workspace.sort, policy)
     return partial(workspace.merge, policy)
@@ -64,11 +65,10 @@ def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
     """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
     if isinstance(policy, SortPolicy):
         return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)
-    name = f"tiled {policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
-    return Measured(name, policy.describe(), True, nbytes=2 * nbytes)
+    return Measured(policy.rung, policy.describe(), True, nbytes=2 * nbytes)
 
 
-def _judged(contestant: _Contestant, workspace: Workspace, truth: Oracle) -> _Contestant:
+def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:
     row = contestant.row
     try:
         workspace.poison()
@@ -84,7 +84,7 @@ def _judged(contestant: _Contestant, workspace: Workspace, truth: Oracle) -> _Co
     return replace(contestant, row=verdict)
 
 
-def _timed(contestants: Sequence[_Contestant], workspace: Workspace, repeat: int) -> Contest:
+def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, repeat: int) -> Contest:
     """Those without a problem get `repeat` timings, and so does the copy; one round warms up."""
     seconds: list[list[float]] = [[] for _ in contestants]
     copies: list[float] = []

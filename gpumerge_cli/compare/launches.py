@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import combinations
 
-from gpumerge_cli.backends.base import KERNELS, Backend, KernelName, LaunchPolicy, LaunchRequest, TileLoad
+from gpumerge_cli.backends.base import Backend, KernelName, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.variants import NAMES, named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
-_LOADS: tuple[TileLoad, ...] = ("full", "exact")
-
 
 def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:
-    """The policies to compare, without repetition: all kernels, or basic and the one asked for.
+    """The policies to compare, without repetition: all kernels, or the simplest and the one asked for.
 
     Where no kernel is named, a wish that a kernel cannot take is left out for that kernel. Raises UsageError if the
     kernel asked for cannot take it, or if none can.
     """
-    kernels: tuple[KernelName, ...] = KERNELS if request.kernel == "auto" else ("basic", request.kernel)
+    kernels: tuple[KernelName, ...] = NAMES if request.kernel == "auto" else (NAMES[0], request.kernel)
     policies: list[LaunchPolicy] = []
     refused: dict[str, UsageError] = {}
     taken: set[str] = set()
@@ -49,8 +48,9 @@ def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs
 
 def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
     wish = replace(request, kernel=kernel)
-    if kernel == "tiled" and request.tile_load is None:
-        return [replace(wish, tile_load=load) for load in _LOADS]
+    loads = named(kernel).loads
+    if loads and request.tile_load is None:
+        return [replace(wish, tile_load=load) for load in loads]
     return [wish]
 
 

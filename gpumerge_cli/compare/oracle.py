@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.compare.sums import SumOracle
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys, Order, Records
 
 SORTED = 1 << 24
 """More keys than this are not sorted to judge a merge of them."""
@@ -36,13 +36,10 @@ def oracle(runs: Sequence[Bytes], order: Order, *, threads: int = 1) -> Oracle:
 
     threads: host threads that judge more than SORTED keys.
     """
-    if order.record:
-        return _Records(runs, order)
-    if order.is_lines:
-        return _Lines(runs, order)
-    if sum(run.size for run in runs) > SORTED * order.width:
-        return SumOracle(runs, order, threads)
-    return _Keys(runs, order)
+    if isinstance(order, Keys):
+        many = sum(run.size for run in runs) > SORTED * order.width
+        return SumOracle(runs, order, threads) if many else _Keys(runs, order)
+    return _Records(runs, order) if isinstance(order, Records) else _Lines(runs, order)
 
 
 class _Keys:
@@ -50,20 +47,18 @@ class _Keys:
 
     how = "stable sort"
 
-    def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
+    def __init__(self, runs: Sequence[Bytes], order: Keys) -> None:
         keys = np.concatenate([_as_keys(run, order) for run in runs])
         images = order.image(keys)
         self._order = order
         self._images = np.sort(images, kind="stable")
         # Of these a stable merge keeps the input order: what stands at their ranks is what stood in the inputs.
         self._same: list[tuple[slice, Bytes]] = []
-        if order.kind == "float":
-            for value in (0.0, np.nan):
-                image = order.image(np.array([value], order.dtype))
-                first, last = (int(np.searchsorted(self._images, image[0], side)) for side in ("left", "right"))
-                if first < last:
-                    ranks = slice(first * order.width, last * order.width)
-                    self._same.append((ranks, keys[images == image[0]].view(np.uint8)))
+        for image in order.image(order.alike):
+            first, last = (int(np.searchsorted(self._images, image, side)) for side in ("left", "right"))
+            if first < last:
+                ranks = slice(first * order.width, last * order.width)
+                self._same.append((ranks, keys[images == image].view(np.uint8)))
 
     def exact(self, merged: Bytes) -> bool:
         return self.equal_by_key(merged) and all(np.array_equal(merged[ranks], same) for ranks, same in self._same)
@@ -80,8 +75,7 @@ class _Lines:
     how = "stable sort"
 
     def __init__(self, runs: Sequence[Bytes], order: Order) -> None:
-        assert order.text is not None
-        end = bytes([order.text.terminator])
+        end = order.end
         lines = [line for run in runs for line in run.tobytes().split(end)[:-1]]
         lines.sort(key=key_by(order))
         self._merged = b"".join(line + end for line in lines)
@@ -104,7 +98,7 @@ class _Records:
         ranks = np.argsort(images, kind="stable")
         self._order = order
         self._images = images[ranks]
-        self._merged = records.reshape(-1, order.record)[ranks].reshape(-1)
+        self._merged = records.reshape(-1, order.item_bytes)[ranks].reshape(-1)
 
     def exact(self, merged: Bytes) -> bool:
         return np.array_equal(merged, self._merged)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.compare.cases import Family
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Order, Records
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -16,33 +17,25 @@ _LARGEST_BLOCK = 16 << 20
 
 
 def key_dtype(order: Order) -> np.dtype[np.generic]:
-    """The dtype of the keys that a family of such records is made of: of bytes, as many as a number can say."""
-    if order.kind != "bytes":
-        return order.dtype
-    return np.dtype(f"u{1 << (order.prefix_bytes.bit_length() - 1)}")
+    """The dtype of the keys that a family of items is made of: see Records.made_of."""
+    return order.made_of if isinstance(order, Records) else order.dtype
 
 
-def records(family: Family, run: int, order: Order) -> Iterator[NDArray[np.uint8]]:
-    """The bytes of one run's records, in blocks of whole records.
+def blocks_of(family: Family, run: int, order: Order) -> Iterator[NDArray[Any]]:
+    """One run's items of one size, in blocks of whole items; family: of `key_dtype(order)`."""
+    return records(family, run, order) if isinstance(order, Records) else family.blocks(run)
 
-    family: of `key_dtype(order)`. Keys that are bytes begin with the family's keys, most significant byte first, and
-    end in zeros.
-    """
-    each = max(1, _LARGEST_BLOCK // order.record)
-    keys = order.width if order.kind == "bytes" else 0
+
+def records(family: Family, run: int, order: Records) -> Iterator[NDArray[np.uint8]]:
+    """The bytes of one run's records, in blocks of whole records. family: of `order.made_of`."""
+    each = max(1, _LARGEST_BLOCK // order.size)
     made = 0
     for positions in family.blocks(run):
         for start in range(0, len(positions), each):
             part = positions[start : start + each]
-            block = _filled(family.seed, run, made, len(part), order.record)
+            block = _filled(family.seed, run, made, len(part), order.size)
             made += len(part)
-            if keys:
-                big = part.astype(part.dtype.newbyteorder(">")).view(np.uint8).reshape(len(part), -1)
-                block[:, order.offset : order.offset + keys] = 0
-                block[:, order.offset : order.offset + big.shape[1]] = big
-            else:
-                stored = part.byteswap() if order.swapped else part
-                block[:, order.offset : order.offset + order.width] = stored.view(np.uint8).reshape(len(part), -1)
+            order.put(part, block)
             yield block.reshape(-1)
 
 

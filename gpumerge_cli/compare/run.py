@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import (
     ALGORITHMS,
-    Backend,
     Bytes,
     LaunchRequest,
     SortRequest,
-    Workspace,
     judge_recursion,
 )
+from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
+from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.compare.contest import Contest, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def compare(
     loaded: LoadedRuns,
-    backend: Backend,
+    backend: ComparedBackend,
     launch: LaunchRequest,
     *,
     repeat: int = 5,
@@ -58,11 +58,11 @@ def compare(
 
 
 def _report(
-    loaded: LoadedRuns, backend: Backend, found: Contest, total: int, repeat: int, version: str
+    loaded: LoadedRuns, backend: ComparedBackend, found: Contest, total: int, repeat: int, version: str
 ) -> CompareReport:
     info = backend.info()
     ceiling = median(found.copies)
-    basic = next((median(row.seconds) for row in found.rows if row.name == "basic" and row.seconds), 0.0)
+    basic = next((median(row.seconds) for row in found.rows if row.name == NAMES[0] and row.seconds), 0.0)
     return CompareReport(
         inputs=loaded.inputs,
         items=sum(file.items for file in loaded.inputs),
@@ -80,7 +80,7 @@ def _report(
 
 def compare_sorts(
     loaded: LoadedRuns,
-    backend: Backend,
+    backend: ComparedBackend,
     request: SortRequest,
     *,
     files: SortFilesRequest | None = None,
@@ -123,7 +123,7 @@ def compare_sorts(
     return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=threads))
 
 
-def _upload(workspace: Workspace, runs: Sequence[Bytes]) -> None:
+def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:
     staging = workspace.staging(sum(run.size for run in runs))
     start = 0
     for run in runs:

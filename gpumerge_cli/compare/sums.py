@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys
 
 Bytes = NDArray[np.uint8]
 _BLOCK = 1 << 17
@@ -47,12 +47,11 @@ class SumOracle:
 
     how = "order and sums"
 
-    def __init__(self, runs: Sequence[Bytes], order: Order, threads: int) -> None:
+    def __init__(self, runs: Sequence[Bytes], order: Keys, threads: int) -> None:
         self._order = order
         self._threads = threads
         self._nbytes = sum(run.size for run in runs)
-        kinds = np.array([0.0, np.nan] if order.kind == "float" else [], order.dtype)
-        self._alike = order.image(kinds)
+        self._alike = order.image(order.alike)
         traits = [trait for run in runs for trait in self._traits(run)]
         self._images, self._bits = _sums(traits)
         self._sequence = self._in_sequence(traits)
@@ -93,7 +92,7 @@ class SumOracle:
         keys: NDArray[Any] = np.require(block.view(self._order.dtype), requirements="A")
         images, bits = self._order.image(keys), keys.view(self._order.unsigned)
         of_images = _mixed(images)
-        of_bits = of_images if self._order.kind != "float" else _mixed(bits)
+        of_bits = _mixed(bits) if self._alike.size else of_images
         return _Traits(
             bool((images[1:] < images[:-1]).any()),
             int(images[0]),

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
-from gpumerge_cli.backends.base import Backend, SortRequest
+from gpumerge_cli.backends.base import SortRequest
+from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
@@ -29,7 +30,7 @@ class File:
     """Where the sorted items go while they are timed, and on what."""
 
     request: SortFilesRequest
-    backend: Backend
+    backend: ComparedBackend
     threads: int
     output: str
 
@@ -66,7 +67,7 @@ class File:
 
 def whole_sorts(
     request: SortFilesRequest,
-    backend: Backend,
+    backend: ComparedBackend,
     asked: Sequence[SortRequest],
     rows: Sequence[Measured],
     *,

@@ -1,25 +1,22 @@
-"""Is a file in order? And if not, where first, and in which order would it be?"""
+"""Is a file in order? And if not, where first?"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 
-import numpy as np
-
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.backends.select import select
+from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.stream import falls_at, read_chunk
-from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.csv_records import between_fields, shown
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
@@ -27,13 +24,22 @@ from gpumerge_cli.report.model import InputFile
 
 Advance = Callable[[int, int], None]
 
-_SHOWN = 40
-_BLOCK = 1 << 16
 _SHORT_LINE = 8
-_OPTIONS = ("-n", "-r", "-s")
 
 
 def check_files(
+    inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest, *, unique: bool = False
+) -> tuple[InputFile, ...]:
+    """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
+    found = []
+    for one in check_each(inputs, items, on, unique=unique):
+        if isinstance(one, InputError):
+            raise one
+        found.append(one)
+    return tuple(found)
+
+
+def check_each(
     inputs: tuple[str, ...],
     items: ItemRequest,
     on: BackendRequest,
@@ -41,14 +47,15 @@ def check_files(
     unique: bool = False,
     memory: int | None = None,
     advance: Advance | None = None,
-) -> tuple[InputFile, ...]:
-    """Check every input by itself; raises DisorderError at the first disorder of the first input that has one.
+) -> Iterator[InputFile | InputError]:
+    """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
+    That is the DisorderError of its first disorder, or the InputError that kept it from being read. Raises UsageError
+    or InputError ahead of all that if the inputs and `items` do not go together, or if there is no such input.
     unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
     None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
     the files as they lie on the disk; what it raises ends the check.
     """
-    checked: list[InputFile] = []
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     look_at(inputs)
@@ -59,13 +66,18 @@ def check_files(
             if advance is not None:
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
-        with opened((name,), items) as files:
-            if items.csv:  # whose keys may be names in the first header
-                headers.append((name, files.shown_header(files.sources[0])))
-                same_headers(headers, items)
-            raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
-            checked += files.files()
-    return tuple(checked)
+        try:
+            with opened((name,), items) as files:
+                if items.csv:  # whose keys may be names in the first header
+                    header = files.shown_header(files.sources[0])
+                    same_headers([*headers, (name, header)], items)
+                    headers = headers or [(name, header)] * bool(header)
+                raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
+                (checked,) = files.files()
+        except InputError as error:
+            yield error
+        else:
+            yield checked
 
 
 def _size(name: str) -> int:
@@ -87,9 +99,27 @@ def raise_disorder(
     backend = select(on.backend, on.device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     workers = on.threads or cores()
     for source in inputs.sources:
-        offset = first_disorder(source, inputs.order, backend, workers, unique=unique, memory=memory, advance=advance)
-        if offset is not None:
-            raise disorder_error(source, offset, inputs.order, backend, workers, unique=unique)
+        error = disorder_in(source, inputs.order, backend, workers, unique=unique, memory=memory, advance=advance)
+        if error is not None:
+            raise error
+
+
+def disorder_in(
+    source: Source,
+    order: Order,
+    backend: Backend,
+    workers: int,
+    *,
+    unique: bool = False,
+    memory: int | None = None,
+    advance: Advance = lambda done, total: None,
+) -> DisorderError | None:
+    """The error for the first disorder of a source, None if it is in order. The arguments are first_disorder's."""
+    offset = first_disorder(source, order, backend, workers, unique=unique, memory=memory, advance=advance)
+    if offset is None:
+        return None
+    first_in = partial(first_disorder, source, backend=backend, workers=workers, unique=unique, memory=memory)
+    return disorder_error(source, offset, order, first_in, unique=unique)
 
 
 def first_disorder(
@@ -136,120 +166,10 @@ def first_disorder(
     if blocks:
         from concurrent.futures import ThreadPoolExecutor
 
+        from gpumerge_cli.engine.parallel import started
+
         number = min(workers, len(blocks))
         with ThreadPoolExecutor(number) as pool:
-            for future in [pool.submit(work) for _ in range(number)]:
+            for future in started(pool, work, number):
                 future.result()
     return min(found, default=None)
-
-
-def disorder_error(
-    source: Source, offset: int, order: Order, backend: Backend, workers: int, *, unique: bool = False
-) -> DisorderError:
-    """The error for the disorder at `offset`: where it is, what stands there, and what order would hold.
-
-    unique: equal items are in disorder, too.
-    """
-    here, ahead = source.item_at(offset), source.item_before(offset)
-    way_out = "sort it with -u first" if unique else "sort it first"
-    equal = Comparison(order)(here, ahead) == 0
-    by = _deciding_key(here, ahead, order)
-    for other in () if equal else _others(order, keys_equal=by is None):
-        if first_disorder(source, other, backend, workers, unique=unique) is None:
-            way_out = f"the file is in {_options(other)} order: {_change(order, other)}"
-            break
-    why = ", its equal" if equal else _why(here, ahead, order, by)
-    told = " comes after ".join(_shown(_whole(here, order), _whole(ahead, order), order))
-    error = DisorderError(f"disorder: {told}{why}", where=source.place(offset), way_out=way_out)
-    error.item = None if order.text is None else shown(here, order.text)
-    return error
-
-
-def _whole(item: bytes, order: Order) -> bytes:
-    """What is shown of an item: the record that a line of CSV was made of, a record's key, or all of it."""
-    if order.text is not None:
-        return shown(item, order.text)
-    return order.keys(np.frombuffer(item, np.uint8)).tobytes() if order.kind == "bytes" else item
-
-
-def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
-    """The number of the first of the keys of lines by which two of them differ; None if none does."""
-    text = order.text
-    if text is None:
-        return None
-    for number, key in enumerate(text.keys):
-        alone = Order.lines(replace(text, keys=(key,), stable=True))
-        if Comparison(alone)(here, ahead) != 0:
-            return number
-    return None
-
-
-def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
-    """What of the lines says that they are out of order, where it is not all of both."""
-    text = order.text
-    if text is None or not text.keys:
-        return ""
-    if by is None:
-        return ", with equal keys"
-    key = text.keys[by]
-    if (key.start_field, key.start_char, key.end_field) == (0, 0, None):
-        return ""
-    parts = [between_fields(line[slice(*key_bounds(order, by, line))], text) for line in (here, ahead)]
-    said = (text.of_records or text).keys[by].describe()
-    start = "" if said[:1].isdigit() else "1"  # of CSV's records from their first field on
-    return f", {' after '.join(_shown(parts[0], parts[1], order))} by -k {start}{said}"
-
-
-def _others(order: Order, *, keys_equal: bool) -> list[Order]:
-    """Orders that the user may have meant. keys_equal: of lines, whether no key tells those out of order apart."""
-    text = order.text
-    if text is None:
-        return [replace(order, descending=not order.descending)]
-    stable = [Order.lines(replace(text, stable=True))] if keys_equal and text.keys else []
-    if not text.simple:
-        return stable
-    numeric, descending = text.numeric, text.reverse
-    wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
-    return stable + [Order.lines(numeric=n, descending=d, stable=text.stable and n) for n, d in wishes]
-
-
-def _ways(order: Order) -> tuple[bool, bool, bool]:
-    """(numeric, descending, stable)."""
-    text = order.text
-    return (False, order.descending, False) if text is None else (text.numeric, text.reverse, text.stable)
-
-
-def _options(order: Order) -> str:
-    named = [name for name, on in zip(_OPTIONS, _ways(order), strict=True) if on]
-    return " ".join(named) or "ascending" + (" bytewise" if order.is_lines else "")
-
-
-def _change(order: Order, other: Order) -> str:
-    changes = []
-    for option, before, after in zip(_OPTIONS, _ways(order), _ways(other), strict=True):
-        if before != after:
-            changes.append(f"add {option}" if after else f"leave {option} out")
-    return " and ".join(changes)
-
-
-def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:
-    """Two items, keys of records or parts of lines in short, from a little ahead of where they differ."""
-    if not order.is_lines and order.kind != "bytes":
-        first, second = (order.keys(np.frombuffer(item, np.uint8))[0] for item in (here, ahead))
-        return str(first), str(second)
-    common = _common(here, ahead)
-    start = common - _SHOWN // 4 if common > _SHOWN // 2 and max(len(here), len(ahead)) > _SHOWN else 0
-    return _in_short(here, start, order), _in_short(ahead, start, order)
-
-
-def _common(a: bytes, b: bytes) -> int:
-    """How many bytes two items have in common at their start."""
-    shorter = min(len(a), len(b))
-    low = next((at for at in range(0, shorter, _BLOCK) if a[at : at + _BLOCK] != b[at : at + _BLOCK]), shorter)
-    return next((at for at in range(low, min(shorter, low + _BLOCK)) if a[at] != b[at]), shorter)
-
-
-def _in_short(item: bytes, start: int, order: Order) -> str:
-    part = item[start : start + _SHOWN]
-    said = repr(part.decode("utf-8", "replace")) if order.is_lines else repr(part)[1:]
-    return "..." * (start > 0) + said + "..." * (len(item) > start + _SHOWN)

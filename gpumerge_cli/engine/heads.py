@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Bytes, Unique
 from gpumerge_cli.backends.cpu.comparison import key_by
+from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.stream import Outcome, Stream, read_chunk
 from gpumerge_cli.measure import Stopwatch
@@ -37,6 +38,8 @@ def merge_heads(
     sources, sink = stream.sources, stream.sink
     starts, position = [start for start, _ in outcome.rest.ranges], outcome.rest.offset
     last = _last_before(stream, starts) if stream.unique else None
+    assert stream.order.text is not None
+    end = stream.order.text.terminator
     windows = _Windows(stream, memory, item_bytes)
     backend = cpu.create()
     workspace = backend.workspace(stream.order, min(windows.room, stream.nbytes), threads=cores())
@@ -47,7 +50,8 @@ def merge_heads(
             workspace.upload(chunk.lengths)
             goes_on = [stop < source.size for (_, stop), source in zip(chunk.ranges, sources, strict=True)]
             taken = workspace.merge_heads(goes_on, _what_of_equals(stream, starts, last))
-            for merged in workspace.outputs() if workspace.merged_bytes else ():
+            outputs = workspace.outputs() if workspace.merged_bytes else ()
+            for merged in by_lines(outputs, end if stream.unique else sink.line_end):
                 if stream.unique:
                     last = _last_line(merged, stream)
                 data = sink.encode(merged)
@@ -114,8 +118,7 @@ def _last_before(stream: Stream, starts: Sequence[int]) -> bytes | None:
 
 def _last_line(merged: Bytes, stream: Stream) -> bytes:
     """The last of the merged lines, without its end."""
-    assert stream.order.text is not None
-    end, size = bytes([stream.order.text.terminator]), _LEAST
+    end, size = stream.order.end, _LEAST
     while size < len(merged) and end not in merged[-size:-1].tobytes():
         size *= 2
     return merged[-size:-1].tobytes().rpartition(end)[2]

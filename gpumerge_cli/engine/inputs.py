@@ -27,9 +27,9 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.record_options import item_name, order_of
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
 
 _SHOWN = 60
@@ -60,13 +60,12 @@ class Inputs:
     @property
     def item_bytes(self) -> float:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
-        if not self.order.is_lines:
+        if self.order.item_bytes:
             return float(self.order.item_bytes)
         largest = sorted(self.sources, key=lambda source: source.size)[-_LARGEST:]
         most = _LOOKS // max(1, len(largest))
         looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
-        assert self.order.text is not None
-        end = self.order.text.terminator
+        end = self.order.end[0]
         return min((_mean_line(source, at / count, end) for source, count in looks for at in range(count)), default=1.0)
 
     @property
@@ -143,7 +142,10 @@ def opened(
         order = _order(items, first, dtype)
         if first.csv:
             records = _records(sources, items, stopwatch or Stopwatch(), passes)
-            sources, first = list(records.sources), replace(first, shown=records.shown)
+            sources, first = (
+                list(records.sources),
+                replace(first, shown=records.shown, terminator=records.order.terminator),
+            )
             order = Order.lines(records.order)
             for source in sources:
                 stack.callback(source.close)

@@ -16,11 +16,12 @@ from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import Shares, cores, default_memory, peak_memory, shares
 from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
+from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import COMPILE, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Plan, plan_in_spans
-from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage
+from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage, bounded
 
 _STAGES = (COMPILE, "read", "upload", "index", "check", "kernel", "download", "compress", "write")
 
@@ -41,6 +42,7 @@ def merge_files(
     """
     called = time.perf_counter()
     stopwatch = Stopwatch(called - since_start)
+    refuse_inputs(request.output, request.inputs)
     with (
         timed(stopwatch.add),
         opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,
@@ -49,7 +51,7 @@ def merge_files(
         on = request.on
         selected = selected_for(on, inputs)
         policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
-        count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
+        count = None if request.unique else inputs.order.count(inputs.nbytes)
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
             _warm_up(selected.backend, inputs.order, policy, request.check)
@@ -70,14 +72,12 @@ def merge_files(
             try:
                 outcome = run(stream, stopwatch, advance)
             except FoundDisorderError as found:
-                from gpumerge_cli.engine import check
+                from gpumerge_cli.engine.check import disorder_in
 
                 source = inputs.sources[found.source]
-                offset = check.first_disorder(source, inputs.order, selected.backend, stream.shares.workers)
-                assert offset is not None
-                raise check.disorder_error(
-                    source, offset, inputs.order, selected.backend, stream.shares.workers
-                ) from None
+                error = disorder_in(source, inputs.order, selected.backend, stream.shares.workers)
+                assert error is not None
+                raise error from None
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 
@@ -91,17 +91,18 @@ def merge_files(
             sink.abort()
             raise
         ended = time.perf_counter()
-        return _report(
+        measured = _report(
             request, inputs.files(outcome.counts), selected, stream, policy, outcome, stopwatch,
             wall=since_start + ended - called,
             start_up=since_start + started - called,
             busy=ended - started,
         )  # fmt: skip
+        return bounded(measured)
 
 
 def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
     """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
-    item = bytes(order.item_bytes) if order.text is None else b"0" + bytes([order.text.terminator])
+    item = order.sample()
     workspace = backend.workspace(order, 2 * len(item))
     try:
         workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)
@@ -175,14 +176,13 @@ def _report(
         plan=plan,
         busy=busy,
         stages=stages,
-        bound=bound_of(stages, plan, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
         timeline=stopwatch.timeline(),
         ceilings=ceilings_of(selected.backend, stream.order, workers),
         expected=costs.load().predict(
             selected.backend.name,
-            stream.order.is_lines,
+            stream.order.costs_as,
             stream.nbytes,
             min(workers, cores()),
             compiling=selected.compiling,
@@ -193,18 +193,5 @@ def _report(
 def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, ...]:
     """What the cost model takes the stages for at their fastest, with so many workers."""
     known = costs.load()
-    found = known.ceilings(backend.name, order.is_lines, min(workers, cores()))
+    found = known.ceilings(backend.name, order.costs_as, min(workers, cores()))
     return tuple(Ceiling(*one, known.source) for one in found)
-
-
-def bound_of(stages: tuple[Stage, ...], plan: float, start_up: float, busy: float, workers: int) -> str:
-    """What to make faster to make the run faster. plan: seconds of it, of one worker; others may have had to wait."""
-    compiled = next((stage.seconds for stage in stages if stage.name == COMPILE), 0.0)
-    stages = tuple(stage for stage in stages if stage.name != COMPILE)
-    if compiled > max(busy, start_up) / 2:
-        return f"compiling: {compiled:.3f} s, once; what it makes is kept"
-    if not stages or start_up > busy:
-        return f"start-up: {start_up:.3f} s before the first byte, {busy:.3f} s of work"
-    longest = max(*stages, Stage("plan", plan, 0), key=lambda stage: stage.seconds)
-    share = longest.seconds / (busy * workers)
-    return f"{longest.name}: {share:.0%} of the workers' time"

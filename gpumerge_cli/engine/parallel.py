@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -33,12 +33,71 @@ def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, wai
                 stopped.set()
                 raise
 
-    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="gpumerge")
+    crew = Crew(take, workers)
     try:
-        for future in [pool.submit(take) for _ in range(max(1, workers))]:
+        for future in crew.start():
             future.result()
     except BaseException:
         stopped.set()
-        pool.shutdown(wait=wait, cancel_futures=True)
+        crew.stop(wait=wait)
         raise
-    pool.shutdown()
+    crew.close()
+
+
+class Crew:
+    """Threads that each do `work` once; as many as the system lets start, `workers` at most."""
+
+    def __init__(self, work: Callable[[], None], workers: int) -> None:
+        self._work = work
+        self._workers = max(1, workers)
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="gpumerge")
+        self._active = 0
+        self._stopped = False
+        self._changed = threading.Condition()
+
+    def start(self) -> list[Future[None]]:
+        """Start them. Raises MemoryError if not one can be."""
+        return started(self._pool, self._run, self._workers)
+
+    def stop(self, *, wait: bool) -> None:
+        """Let none begin any more. wait: until those that have begun are done.
+
+        What they use must stay until then. A pool does not know a thread that a signal came with the start of.
+        """
+        with self._changed:
+            self._stopped = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._changed:
+            self._changed.wait_for(lambda: not wait or self._active == 0)
+
+    def close(self) -> None:
+        """End the threads, which are done."""
+        self._pool.shutdown()
+
+    def _run(self) -> None:
+        with self._changed:
+            if self._stopped:
+                return
+            self._active += 1
+        try:
+            self._work()
+        finally:
+            with self._changed:
+                self._active -= 1
+                self._changed.notify_all()
+
+
+def started(pool: ThreadPoolExecutor, work: Callable[[], None], workers: int) -> list[Future[None]]:
+    """`work` from so many threads of the pool, or from as many as the system lets it start.
+
+    Raises MemoryError if that is none.
+    """
+    futures: list[Future[None]] = []
+    for _ in range(workers):
+        try:
+            futures.append(pool.submit(work))
+        except RuntimeError:  # no room for another stack, or no more threads allowed
+            if not futures:
+                raise MemoryError from None
+            break
+    return futures

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]
 FormatChoice = str

@@ -14,7 +14,7 @@ from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.merge import bound_of, ceilings_of, selected_for
+from gpumerge_cli.engine.merge import ceilings_of, selected_for
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.resources import available_memory, cores, keep_no_freed_memory, peak_memory, shares
@@ -27,19 +27,15 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.plan import blocks_of
-from gpumerge_cli.report.model import MergeReport, Stage
+from gpumerge_cli.report.model import MergeReport, Stage, bounded
 
 Held = MemoryFile | SpilledFile | PackedFile
 Piece = list[tuple[int, int, int]]
 """What is sorted at a time: (source, start, stop) of each part."""
 _STAGES = (COMPILE, "read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
 _LEAST_PIECE = 64 << 10
-_CPU_PIECE, _GPU_PIECE = 32 << 20, 1 << 30
-_MOST_RUNS = 64  # in memory
+_LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many do
-_PAIR_BYTES = 16
-_MOST_MERGED = 8
-"""Runs. A chunk of more of them a CPU sorts again by digits sooner than it merges them, pair by pair."""
 _OWN_BYTES = 96 << 20
 """What the interpreter and its libraries take, LLVM's and NumPy's code included."""
 
@@ -68,7 +64,7 @@ def sort_files(
         advance = inputs.rest(advance)
         on = request.on
         selected = selected_for(on, inputs)
-        count = None if inputs.dtype is None or request.unique else inputs.nbytes // inputs.order.item_bytes
+        count = None if request.unique else inputs.order.count(inputs.nbytes)
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
             started = time.perf_counter()
@@ -88,12 +84,13 @@ def sort_files(
             sink.abort()
             raise
         ended = time.perf_counter()
-        return _report(
+        measured = _report(
             request, inputs, selected, job, outcome, stopwatch,
             wall=since_start + ended - called,
             start_up=since_start + started - called,
             busy=ended - started,
         )  # fmt: skip
+        return bounded(measured)
 
 
 @dataclass
@@ -124,9 +121,9 @@ class _Job:
         order, nbytes = inputs.order, inputs.nbytes
         policy = backend.resolve_sort(request.sort, order, nbytes)
         memory = available_memory() // 2 if request.memory is None else request.memory
-        pace = backend.pace(order, 1, inputs.item_bytes)
-        workers = request.on.threads or (cores() if backend.name == "cpu" else 1)
-        each = pace.footprint + 1 + _sort_room(inputs)
+        pace = backend.sort_pace(order, inputs.item_bytes)
+        workers = request.on.threads or pace.workers or cores()
+        each = backend.pace(order, 1, inputs.item_bytes).footprint + 1 + pace.room
         memory = max(memory // 4, memory - _OWN_BYTES)
         counts = [0] * len(inputs.sources)
         if whole and nbytes and not request.always_spill:
@@ -137,11 +134,10 @@ class _Job:
             if needed is not None and needed <= memory:
                 hands = min(hands, -(-nbytes // part))
                 return cls(inputs, backend, policy, request, stopwatch, hands, part, memory, None, counts, whole=True)
-        spilled = nbytes + min(nbytes, workers * _CPU_PIECE) * each > memory or request.always_spill
-        if backend.name == "gpu":
-            wanted = _GPU_PIECE
-        else:
-            wanted = max(_CPU_PIECE, -(-nbytes // _MOST_RUNS)) if not spilled else memory
+        spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or request.always_spill
+        wanted = pace.piece
+        if pace.runs:
+            wanted = memory if spilled else max(wanted, -(-nbytes // pace.runs))
         room = int((memory if spilled else memory - nbytes) / (workers * each))
         piece = max(_LEAST_PIECE, min(wanted, room, max(_LEAST_PIECE, -(-nbytes // workers))))
         spill = None
@@ -167,7 +163,8 @@ class _Job:
 
     def _is_mostly_one_line(self, pieces: list[Piece]) -> bool:
         """Whether all but one long line fits into one piece. To keep that line as a run takes more time and memory."""
-        if self.backend.name != "cpu" or self.request.always_spill or not pieces:
+        pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
+        if not pace.outgrows or self.request.always_spill or not pieces:
             return False
         return self.inputs.nbytes - max(map(_bytes_of, pieces)) <= self.piece
 
@@ -194,8 +191,12 @@ class _Job:
                 stopwatch=self.stopwatch,
                 advance=told,
             ).run()
-        finally:
-            workspace.close()
+        except BaseException as error:
+            # A stream's writers are not waited for, and use it until they end: then it is closed with the last of them.
+            if sink.seekable or isinstance(error, DeviceMemoryError):
+                workspace.close()
+            raise
+        workspace.close()
         self.counts[:] = outcome.counts
         return outcome
 
@@ -255,18 +256,11 @@ class _Job:
 
     def source(self, held: Held) -> Source:
         """A run as what is merged."""
-        text = self.inputs.order.text
-        if text is not None:
-            return LineSource(held, text.terminator)  # type: ignore[arg-type]
-        assert self.inputs.dtype is not None
         dtype = self.inputs.dtype
+        if dtype is None:
+            return LineSource(held, self.inputs.order.end[0])  # type: ignore[arg-type]
         native = dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
         return FixedSource(held, native, 0, held.size)  # type: ignore[arg-type]
-
-
-def _sort_room(inputs: Inputs) -> float:
-    """Bytes for each byte of items that the CPU's radix sort deals them through."""
-    return 2 * _PAIR_BYTES / inputs.item_bytes if inputs.order.is_rows else 1
 
 
 def _pieces(sources: tuple[Source, ...], size: int) -> Iterator[Piece]:
@@ -294,9 +288,10 @@ def _merged(job: _Job, sources: list[Source], sink: Sink, advance: Callable[[int
         return Outcome([])
     order = job.inputs.order
     pace = job.backend.pace(order, len(sources), job.inputs.item_bytes)
+    sorting = job.backend.sort_pace(order, job.inputs.item_bytes)
     policy: LaunchPolicy | SortPolicy = job.policy
-    if len(sources) > _MOST_MERGED and job.backend.name == "cpu" and job.policy.algorithm == "radix":
-        pace = replace(pace, footprint=pace.footprint + _sort_room(job.inputs))
+    if 0 < sorting.resorts < len(sources) and job.policy.algorithm == "radix":
+        pace = replace(pace, footprint=pace.footprint + sorting.room)
     else:
         policy = job.backend.resolve(job.request.sort.launch, order, len(sources))
     chosen = shares(pace, job.inputs.nbytes, len(sources), job.request.on.threads, job.memory)
@@ -355,7 +350,6 @@ def _report(
         plan=plan,
         busy=busy,
         stages=stages,
-        bound=bound_of(stages, plan, start_up, busy, workers),
         peak_memory=peak_memory(),
         version=__version__,
         timeline=stopwatch.timeline(),

@@ -17,10 +17,9 @@ from math import inf
 from typing import Protocol
 
 from gpumerge_cli.backends.base import Backend, Bytes, LaunchPolicy, SortPolicy, Unique, Workspace
-from gpumerge_cli.backends.cpu.backend import CpuBackend
-from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker, Disordered, Work
+from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
-from gpumerge_cli.backends.cpu.sources import Sources
+from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Supply
@@ -96,11 +95,13 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     if workers == 1:
         _Worker(shared).work()
         return shared.outcome
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, wait
 
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="gpumerge")
-    futures = [pool.submit(_Worker(shared).work) for _ in range(workers)]
+    from gpumerge_cli.engine.parallel import Crew
+
+    crew = Crew(lambda: _Worker(shared).work(), workers)
     try:
+        futures = crew.start()
         pending = set(futures)
         while pending:
             # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
@@ -108,9 +109,9 @@ def run(stream: Stream, stopwatch: Stopwatch, advance: Callable[[int, int], None
     except BaseException:
         shared.places.stop()
         # A worker that writes to a pipe nobody reads never comes back; one that writes to a file does so soon.
-        pool.shutdown(wait=stream.sink.seekable, cancel_futures=True)
+        crew.stop(wait=stream.sink.seekable)
         raise
-    pool.shutdown()
+    crew.close()
     errors = [error for error in (future.exception() for future in futures) if error is not None]
     if errors:
         raise errors[0]
@@ -137,7 +138,11 @@ class _Shared:
         self.supply = Supply(self.planner.spans(size), 2 * workers, self.stopwatch)
         self.outcome = Outcome([0] * len(stream.sources), workers=workers)
         self.places = Places(planned=sink.exact and not self.stream.unique, seekable=sink.seekable)
-        self.chunks = chunks_of(stream)
+        planned = sink.exact and sink.seekable and not stream.unique
+        target = sink.target if planned else None
+        work = ChunkWork(stream.sources, stream.order, stream.policy, stream.check, stream.unique, target)
+        self.calls: ChunkCalls | None = stream.backend.chunk_calls(work)
+        self.written_by_calls = self.calls is not None and target is not None
 
     @property
     def limit(self) -> int:
@@ -193,23 +198,14 @@ class _Merged(Protocol):
         """The result by parts. See Workspace."""
 
 
-def chunks_of(stream: Stream) -> Chunks | None:
-    """What does a chunk in one call; None if the backend is worked with step by step."""
-    if not isinstance(stream.backend, CpuBackend):
-        return None
-    planned = stream.sink.exact and stream.sink.seekable and not stream.unique
-    target = stream.sink.target if planned else None
-    work = Work(Sources(stream.sources), stream.order, stream.policy, stream.check, stream.unique, target)
-    return Chunks(work)
-
-
 class _Worker:
     """Takes chunk after chunk until there are none left."""
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
         self._stream = shared.stream
-        self._workspace: Workspace | ChunkWorker | None = None
+        self._workspace: Workspace | None = None
+        self._caller: ChunkWorker | None = None
         self._capacity = 0
 
     def work(self) -> None:
@@ -249,7 +245,7 @@ class _Worker:
                     raise
                 self._shared.leave(turn, piece)
                 return
-            if isinstance(merged, ChunkWorker) and merged.writes:
+            if self._shared.written_by_calls:
                 self._shared.finished(piece, merged, merged.merged_bytes)
             else:
                 self._write(turn, piece, merged, last=not pieces)
@@ -259,11 +255,14 @@ class _Worker:
     def _merged(self, piece: Chunk) -> _Merged:
         """The merge of the piece, by whom holds it or has written it."""
         stream = self._stream
-        workspace = self._opened()
         if stream.lenient and not self._shared.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
-        if isinstance(workspace, ChunkWorker):
-            return self._in_one_call(workspace, piece)
+        capacity = self._room()
+        if self._shared.calls is not None:
+            return self._in_one_call(self._shared.calls, capacity, piece)
+        if self._workspace is None:
+            self._workspace = stream.backend.workspace(stream.order, capacity)
+        workspace = self._workspace
         read_chunk(stream.sources, piece, workspace, self._shared.stopwatch)
         if stream.check and not stream.lenient:
             for number, (start, stop) in enumerate(piece.ranges):
@@ -281,17 +280,19 @@ class _Worker:
             workspace.merge(stream.policy, unique)
         return workspace
 
-    def _in_one_call(self, worker: ChunkWorker, piece: Chunk) -> _Merged:
+    def _in_one_call(self, calls: ChunkCalls, capacity: int, piece: Chunk) -> _Merged:
+        if self._caller is None:
+            self._caller = calls.worker(capacity)
         try:
-            worker.run(piece.ranges, piece.offset)
+            self._caller.run(piece.ranges, piece.offset)
         except Disordered as found:
             raise FoundDisorderError(found.source) from None
-        return worker
+        return self._caller
 
     def _write(self, turn: int, piece: Chunk, merged: _Merged, *, last: bool) -> None:
         sink, stopwatch = self._stream.sink, self._shared.stopwatch
         offset, left, written = piece.offset, merged.merged_bytes, 0
-        for part in merged.outputs():
+        for part in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             left -= len(part)
             data = sink.encode(part)
@@ -306,23 +307,19 @@ class _Worker:
             written += len(data)
         self._shared.finished(piece, merged, written)
 
-    def _opened(self) -> Workspace | ChunkWorker:
-        """A workspace no larger than the limit, or as large as chunks usually are."""
+    def _room(self) -> int:
+        """The capacity for the next chunk: no more than the limit, or as large as chunks usually are."""
         capacity = min(self._shared.limit, self._stream.shares.chunk_bytes)
-        if self._workspace is None or self._capacity > capacity:
+        if self._capacity > capacity:
             self._close()
-            chunks = self._shared.chunks
-            if chunks is not None:
-                self._workspace = ChunkWorker(chunks, capacity)
-            else:
-                self._workspace = self._stream.backend.workspace(self._stream.order, capacity)
-            self._capacity = capacity
-        return self._workspace
+        self._capacity = capacity
+        return capacity
 
     def _close(self) -> None:
-        if self._workspace is not None:
-            self._workspace.close()
-            self._workspace = None
+        for opened in (self._workspace, self._caller):
+            if opened is not None:
+                opened.close()
+        self._workspace = self._caller = None
 
 
 def read_chunk(sources: Sequence[Source], chunk: Chunk, workspace: Workspace, stopwatch: Stopwatch) -> None:

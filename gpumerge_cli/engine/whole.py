@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from gpumerge_cli.backends.base import SortPolicy, Workspace
 from gpumerge_cli.engine.parallel import for_each
+from gpumerge_cli.engine.parts import lines_that_begin
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.stream import Outcome
 from gpumerge_cli.formats.base import Sink, Source
@@ -90,7 +91,11 @@ class Whole:
             low = turn * self.part
             high = min(self.workspace.merged_bytes, low + self.part)
             start = time.perf_counter()
-            data = self.workspace.receive(low, high - low)
+            end = self.sink.line_end
+            if end is None:
+                data = self.workspace.receive(low, high - low)
+            else:
+                data = lines_that_begin(self.workspace, low, high, end)
             if self.workspace.remote:
                 self._took("download", start, high - low)
             start = time.perf_counter()

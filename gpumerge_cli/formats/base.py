@@ -73,6 +73,9 @@ class Sink(Protocol):
     exact: bool
     """Whether `encode` gives as many bytes as it takes, so that places in the output are known ahead."""
 
+    line_end: int | None
+    """The byte that ends a line, if `encode` makes something of lines and must be given whole ones; else None."""
+
     @property
     def target(self) -> Target | None:
         """Where chunks go as they are; None if only `write_at` gets them there."""

@@ -11,7 +11,7 @@ from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.foreign import FOREIGN
 from gpumerge_cli.formats.kinds import all_formats
-from gpumerge_cli.lines import NUL, LineOrder
+from gpumerge_cli.order.rules import NUL, LineOrder
 
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""

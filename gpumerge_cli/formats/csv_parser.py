@@ -9,7 +9,7 @@ from typing import IO
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.lines import NUL
+from gpumerge_cli.order.rules import NUL
 
 SEPARATOR = 1
 """Between a record and each of its fields. Lower than any byte of text, so that lines compare as their records do."""
@@ -75,8 +75,11 @@ class Parser:
                     )
                 yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
         except csv.Error as error:
-            where = f"{self._name}:{self.number + 1}"
-            raise InputError(f"not CSV: {error}", where=where, way_out="check its quotes") from None
+            where, what, way_out = f"{self._name}:{self.number + 1}", f"not CSV: {error}", "check its quotes"
+            if "new-line character" in what:  # Python's words are on how a program opens files
+                what = "not CSV: a carriage return stands where no line ends"
+                way_out = "end lines in newlines, or quote the field"
+            raise InputError(what, where=where, way_out=way_out) from None
 
     def _lines(self, block: bytes) -> Iterator[str]:
         """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""
@@ -91,15 +94,14 @@ class Parser:
             more = next(self.blocks, None) if self._taken else None
 
     def _blocks(self, file: SeekableInput) -> Iterator[bytes]:
-        rest = b""
+        held: list[bytes] = []  # of a line that has not ended, whose parts are put together once
         for start in range(0, file.size, _BLOCK):
             data = file.read_exactly(start, min(_BLOCK, file.size - start))
             self.gone += len(data)
             end = data.rfind(b"\n") + 1
             if end:
-                yield rest + data[:end]
-                rest = data[end:]
-            else:
-                rest += data
-        if rest:
-            yield rest
+                yield b"".join([*held, data[:end]])
+                held.clear()
+            held.append(data[end:])
+        if any(held):
+            yield b"".join(held)

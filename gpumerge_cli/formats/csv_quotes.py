@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.lines import NUL
+from gpumerge_cli.order.rules import NUL
 
 BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 18

@@ -23,7 +23,7 @@ from gpumerge_cli.formats.csv_parser import END, MARK, SEPARATOR, Parser, write_
 from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 _COMMA = 0x2C
 _NUMBERS = ("numeric", "human", "general", "month")

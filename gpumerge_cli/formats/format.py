@@ -11,7 +11,7 @@ import numpy as np
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.record_options import Key
-from gpumerge_cli.lines import NEWLINE
+from gpumerge_cli.order.rules import NEWLINE
 
 Items = Literal["lines", "said", "told"]
 

@@ -46,7 +46,7 @@ class SeekableInput:
             if stat.S_ISDIR(status.st_mode):
                 raise IsADirectoryError(errno.EISDIR, "")
             in_place = not packed and _can_be_read_in_place(descriptor, status)
-            self.start = os.lseek(descriptor, 0, os.SEEK_CUR) if in_place and name == STDIO else 0
+            self.start = _taken_from_here(descriptor) if in_place and name == STDIO else 0
             if not in_place:
                 spool = _spooled(descriptor, name, packed, told)
                 os.close(descriptor)
@@ -246,11 +246,20 @@ class _SharedSpool:
             return shared, start
 
 
+def _taken_from_here(descriptor: int) -> int:
+    """Where an open file is read from; whoever shares it goes on behind its end, as if it had been read in order."""
+    start = os.lseek(descriptor, 0, os.SEEK_CUR)
+    os.lseek(descriptor, 0, os.SEEK_END)
+    return start
+
+
 def _can_be_read_in_place(descriptor: int, status: os.stat_result) -> bool:
-    """Whether reads at any position will do: not from pipes, nor where sizes are not told."""
+    """Whether reads at any position will do: not from pipes, nor where sizes are not told, or made up as in /sys."""
     if not stat.S_ISREG(status.st_mode):
         return False
-    return status.st_size > 0 or not os.pread(descriptor, 1, 0)
+    if not status.st_size:
+        return not os.pread(descriptor, 1, 0)
+    return os.pread(descriptor, 1, status.st_size - 1) != b""
 
 
 def _state_of(status: os.stat_result) -> tuple[int, ...]:

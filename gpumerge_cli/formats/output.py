@@ -5,27 +5,26 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
 import re
 import stat
 import sys
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from gpumerge_cli import replacement
 from gpumerge_cli.errors import OutputError, as_os_error, output_error
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import STDIO, Bytes
+from gpumerge_cli.replacement import Replacement
 
 # A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 calls of 1 MiB wrote 4.5
 # to 4.8 GB/s where those of 128 KiB, which cat makes, wrote 2.7 to 4.2: a machine of 16 cores with its memory at hand.
 # On a small one whose host first had to find so much of it in one place they took twice as long (both Linux 6).
 _FEW_CORES = 2
 _LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 << 20
-_TEMPORARY = ".gpumerge-"
-_TOKEN = 6  # bytes
-_HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
@@ -40,35 +39,20 @@ class OutputFile:
         # on; further ones would only be in the way.
         self._writers = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
         self._writing = threading.Semaphore(self._writers)
-        self._place = Path(os.path.realpath(name))
-        self._temporary = self._place.with_name(_prefix(self._place) + os.urandom(_TOKEN).hex())
-        _unfinished.add(self._temporary)  # before it is there, so that no moment is left for a signal to leave it
         try:
-            before = _status_of(self._place)
-            # First, so that of runs that are killed one after the other never more than one is left.
-            _remove_left(self._place)
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self._temporary, flags, 0o666 if before is None else 0o600)
+            self._made = Replacement(name)
         except OSError as error:
-            _unfinished.discard(self._temporary)
             problem = output_error(error, name)
-            if error.filename == str(self._temporary) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-                problem.way_out = f"outputs are made beside their place: {self._place.parent} must be writable, too"
+            place = os.path.realpath(name) if error.filename else name  # the current folder may be gone
+            denied = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            if denied and error.filename not in (None, place):  # it is the new file's name
+                folder = os.path.dirname(place)
+                problem.way_out = f"outputs are made beside their place: {folder} must be writable, too"
             raise problem from None
-        try:
-            # Held while this process lives, so that a later run can tell a left file from one in the making.
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if before is not None:
-                _be_like(self._descriptor, before)
-        except BaseException as error:
-            self.abort()
-            if isinstance(error, OSError):
-                raise output_error(error, name) from None
-            raise
 
     def target(self, start: int, swap: int) -> Target | None:
         """Where bytes from `start` on go."""
-        return Target(self.name, self._descriptor, start, _LARGEST_WRITE, self._writers, swap)
+        return Target(self.name, self._made.descriptor, start, _LARGEST_WRITE, self._writers, swap)
 
     def reserve(self, nbytes: int) -> None:
         """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
@@ -76,7 +60,7 @@ class OutputFile:
         What does not fit is found before work is put into it, and writes are faster once their room is there.
         """
         # Not os.posix_fallocate, which writes to every block where the file system cannot.
-        if nbytes and _libc().fallocate(self._descriptor, 0, 0, nbytes):
+        if nbytes and _libc().fallocate(self._made.descriptor, 0, 0, nbytes):
             number = ctypes.get_errno()
             if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise output_error(OSError(number, ""), self.name)
@@ -87,7 +71,9 @@ class OutputFile:
         with self._writing:
             while len(view):
                 try:
-                    count = os.pwrite(self._descriptor, view[: _LARGEST_WRITE - position % _LARGEST_WRITE], position)
+                    count = os.pwrite(
+                        self._made.descriptor, view[: _LARGEST_WRITE - position % _LARGEST_WRITE], position
+                    )
                 except OSError as error:
                     raise output_error(error, self.name) from None
                 view = view[count:]
@@ -96,27 +82,22 @@ class OutputFile:
     def commit(self, *, durable: bool = False) -> None:
         """Put the file in its place, in one step. durable: its bytes before, its name after are forced to storage."""
         try:
-            if durable:
-                os.fsync(self._descriptor)
-            os.replace(self._temporary, self._place)
+            self._made.commit(durable=durable)
         except OSError as error:
-            self.abort()
             raise output_error(error, self.name) from None
-        _unfinished.discard(self._temporary)
-        _placed[self.name] = self._place
-        os.close(self._descriptor)
-        self._descriptor = -1
+        _placed[self.name] = self._made.place
         if durable:
-            _sync_folder(self._place.parent, self.name)
+            try:
+                self._made.sync_name()
+            except OSError as error:
+                problem = output_error(error, self.name)
+                problem.way_out = "the new output is in place, but its name may not be on storage yet"
+                raise problem from None
 
     def abort(self) -> None:
         """Remove what was written; does nothing after `commit`."""
-        if self._descriptor >= 0:
-            if not self._temporary.exists():  # a signal came with the rename
-                _placed[self.name] = self._place
-            _remove(self._temporary)
-            os.close(self._descriptor)
-            self._descriptor = -1
+        if self._made.abort():
+            _placed[self.name] = self._made.place
 
 
 @lru_cache(maxsize=1)
@@ -126,10 +107,6 @@ def _libc() -> ctypes.CDLL:
     return libc
 
 
-_unfinished: set[Path] = set()
-"""Temporary files of outputs that are neither committed nor aborted."""
-
-
 _placed: dict[str, Path] = {}
 _begun: list[str] = []
 """Outputs that were committed, by their names; streams that something was written to."""
@@ -137,8 +114,7 @@ _begun: list[str] = []
 
 def remove_unfinished() -> None:
     """Remove the temporary files of all outputs that were not brought to an end. For the end of the program."""
-    for path in list(_unfinished):
-        _remove(path)
+    replacement.remove_unfinished()
     _placed.clear()
     _begun.clear()
 
@@ -147,78 +123,6 @@ def given() -> str:
     """What there is of outputs if the program ends now, in words for its user."""
     whole = [f"{name} is complete" for name, place in _placed.items() if place.exists()]
     return ", ".join(whole + [f"{name} has a part of the output" for name in _begun]) or "no output was written"
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-    _unfinished.discard(path)
-
-
-def _prefix(place: Path) -> str:
-    """How the names of temporary files for the output at `place` begin; file systems count bytes."""
-    return f".{os.fsdecode(os.fsencode(place.name)[:200])}{_TEMPORARY}"
-
-
-def _sync_folder(folder: Path, name: str) -> None:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        problem = output_error(error, name)
-        problem.way_out = "the new output is in place, but its name may not be on storage yet"
-        raise problem from None
-
-
-def _status_of(place: Path) -> os.stat_result | None:
-    """The status of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
-    try:
-        status = os.stat(place)
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "")
-    if not os.access(place, os.W_OK):
-        raise PermissionError(errno.EACCES, "")
-    return status
-
-
-def _be_like(descriptor: int, before: os.stat_result) -> None:
-    """Give a new file the owner, the group and the permissions of the one that it replaces, as far as is allowed.
-
-    A program that runs as its owner or group may do so for its own alone.
-    """
-    for owner in (before.st_uid, -1):
-        with contextlib.suppress(OSError):
-            os.fchown(descriptor, owner, before.st_gid)
-            break
-    now = os.fstat(descriptor)
-    mode = stat.S_IMODE(before.st_mode)
-    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        mode &= ~(stat.S_ISUID | stat.S_ISGID)
-    os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
-
-
-def _remove_left(place: Path) -> None:
-    """Remove the temporary files of runs on this output that were killed: those that nobody holds locked."""
-    prefix = _prefix(place)
-    with contextlib.suppress(OSError), os.scandir(place.parent) as entries:
-        for entry in entries:
-            if entry.name.startswith(prefix) and _HEXADECIMAL.fullmatch(entry.name, len(prefix)):
-                _remove_unlocked(entry.path)
-
-
-def _remove_unlocked(path: str) -> None:
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
-        finally:
-            os.close(descriptor)
 
 
 class OutputStream:
@@ -301,6 +205,24 @@ def look_at(name: str) -> None:
         open_output(name).abort()
     elif not os.access(name, os.W_OK):
         raise output_error(PermissionError(errno.EACCES, ""), name)
+
+
+def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
+    """Raise OutputError if the output `name` is an open file that holds one of `inputs`.
+
+    What is written to it changes what is still to be read. Outputs with names of their own replace files as a whole.
+    """
+    with contextlib.suppress(OSError, ValueError):  # which opening them tells
+        number = _descriptor_named(name)
+        written = None if number is None else os.fstat(number)
+        if written is None or not stat.S_ISREG(written.st_mode) or not written.st_size:
+            return
+        for one in inputs:
+            if os.path.samestat(os.fstat(0) if one == STDIO else os.stat(one), written):
+                what = "standard output" if name == STDIO else name
+                raise OutputError(
+                    f"it is the input {one}, too", where=what, way_out="name it with -o, or use another file"
+                )
 
 
 def _descriptor_named(name: str) -> int | None:

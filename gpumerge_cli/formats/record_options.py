@@ -41,7 +41,7 @@ class RecordRequest:
             ("--record-size", self.size),
             ("--key-offset", self.offset),
             ("--key-size", self.width),
-            ("--key", self.field),
+            ("--field", self.field),
         )
         return next((option for option, value in given if value is not None), "")
 
@@ -101,9 +101,9 @@ def record_format(dtype: str | None, request: RecordRequest) -> tuple[np.dtype[A
     if not request.said:
         return None, None
     if request.field is not None:
-        _refuse(request, ("size", "offset", "width"), "--key says where the key lies")
+        _refuse(request, ("size", "offset", "width"), "--field says where the key lies")
         if given is not None:
-            raise UsageError(f"--key {request.field}: --dtype {dtype} has no fields", way_out="leave one of them out")
+            raise UsageError(f"--field {request.field}: --dtype {dtype} has no fields", way_out="leave one of them out")
         return None, Key(field=request.field)
     if given is not None and request.width not in (None, given.itemsize):
         raise UsageError(
@@ -134,7 +134,7 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
     """
     if items.kind not in "SV" or items.subdtype is not None:
         if key is not None:
-            what = f"--key {key.field}" if key.field is not None else "a key's place was given"
+            what = f"--field {key.field}" if key.field is not None else "a key's place was given"
             raise UsageError(f"{what}: the items are {item_name(items)}, not records", way_out="leave it out")
         return Order.of(items, descending=descending)
     if items.itemsize == 0 or items.hasobject:
@@ -144,7 +144,7 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
         return _order_of_field(items, place.field, descending)
     if items.names is not None and key in (None, Key()):
         fields = ", ".join(items.names)
-        raise UsageError("records need a key", way_out=f"name one of their fields as the key (--key): {fields}")
+        raise UsageError("records need a key", way_out=f"name one of their fields as the key (--field): {fields}")
     kind: Any = place.dtype if place.dtype is not None else place.width
     if kind is None:
         kind = items.itemsize - place.offset
@@ -159,20 +159,22 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order
         if name not in fields:
             there = f"its fields are {', '.join(inside.names)}" if inside.names else "it has no fields"
             what = f"{item_name(items)} have no field {field!r}"
-            raise UsageError(f"--key {field}: {what}", way_out=there)
+            raise UsageError(f"--field {field}: {what}", way_out=there)
         found, start = fields[name][:2]
         inside, offset, rest = found, offset + start, behind
     if inside.subdtype is not None:
-        raise UsageError(f"--key {field}: the field is an array of {inside.shape}", way_out="name a field of one value")
+        raise UsageError(
+            f"--field {field}: the field is an array of {inside.shape}", way_out="name a field of one value"
+        )
     if inside.names is not None:
         raise UsageError(
-            f"--key {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
+            f"--field {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
         )
     try:
         return Order.records(items.itemsize, offset, inside, descending=descending)
     except UsageError:
         raise UsageError(
-            f"--key {field}: a field of type {inside.str} has no order here",
+            f"--field {field}: a field of type {inside.str} has no order here",
             way_out="name a field of numbers or of bytes",
         ) from None
 

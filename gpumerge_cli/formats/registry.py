@@ -21,7 +21,7 @@ from gpumerge_cli.formats.kinds import dtype_of, format_names, format_of, is_bin
 from gpumerge_cli.formats.output import is_terminal, open_output
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.lines import NEWLINE, NUL, LineOrder
+from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
 
 _RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds records"
 
@@ -233,18 +233,20 @@ def open_sink(
     compress = compressor(name) if name != STDIO and not source_content.plain else None
     suffix = judge_suffix(name, source_content, dtype)
     if dtype is None:
+        line_end = None
         if source_content.shown is not None:
-            shown, packed = source_content.shown, compress
+            shown, packed, line_end = source_content.shown, compress, source_content.terminator
             compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
-        return ItemSink(open_output(name), header=(lambda _: head) if head else None, compress=compress)
+        header = (lambda _: head) if head else None
+        return ItemSink(open_output(name), header=header, compress=compress, line_end=line_end)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
     if dtype_of(suffix) and (source_content.dtype is None or source_content.dtype.isnative):
         dtype = dtype.newbyteorder("=")  # what the suffix means, unless --dtype names a byte order
     one = format_of(suffix) if is_binary(suffix) else source_content.format
-    header = partial(one.header, dtype) if one is not None and one.header is not None else None
+    of_items = partial(one.header, dtype) if one is not None and one.header is not None else None
     output = open_output(name)
-    if header and count is None and (compress or not output.seekable):
+    if of_items and count is None and (compress or not output.seekable):
         output.abort()
         raise OutputError(
             f"the header of {one.name if one else ''} says how many items follow, which --unique knows only at the end",
@@ -252,7 +254,7 @@ def open_sink(
             way_out="write a plain file, or raw items",
         )
     try:
-        return ItemSink(output, dtype=dtype, header=header, count=count, compress=compress)
+        return ItemSink(output, dtype=dtype, header=of_items, count=count, compress=compress)
     except BaseException:
         output.abort()
         raise

@@ -18,7 +18,7 @@ class ItemSink:
 
     dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one
     length. count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of
-    a chunk's, None to leave them.
+    a chunk's, None to leave them. line_end: see Sink.
     """
 
     def __init__(
@@ -29,8 +29,10 @@ class ItemSink:
         header: Callable[[int], bytes] | None = None,
         count: int | None = None,
         compress: Callable[[Any], bytes] | None = None,
+        line_end: int | None = None,
     ) -> None:
         self.name = output.name
+        self.line_end = line_end
         self.seekable = output.seekable
         self.exact = compress is None
         self._output = output

@@ -1,32 +1,34 @@
-"""A job file as it is written: its tables, and the line of every table, key and element.
-
-TOML or JSON lines, told apart by the first character: no TOML begins with a brace.
-"""
+"""A job file as it is written: its tables, and the line of every table and key. TOML, or JSON lines."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
-TOO_DEEP = "its values lie too deep in each other"
 _DEEPEST = 16
-_TABLES = ("defaults", "job")
+_TOO_DEEP = "its values lie too deep in each other"
 _BAD_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
-_TOKEN = re.compile(
-    r"""
-    (?P<blank>[ \t\r]+|\#[^\n]*)
-    |(?P<text>\"{3}(?:[^\\]|\\.)*?\"{3,5}|'{3}.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')
-    |(?P<newline>\n)
-    |(?P<mark>[][{}=.,])
-    |(?P<word>[^][{}=.,\#"'\s]+)
-    """,
-    re.VERBOSE | re.DOTALL,
+_STRING_OR_COMMENT = re.compile(
+    r"""#[^\n]*|"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""", re.DOTALL
 )
+_NAME = r""""[^"]*"|'[^']*'|[\w-]+"""
+_NAMES = rf"((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)"
+_HEADER_OR_KEY = re.compile(rf"\s*(?:(\[\[?)\s*{_NAMES}\s*\]\]?\s*(?:#.*)?$|{_NAMES}\s*=)")
+
+KeyPath = tuple[str | int, ...]
+"""Where a table or key is: ("job", 2, "name") is the name of the third [[job]]."""
+
+
+class FormatError(ValueError):
+    """Text that is not what it should be. line: where, counted from 1."""
+
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -40,224 +42,137 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Entry:
-    """The value of a key. line: of the key. lines: of the elements, where the value is a list, as far as known."""
+    """The value of a key, and the key's line."""
 
     value: Any
     line: int
-    lines: tuple[int, ...] = ()
-
-    def line_of(self, element: int) -> int:
-        """The line of an element of a list."""
-        return self.lines[element] if element < len(self.lines) else self.line
 
 
 @dataclass(frozen=True)
 class Table:
     """A job, or the defaults, by key. line: where it begins."""
 
-    line: int
+    line: int = 1
     entries: dict[str, Entry] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Document:
-    """What a job file says, as far as it says it right."""
+    """The tables of a job file, and what is wrong with how it is written."""
 
-    defaults: Table
-    jobs: tuple[Table, ...]
-    mistakes: tuple[Mistake, ...] = ()
+    defaults: Table = field(default_factory=Table)
+    jobs: list[Table] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
 
 
 def read_document(data: bytes) -> Document:
-    """The tables of a job file, and everything that is wrong with how it is written."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return _wrong(Mistake(data.count(b"\n", 0, error.start) + 1, "is not UTF-8", "save it as UTF-8"))
-    found = _json_lines(text) if text.lstrip()[:1] == "{" else _toml(text)
+    """Read a job file: JSON lines if it begins with a brace, which TOML never does."""
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    found = _json_lines(text) if text.lstrip()[:1] == b"{" else _toml(text)
     if not found.jobs and not found.mistakes:
-        return _wrong(Mistake(1, "it holds no job", "write one under [[job]], or as a JSON object on a line"))
+        found.mistakes = [Mistake(1, "it holds no job", "write one under [[job]], or as a JSON object on a line")]
     return found
 
 
-def too_deep(value: Any) -> bool:
-    """Whether lists and tables lie so deep in each other that showing them, or working on them, may fail."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        level = [each for part in inner for each in part]
-    return bool(level)
+def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[KeyPath, int]]:
+    """The values of a TOML file, and the lines of its tables and keys. Raises FormatError."""
+    try:
+        text = data.decode()
+        values = tomllib.loads(text)
+        _refuse_deep(values)
+    except UnicodeDecodeError as error:
+        raise FormatError("is not UTF-8", data.count(b"\n", 0, error.start) + 1) from None
+    except RecursionError:
+        raise FormatError(_TOO_DEEP, 1) from None
+    except ValueError as error:  # TOMLDecodeError, or an integer of too many digits
+        what = str(error)
+        place = _BAD_PLACE.search(what)
+        line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
+        what = what[: place.start()] if place else what
+        raise FormatError(f"is no TOML: {what[:1].lower()}{what[1:]}", line) from None
+    return values, _lines(text)
 
 
-def did_you_mean(word: str, known: list[str]) -> str:
-    """The way out for a word that is none of `known`."""
-    close = get_close_matches(word, known, 1)
-    return f"did you mean {close[0]}?" if close else f"use {', '.join(known)}"
-
-
-def _wrong(mistake: Mistake) -> Document:
-    return Document(Table(1), (), (mistake,))
-
-
-def _json_lines(text: str) -> Document:
-    defaults: Table | None = None
-    jobs, mistakes = [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
+def _lines(text: str) -> dict[KeyPath, int]:
+    """The lines of the tables and keys of `text`, which is TOML. Inline tables keep theirs to themselves."""
+    lines: dict[KeyPath, int] = {}
+    tables: Counter[str] = Counter()
+    table: KeyPath = ()
+    # Nothing begins inside a string of several lines.
+    plain = _STRING_OR_COMMENT.sub(lambda found: "\n" * found[0].count("\n") or found[0], text)
+    for number, line in enumerate(plain.split("\n"), 1):
+        found = _HEADER_OR_KEY.match(line)
+        if found is None:
             continue
-        try:
-            found = json.loads(line, object_pairs_hook=_without_twins, parse_constant=_no_constant)
-            if too_deep(found):
-                raise RecursionError
-        except RecursionError:
-            mistakes.append(Mistake(number, TOO_DEEP, "a job is an object of plain values"))
-            continue
-        except ValueError as error:
-            told = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            mistakes.append(Mistake(number, f"is no JSON: {told}", "write one object a line"))
-            continue
-        if not isinstance(found, dict):
-            mistakes.append(Mistake(number, "is no JSON object", "write one job a line, in braces"))
-        elif set(found) == {"defaults"} and isinstance(found["defaults"], dict):
-            if defaults is not None:
-                mistakes.append(Mistake(number, "defaults are given twice", f"those of line {defaults.line} count"))
-            defaults = defaults or _on_line(number, found["defaults"])
+        first, *others = (name.strip("\"'") for name in re.findall(_NAME, found[2] or found[3]))
+        path: KeyPath = (*table, first, *others)
+        if found[1]:
+            tables[first] += found[1] == "[[" and not others
+            table = path = (first, tables[first] - 1, *others) if tables[first] else (first, *others)
+        for length in range(1, len(path) + 1):
+            lines.setdefault(path[:length], number)
+    return lines
+
+
+def _toml(data: bytes) -> Document:
+    found = Document()
+    try:
+        values, lines = parse_toml(data)
+    except FormatError as error:
+        found.mistakes.append(Mistake(error.line, str(error), "write TOML, or a JSON object a line"))
+        return found
+    for name, value in values.items():
+        place: KeyPath = (name,)
+        line = lines.get(place, 1)
+        if name == "defaults" and isinstance(value, dict):
+            found.defaults = _table(value, place, lines)
+        elif name == "job" and isinstance(value, list) and all(isinstance(job, dict) for job in value):
+            found.jobs = [_table(job, (name, number), lines) for number, job in enumerate(value)]
         else:
-            jobs.append(_on_line(number, found))
-    return Document(defaults or Table(1), tuple(jobs), tuple(mistakes))
+            found.mistakes.append(Mistake(line, f"{name} is no table of a job file", "write [defaults] or [[job]]"))
+    return found
 
 
-def _on_line(line: int, values: dict[str, Any]) -> Table:
-    return Table(line, {key: Entry(value, line) for key, value in values.items()})
+def _table(values: dict[str, Any], path: KeyPath, lines: dict[KeyPath, int]) -> Table:
+    line = lines.get(path) or lines.get(path[:1], 1)
+    return Table(line, {key: Entry(value, lines.get((*path, key), line)) for key, value in values.items()})
+
+
+def _json_lines(data: bytes) -> Document:
+    found = Document()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        told = ""
+        try:
+            values = json.loads(line, object_pairs_hook=_without_twins) if line.strip() else None
+            _refuse_deep(values)
+        except RecursionError:
+            told = _TOO_DEEP
+        except ValueError as error:
+            told = f"is no JSON: {getattr(error, 'msg', error)}"
+        if told or not isinstance(values, dict | None):
+            told = told or "is no JSON object"
+            found.mistakes.append(Mistake(number, told, "write one object of plain values a line"))
+        elif values is None:
+            continue
+        elif values.keys() != {"defaults"}:
+            found.jobs.append(_table(values, (), {(): number}))
+        elif found.defaults.entries or not isinstance(values["defaults"], dict):
+            found.mistakes.append(Mistake(number, "defaults are no object, or given twice", "give one object of them"))
+        else:
+            found.defaults = _table(values["defaults"], (), {(): number})
+    return found
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is given twice")
-    return values
+    for name, times in Counter(name for name, _ in pairs).items():
+        if times > 1:
+            raise ValueError(f"{name!r} is given twice")
+    return dict(pairs)
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _toml(text: str) -> Document:
-    try:
-        tables = tomllib.loads(text)
-        if too_deep(tables):
-            raise RecursionError
-    except ValueError as error:  # TOMLDecodeError, and that of an integer of too many digits
-        told = str(error)
-        place = _BAD_PLACE.search(told)
-        line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
-        what = told[: place.start()] if place else told
-        return _wrong(Mistake(line, f"is no TOML: {what[:1].lower()}{what[1:]}", "write TOML, or a JSON object a line"))
-    except RecursionError:
-        return _wrong(Mistake(1, TOO_DEEP, "a job is a table of plain values"))
-    places = _places(text)
-    mistakes = [
-        Mistake(places.get((name,), _Place(1)).line, f"there is no [{name}]", did_you_mean(name, list(_TABLES)))
-        for name in tables
-        if name not in _TABLES
-    ]
-    defaults, jobs = tables.get("defaults", {}), tables.get("job", [])
-    if not isinstance(defaults, dict):
-        mistakes.append(Mistake(places[("defaults",)].line, "defaults is no table", "write [defaults]"))
-        defaults = {}
-    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
-        mistakes.append(Mistake(places.get(("job",), _Place(1)).line, "job is no array of tables", "write [[job]]"))
-        jobs = []
-    return Document(
-        _table(defaults, ("defaults",), places),
-        tuple(_table(job, ("job", number), places) for number, job in enumerate(jobs)),
-        tuple(mistakes),
-    )
-
-
-_Path = tuple[str | int, ...]
-
-
-@dataclass
-class _Place:
-    """Where a table or key begins, and the texts among its value's elements."""
-
-    line: int
-    elements: list[int] = field(default_factory=list)
-
-
-def _table(values: dict[str, Any], path: _Path, places: dict[_Path, _Place]) -> Table:
-    own = places.get(path) or places.get(path[:1]) or _Place(1)
-    entries = {}
-    for key, value in values.items():
-        place = places.get((*path, key), own)
-        lines = place.elements if isinstance(value, list) and len(place.elements) == len(value) else ()
-        entries[key] = Entry(value, place.line, tuple(lines))
-    return Table(own.line, entries)
-
-
-def _places(text: str) -> dict[_Path, _Place]:
-    """Where tables and keys of `text`, which is TOML, begin: ("job", 2) is the third job, ("job", 2, "name") its name.
-
-    Only the two upper levels are told; what is deeper has the place of what it is in.
-    """
-    places: dict[_Path, _Place] = {}
-    header: _Path = ()
-    jobs = 0
-    for line, words, marks, rest in _statements(text):
-        if marks == "[[" and words[:1] == ["job"] and len(words) == 1:
-            header = ("job", jobs)
-            jobs += 1
-            places.setdefault(header, _Place(line))
-            places.setdefault(("job",), _Place(line))
-            continue
-        if marks:
-            # [job.x] is key x of the last job; [defaults] and what is none of ours are what they are called.
-            header = ("job", jobs - 1, *words[1:]) if words[0] == "job" and jobs else tuple(words)
-            places.setdefault(header[:3], _Place(line))
-            places.setdefault(header[:1], _Place(line))
-            continue
-        path = (*header, *words)[: 3 if header[:1] == ("job",) else 2]
-        places.setdefault(path[:1], _Place(line))
-        place = places.setdefault(path, _Place(line))
-        if path == ("job",):
-            for number, at in enumerate(at for at, depth, kind in rest if kind == "{" and depth == 1):
-                places[("job", number)] = _Place(at)
-        else:
-            place.elements += [at for at, depth, kind in rest if kind == "text" and depth == 1]
-    return places
-
-
-def _statements(text: str) -> Iterator[tuple[int, list[str], str, list[tuple[int, int, str]]]]:
-    """Of every header and every key with its value: its line, its name's words, "[" or "[[" of a header, and of the
-    value's texts and braces (line, how deep in brackets, "text" or the brace).
-    """
-    line, depth = 1, 0
-    begun, marks, behind = 0, "", False
-    words: list[str] = []
-    rest: list[tuple[int, int, str]] = []
-    for found in _TOKEN.finditer(text + "\n"):
-        kind, token = found.lastgroup, found[0]
-        if kind == "newline" and depth == 0:
-            if begun:
-                yield begun, words, marks, rest
-            begun, words, marks, behind, rest = 0, [], "", False, []
-        elif kind not in ("blank", "newline"):
-            begun = begun or line
-            if behind:
-                if kind == "text" or token == "{":
-                    rest.append((line, depth, "text" if kind == "text" else token))
-                depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token, 0)
-            elif kind in ("word", "text"):
-                words.append(_unquoted(token) if kind == "text" else token)
-            elif token == "=":
-                behind = True
-            elif token == "[":
-                marks += token
-        line += token.count("\n")
-
-
-def _unquoted(key: str) -> str:
-    (name,) = tomllib.loads(f"{key} = 1")
-    return name
+def _refuse_deep(value: Any, most: int = _DEEPEST) -> None:
+    """Raise RecursionError for lists and tables that lie so deep in each other that showing them may fail."""
+    if most == 0:
+        raise RecursionError
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_deep(inner, most - 1)

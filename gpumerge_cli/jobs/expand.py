@@ -7,34 +7,29 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from string import Formatter
 
 from gpumerge_cli.errors import UsageError
 
+JOB_FILE = "the job file"
+"""What is called so is read, not replaced."""
 _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
-_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-_MAGIC = re.compile("[*?[]")
-FIELDS = ("job", "name", "stem", "suffix", "dir")
-"""{job} is the job's name; the others are of its first input: in/a.txt has name a.txt, stem a, suffix .txt, dir in."""
 
 
 def with_variables(text: str, environ: Mapping[str, str]) -> str:
     """`text` with every ${NAME} replaced by the environment's; $${NAME} stands for itself. Raises UsageError."""
-
-    def value(found: re.Match[str]) -> str:
-        escaped, name = found.groups()
-        if escaped:
-            return f"${{{name}}}"
-        if name not in environ:
-            raise UsageError(
-                f"${{{name}}}: the environment has no such variable", way_out="set it, or write $${...} for the text"
-            )
-        return environ[name]
-
-    return _VARIABLE.sub(value, text)
+    try:
+        return _VARIABLE.sub(lambda found: found[0][1:] if found[1] else environ[found[2]], text)
+    except KeyError as error:
+        what = f"${{{error.args[0]}}}: the environment has no such variable"
+        raise UsageError(what, way_out="set it, or write $${...} for the text") from None
 
 
 def fields_of(job: str, first_input: str | None) -> dict[str, str]:
-    """The values of FIELDS, those of the input left out if there is none."""
+    """The fields: {job} is the job's name, and of the input in/a.txt are {name} a.txt, {stem} a, {suffix} .txt,
+    {dir} in.
+    """
     if first_input is None:
         return {"job": job}
     folder, name = os.path.split(first_input)
@@ -44,94 +39,80 @@ def fields_of(job: str, first_input: str | None) -> dict[str, str]:
 
 def with_fields(text: str, fields: Mapping[str, str]) -> str:
     """`text` with every {field} replaced; {{ and }} stand for braces. Raises UsageError."""
-
-    def value(found: re.Match[str]) -> str:
-        token, name = found[0], found[1]
-        if token in ("{{", "}}"):
-            return token[0]
-        if name is None:
-            raise UsageError(f"{text!r} has a lone brace", way_out="write {{ or }} for a brace")
-        if name not in fields:
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError:
+        raise UsageError(f"{text!r} has a lone brace", way_out="write {{ or }} for a brace") from None
+    for _, name, form, conversion in parts:
+        if name is not None and (name not in fields or form or conversion):
             known = ", ".join(f"{{{field}}}" for field in fields)
             raise UsageError(f"{{{name}}} is no field here", way_out=f"use {known}, or {{{{ for a brace")
-        return fields[name]
-
-    return _FIELD.sub(value, text)
+    return text.format_map(fields)
 
 
 class Folder:
-    """The files that globs of a job file may match: those that are there, and those that jobs will make.
+    """Where the names in a job file lead.
 
-    base: the folder that paths are relative to, "" for the current one. hidden: real paths of files that no glob
-    matches: logs and reports, which are there the second time.
+    base: the folder that they are relative to, "" for the current one. taken: files that no job may write, by their
+    real paths: what they are.
     """
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str = "", taken: Mapping[str, str] | None = None) -> None:
         self.base = base
-        self.hidden: set[str] = set()
-        self._reals: dict[str, str] = {}
-        self._there: dict[str, list[str]] = {}
+        self.taken = dict(taken or {})
+        self._replaced = dict(self.taken)
+        self.hidden = set(self.taken)
+        """Real paths that no glob matches: logs and reports, which are there the second time."""
+        self.real = cache(self._real)
 
     def path(self, name: str) -> str:
         """`name` as it is opened: never "-", which would be a standard stream."""
         return os.path.join(self.base, name) if self.base or name != "-" else "./-"
 
-    def real(self, name: str) -> str:
-        """The real path of `name`."""
-        if name not in self._reals:
-            try:
-                self._reals[name] = os.path.realpath(self.path(name))
-            except (OSError, ValueError):
-                self._reals[name] = name
-        return self._reals[name]
-
-    def is_glob(self, name: str) -> bool:
-        """Whether `name` is a glob, and not the name of a file that is there."""
-        return glob.has_magic(name) and not os.path.lexists(self.path(name))
-
-    def matches(self, pattern: str, to_come: Sequence[str], own: str | None) -> list[str]:
-        """The names that a glob stands for, in the order of their bytes.
-
-        to_come: outputs of all jobs, normalized. own: that of the job itself, which is not matched.
-        """
-        if pattern not in self._there:
-            found = glob.glob(pattern, root_dir=self.base or None, recursive=True)
-            places = {name: self.path(name) for name in found}
-            self._there[pattern] = [
-                name
-                for name, place in places.items()
-                if os.path.lexists(place) and not os.path.isdir(place) and self.real(name) not in self.hidden
-            ]
-        # By place, so that a file which links lead to twice is there once.
-        names = {self.place(name): name for name in sorted(self._there[pattern], key=_bytes, reverse=True)}
-        fixed, below = _split(pattern)
-        parts = os.path.normpath(below).split("/")
-        start = os.path.join(os.path.realpath(self.path(fixed)), "")
-        for name in to_come:
-            place = self.place(name)
-            if place.startswith(start) and _is_like(place[len(start) :].split("/"), parts):
-                # As the pattern spells it, as once it is there.
-                names.setdefault(place, os.path.join(fixed, place[len(start) :]))
-            elif _is_like(name.split("/"), os.path.normpath(pattern).split("/")):
-                names.setdefault(place, name)
-        if own is not None:
-            names.pop(self.place(own), None)
-        return sorted(names.values(), key=lambda name: _bytes(os.path.normpath(name)))
+    def _real(self, name: str) -> str:
+        try:
+            return os.path.realpath(self.path(name))
+        except (OSError, ValueError):
+            return name
 
     def place(self, name: str) -> str:
         """`name` in the real path of its folder: the same however the folder is spelt."""
         folder, last = os.path.split(name)
         return os.path.join(self.real(folder), last)
 
+    def refuse_replaced(self, name: str) -> None:
+        """Raise UsageError for a file that is there no more once a job reads it."""
+        what = self._replaced.get(self.real(name), JOB_FILE)
+        if what != JOB_FILE:
+            raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
-def _split(pattern: str) -> tuple[str, str]:
-    """The folder that a glob begins with, and the rest of it."""
-    folder = os.path.dirname(_MAGIC.split(pattern, maxsplit=1)[0])
-    return folder, pattern[len(folder) :].lstrip("/")
+    def is_glob(self, name: str) -> bool:
+        """Whether `name` is a glob, and not the name of a file that is there."""
+        return glob.has_magic(name) and not os.path.lexists(self.path(name))
 
+    def matches(self, pattern: str, to_come: Mapping[str, str]) -> list[str]:
+        """The names that a glob stands for, in the order of their bytes.
 
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogatepass")
+        to_come: normalized names of files to come, by place.
+        """
+        there = sorted(glob.glob(pattern, root_dir=self.base or None, recursive=True), reverse=True)
+        found = {
+            self.place(name): name
+            for name in there
+            if os.path.lexists(self.path(name))  # glob takes "a/**" to match "a/", there or not
+            and not os.path.isdir(self.path(name))
+            and self.real(name) not in self.hidden
+        }
+        fixed = os.path.dirname(re.split("[*?[]", pattern, maxsplit=1)[0])
+        start = os.path.join(self.real(fixed), "")
+        whole, below = (os.path.normpath(part).split("/") for part in (pattern, pattern[len(fixed) :].lstrip("/")))
+        for place, name in to_come.items():
+            if place.startswith(start) and _is_like(place[len(start) :].split("/"), below):
+                # As the pattern spells it, which is how it is found once it is there.
+                found.setdefault(place, os.path.join(fixed, place[len(start) :]))
+            elif _is_like(name.split("/"), whole):
+                found.setdefault(place, name)
+        return sorted(found.values(), key=lambda name: os.path.normpath(name).encode("utf-8", "surrogatepass"))
 
 
 def _is_like(names: Sequence[str], patterns: Sequence[str]) -> bool:

@@ -9,22 +9,21 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
-from gpumerge_cli.jobs.spec import Job
-
-if TYPE_CHECKING:
-    from gpumerge_cli.jobs.runner import Result
+from gpumerge_cli.jobs.spec import Job, Result
 
 COLUMNS = (
     "Seq", "Host", "Starttime", "JobRuntime", "Send", "Receive", "Exitval", "Signal", "Command",
     "Bytes", "Backend", "Kernel",
 )  # fmt: skip
 _HEADER = "\t".join(COLUMNS)
-_LOCAL = ":"
+_ROUNDING = 0.001
+"""Seconds that a time in the log may be off: it has milliseconds."""
+
+Standing = Literal["done", "failed"]
 
 
 @dataclass(frozen=True)
@@ -37,156 +36,104 @@ class LogEntry:
     exit_code: int
     command: str
     nbytes: int = 0
-    backend: str = "-"
-    kernel: str = "-"
-
-    def line(self) -> str:
-        """The entry as a line without its end."""
-        return (
-            f"{self.number}\t{_LOCAL}\t{self.started:.3f}\t{self.seconds:10.3f}\t0\t0\t{self.exit_code}\t0\t{self.command}"
-            f"\t{self.nbytes}\t{self.backend}\t{self.kernel}"
-        )
 
     @classmethod
     def parse(cls, line: str) -> LogEntry:
-        """The entry that `line` writes. Raises ValueError."""
-        fields = line.split("\t")
-        if len(fields) != len(COLUMNS):
-            raise ValueError(f"it has {len(fields)} columns, not {len(COLUMNS)}")
-        number, _, started, seconds, _, _, code, _, command, nbytes, backend, kernel = fields
-        return cls(int(number), float(started), float(seconds), int(code), command, int(nbytes), backend, kernel)
+        """The entry on a line of a log. Raises ValueError."""
+        number, _, started, seconds, _, _, code, _, command, nbytes, _, _ = line.split("\t")
+        return cls(int(number), float(started), float(seconds), int(code), command, int(nbytes))
 
 
 class LineFile:
     """A file that lines are added to, each whole, by one process at a time.
 
-    path: of a regular file, or of a device or pipe. keep: go on with the lines that are there; otherwise they go.
-    judge: raises InputError for lines, all but a torn last one, that must neither be replaced nor gone on with.
-    Raises OutputError.
+    path: of a regular file, or of a device or pipe. keep: go on with the whole lines that are there; otherwise they go.
+    begins, what: how such a file begins, and what it is called: what begins otherwise is neither replaced nor gone on
+    with. Raises OutputError, and InputError for a file that holds something else.
     """
 
-    def __init__(self, path: str, *, keep: bool, judge: Callable[[list[str]], None] = lambda lines: None) -> None:
+    def __init__(self, path: str, *, keep: bool, begins: str, what: str) -> None:
         self.path = path
-        self.lines: list[str] = []
-        """What was there, without a torn last line."""
-        flags = os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         try:
-            regular = not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode)
-            self._descriptor = os.open(path, flags | (os.O_RDWR if regular else os.O_WRONLY), 0o666)
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - close() closes it
+            try:
+                if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    with open(path, "rb") as file:
+                        beginning = file.read(len(os.fsencode(begins)))
+                    if not os.fsencode(begins).startswith(beginning):
+                        way_out = "name another file, or delete it"
+                        raise InputError(f"is no {what}", where=f"{path}:1", way_out=way_out)
+                    self._file.truncate(len(_whole_lines(path)) if keep else 0)
+            except BaseException:
+                self.close()
+                raise
+        except BlockingIOError:
+            raise OutputError("another run writes it", where=path, way_out="wait for it, or name another") from None
         except OSError as error:
             raise output_error(error, path) from None
-        try:
-            if regular:
-                self._take_over(keep, judge)
-        except BaseException as error:
-            self.close()
-            if isinstance(error, OSError):
-                raise output_error(error, path) from None
-            raise
-
-    def _take_over(self, keep: bool, judge: Callable[[list[str]], None]) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(
-                "another run writes it", where=self.path, way_out="wait for it, or name another"
-            ) from None
-        with open(self._descriptor, "rb", closefd=False) as file:
-            data = file.read()
-        self.lines = _whole_lines(data)
-        judge(self.lines)
-        os.ftruncate(self._descriptor, data.rfind(b"\n") + 1 if keep else 0)
 
     def write(self, line: str) -> None:
-        """Add a line, given without its end. Raises OutputError; the file then ends with the line before."""
-        data = os.fsencode(line) + b"\n"
-        left = data
+        """Add a line, given without its end. Raises OutputError."""
+        left = os.fsencode(line) + b"\n"
         try:
             while left:
-                left = left[os.write(self._descriptor, left) :]
+                left = left[self._file.write(left) :]
         except BrokenPipeError:
             raise
         except OSError as error:
-            if len(left) < len(data):
-                size = os.fstat(self._descriptor).st_size
-                os.ftruncate(self._descriptor, max(0, size - (len(data) - len(left))))
             raise output_error(error, self.path) from None
-
-    def close(self) -> None:
-        """Give the file free; a second call does nothing."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-
-class JobLog:
-    """A log at `path`. resume: go on with the one that is there; otherwise it is replaced, if it is a log of jobs.
-
-    entries: of an earlier run, the last of each command. Raises OutputError, and InputError for a file that is no such
-    log.
-    """
-
-    def __init__(self, path: str, *, resume: bool) -> None:
-        self.entries: dict[str, LogEntry] = {}
-        self._file = LineFile(path, keep=resume, judge=lambda lines: self.entries.update(_entries(lines, path)))
-        if not resume or not self._file.lines:
-            self.entries.clear()
-            self._file.write(_HEADER)
-
-    def add(self, result: Result) -> None:
-        """Write down that a job has ended. Raises OutputError."""
-        entry = LogEntry(
-            result.job.number,
-            result.started,
-            result.seconds,
-            result.exit_code,
-            result.job.command,
-            result.nbytes,
-            result.backend,
-            result.kernel,
-        )
-        self._file.write(entry.line())
 
     def close(self) -> None:
         """Give the file free."""
         self._file.close()
 
 
+class JobLog(LineFile):
+    """A log at `path`. resume: go on with the one that is there; otherwise it is replaced, if it is a log of jobs.
+
+    entries: as of read_log, none without resume. Raises OutputError, and InputError for a file that is no such log.
+    """
+
+    def __init__(self, path: str, *, resume: bool) -> None:
+        entries = read_log(path)
+        super().__init__(path, keep=resume, begins=f"{_HEADER}\n", what="log of jobs")
+        self.entries = entries if resume else {}
+        if not os.fstat(self._file.fileno()).st_size:
+            self.write(_HEADER)
+
+    def add(self, result: Result) -> None:
+        """Write down that a job has ended. Raises OutputError."""
+        job = result.job
+        ran = f"{result.started:.3f}\t{result.seconds:10.3f}\t0\t0\t{result.exit_code}\t0"
+        self.write(f"{job.number}\t:\t{ran}\t{job.command}\t{result.nbytes}\t{result.backend}\t{result.kernel}")
+
+
 def read_log(path: str) -> dict[str, LogEntry]:
-    """The last entry of each command in the log at `path`, which is left as it is; none if there is no such file."""
+    """The last entry of each command in the log at `path`; none if there is no such file. Raises InputError."""
+    found: dict[str, LogEntry] = {}
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return {}
+        lines = os.fsdecode(_whole_lines(path)).split("\n") if os.path.isfile(path) else []
     except OSError as error:
         raise input_error(error, path) from None
-    return _entries(_whole_lines(data), path)
-
-
-def _whole_lines(data: bytes) -> list[str]:
-    """The lines of `data` that have their ends."""
-    return [os.fsdecode(line) for line in data.split(b"\n")[:-1]]
-
-
-def _entries(lines: list[str], path: str) -> dict[str, LogEntry]:
-    if lines and lines[0] != _HEADER:
-        raise InputError("is no log of jobs", where=f"{path}:1", way_out="name another file, or delete it")
-    found = {}
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines[:-1], 1):
         try:
-            entry = LogEntry.parse(line)
-        except ValueError as error:
-            raise InputError(
-                f"is no line of a log of jobs: {error}",
-                where=f"{path}:{number}",
-                way_out="delete the line, or the file",
-            ) from None
-        found[entry.command] = entry
+            if number == 1 and line != _HEADER:
+                raise ValueError
+            if number > 1:
+                entry = LogEntry.parse(line)
+                found[entry.command] = entry
+        except ValueError:
+            where, way_out = f"{path}:{number}", "delete the line, or name another file"
+            raise InputError("is no log of jobs", where=where, way_out=way_out) from None
     return found
 
 
-Standing = Literal["done", "failed"]
+def _whole_lines(path: str) -> bytes:
+    """The lines of a file that have their ends. Raises OSError."""
+    with open(path, "rb") as file:
+        data = file.read()
+    return data[: data.rfind(b"\n") + 1]
 
 
 def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
@@ -200,10 +147,6 @@ def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Stan
     if entry.exit_code:
         return None if retry_failed else "failed"
     return "done" if _is_fresh(job, entry) else None
-
-
-_ROUNDING = 0.001
-"""Seconds that a time in the log may be off: it has milliseconds."""
 
 
 def _is_fresh(job: Job, entry: LogEntry) -> bool:

@@ -7,58 +7,40 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import TopologicalSorter
-from typing import Any, Literal
+from typing import Any, Protocol
 
 from gpumerge_cli.jobs.joblog import Standing
-from gpumerge_cli.jobs.spec import Job
-
-_TOLD = ("nbytes", "backend", "kernel")
-"""What a result has of its report."""
-State = Literal["done", "skipped", "failed", "left"]
+from gpumerge_cli.jobs.spec import Job, Limits, Result
 
 
 class StoppedError(Exception):
     """What ends a job that the batch is not to wait for."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """What became of a job.
+class JobError(Exception):
+    """A job failed: what is said of it, and its exit code."""
 
-    state: "skipped" where an earlier run had done it; "left" where it never began, since another failed. exit_code,
-    error: as the job alone would have ended, and said. started: seconds since 1970, 0 if it did not run. seconds: that
-    it took. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: that did it, "-" if none did.
-    report: of what it did; None if it failed or did not run, and once it was told.
-    """
-
-    job: Job
-    state: State
-    exit_code: int = 0
-    error: str = ""
-    started: float = 0.0
-    seconds: float = 0.0
-    nbytes: int = 0
-    backend: str = "-"
-    kernel: str = "-"
-    report: Any = None
+    def __init__(self, told: str, exit_code: int) -> None:
+        super().__init__(told)
+        self.exit_code = exit_code
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a job ended: its report, or what it said and its exit code."""
+class Work(Protocol):
+    """What jobs do, and who hears of it."""
 
-    report: Any = None
-    error: str = ""
-    exit_code: int = 0
+    def earlier(self, job: Job) -> Standing | None:
+        """What an earlier run has made of the job. Asked when its turn has come."""
 
+    def do(self, job: Job, memory: int, check: Callable[[], None]) -> Any:
+        """Do the job within so many bytes of memory; its report. Raises JobError.
 
-Advance = Callable[[int, int], None]
-Do = Callable[[Job, int, Advance, Callable[[], None]], Outcome]
-"""Does a job within so many bytes of memory. Calls the third from time to time with (bytes done, bytes in all), the
-fourth once before its output appears; lets through what they raise."""
+        Calls `check` from time to time, and once before its output appears; lets through what it raises.
+        """
+
+    def told(self, result: Result) -> None:
+        """Given every result, one at a time; that of a job that ran in the job's thread, which no signal interrupts."""
 
 
 def in_order(jobs: Sequence[Job]) -> list[Job]:
@@ -66,191 +48,132 @@ def in_order(jobs: Sequence[Job]) -> list[Job]:
     by_number = {job.number: job for job in jobs}
     order = TopologicalSorter({job.number: job.after for job in jobs})
     order.prepare()
-    ready: list[int] = list(order.get_ready())
-    heapq.heapify(ready)
+    ready: list[int] = []
     found = []
-    while ready:
-        number = heapq.heappop(ready)
-        found.append(by_number[number])
-        order.done(number)
-        for other in order.get_ready():
-            heapq.heappush(ready, other)
+    while order.is_active():
+        for number in order.get_ready():
+            heapq.heappush(ready, number)
+        found.append(by_number[heapq.heappop(ready)])
+        order.done(found[-1].number)
     return found
 
 
 class Runner:
     """Runs jobs. results: of those that have ended, by number.
 
-    at_once: jobs that run at a time. memory: bytes for all of them; a job that asks for none gets an equal part.
-    threads: host threads for all of them, in the same way; None for no limit. earlier: what an earlier run has made of
-    a job, asked when its turn has come. told: given every result, one at a time; those of jobs that ran in the job's
-    thread, which no signal interrupts. advance: given (job, bytes done, bytes in all) from any thread.
+    limits: what all jobs share; one that asks for nothing gets an equal part. keep_going: start jobs after a failure.
     """
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        do: Do,
-        *,
-        at_once: int,
-        memory: int,
-        threads: int | None = None,
-        keep_going: bool = False,
-        earlier: Callable[[Job], Standing | None] = lambda job: None,
-        told: Callable[[Result], None] = lambda result: None,
-        advance: Callable[[Job, int, int], None] | None = None,
-    ) -> None:
+    def __init__(self, jobs: Sequence[Job], work: Work, limits: Limits, *, keep_going: bool = False) -> None:
         self.results: dict[int, Result] = {}
-        self._jobs = {job.number: job for job in jobs}
-        self._do = do
-        self._at_once = at_once
-        self._memory = self._free = memory
-        self._threads = self._free_threads = threads or 0
+        self._waiting = {job.number: job for job in in_order(jobs)}
+        self._work = work
+        self._limits = limits
         self._keep_going = keep_going
-        self._earlier = earlier
-        self._told = told
-        self._advance = advance
+        self._has_failed = False
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._ended: queue.SimpleQueue[Job | BaseException] = queue.SimpleQueue()
-        self._running: set[int] = set()
-        self._active = 0  # as the jobs' threads know it: a signal may come before the running ones are noted
-        self._changed = threading.Condition()
-        self._order = TopologicalSorter({number: job.after for number, job in self._jobs.items()})
-        self._ready: list[int] = []
-        self._has_failed = False
+        self._running: dict[int, threading.Thread] = {}
+        self._free_memory, self._free_threads = limits.memory, limits.threads or 0
 
     def run(self, patience: float = 10.0) -> None:
         """Run all jobs. What else is raised, as by a signal, stops them: then no further output appears.
 
         patience: seconds to wait for jobs to notice that.
         """
-        self._order.prepare()
-        pool = ThreadPoolExecutor(self._at_once, thread_name_prefix="gpumerge-job")
         try:
-            self._find_ready()
-            self._start(pool)
+            self._start()
             while self._running:
                 ended = self._ended.get()
                 if isinstance(ended, BaseException):
                     raise ended
-                self._give_back(ended)
-                self._start(pool)
-            self._leave()
+                del self._running[ended.number]
+                self._take(ended, -1)
+                self._start()
         except BaseException:
             self._stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            with self._changed:
-                self._changed.wait_for(lambda: self._active == 0, timeout=patience)
+            deadline = time.monotonic() + patience
+            for thread in self._running.values():
+                if thread.is_alive():  # one that has yet to begin will see that it is to stop
+                    thread.join(max(0.0, deadline - time.monotonic()))
             raise
-        pool.shutdown()
 
-    def _start(self, pool: ThreadPoolExecutor) -> None:
-        """Start what may start now, in the order of the file."""
-        while self._ready and len(self._running) < self._at_once and (self._keep_going or not self._has_failed):
-            job = self._jobs[self._ready[0]]
+    def _start(self) -> None:
+        """Start, or settle, what may be by now. No job overtakes one that waits for memory or threads alone."""
+        while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
             settled = self._settled(job)
-            need = self._need(job)
-            threads = self._threads_of(job)
-            if settled is None and (need > self._free or threads > self._free_threads):
+            if settled is None and not self._has_room(job):
                 return
-            heapq.heappop(self._ready)
+            del self._waiting[job.number]
             if settled is not None:
-                self._settle(settled)
+                self._tell(settled)
                 continue
-            self._free -= need
-            self._free_threads -= threads
-            self._running.add(job.number)
-            pool.submit(self._work, job, need)
+            self._take(job, 1)
+            thread = threading.Thread(target=self._run, args=(job,), name=f"gpumerge-job-{job.number}", daemon=True)
+            self._running[job.number] = thread  # ahead of its start: a signal may come in between
+            thread.start()
 
     def _settled(self, job: Job) -> Result | None:
-        """What is known of a job without running it."""
-        for number in sorted(job.after):
-            if self.results[number].state == "failed":
-                return Result(job, "failed", 2, f"job {self._jobs[number].name}, which makes its input, failed")
-        match self._earlier(job):
+        """What becomes of a job that does not run; None if it is to run."""
+        for before in map(self.results.__getitem__, sorted(job.after)):
+            if before.state == "failed":
+                return Result(job, "failed", 2, f"job {before.job.name}, which makes its input, failed")
+        if self._has_failed and not self._keep_going:
+            return Result(job, "left")
+        match self._work.earlier(job):
             case "done":
                 return Result(job, "skipped")
             case "failed":
                 return Result(job, "failed", 2, "it failed in an earlier run; --resume-failed runs it again")
         return None
 
-    def _need(self, job: Job) -> int:
-        asked = None if job.task is None else job.task.memory
-        return min(self._memory, asked or max(1, self._memory // self._at_once))
+    def _has_room(self, job: Job) -> bool:
+        memory, threads = self._need(job)
+        room = len(self._running) < self._limits.at_once
+        return room and memory <= self._free_memory and threads <= self._free_threads
 
-    def _threads_of(self, job: Job) -> int:
-        asked = None if job.task is None else job.task.threads
-        return min(self._threads, asked or max(1, self._threads // self._at_once))
+    def _take(self, job: Job, times: int) -> None:
+        """Take what a job needs, or with -1 give it back."""
+        memory, threads = self._need(job)
+        self._free_memory -= times * memory
+        self._free_threads -= times * threads
 
-    def _work(self, job: Job, memory: int) -> None:
-        with self._changed:
-            self._active += 1
-        try:
-            self._run(job, memory)
-        finally:
-            with self._changed:
-                self._active -= 1
-                self._changed.notify_all()
+    def _need(self, job: Job) -> tuple[int, int]:
+        """Bytes of memory, and threads, of a job: what it asks for, or its part."""
 
-    def _run(self, job: Job, memory: int) -> None:
+        def part(whole: int, asked: int | None) -> int:
+            return min(whole, asked or max(1, whole // self._limits.at_once))
+
+        memory, threads = (None, None) if job.task is None else (job.task.memory, job.task.threads)
+        return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
+
+    def _run(self, job: Job) -> None:
+        """What a job's thread does."""
         started, begun = time.time(), time.perf_counter()
-
-        def advance(done: int, total: int) -> None:
-            self._check()
-            if self._advance is not None:
-                self._advance(job, done, total)
-
         try:
             self._check()
-            outcome = self._do(job, memory, advance, self._check)
+            report = self._work.do(job, self._need(job)[0], self._check)
+            told = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
+            result = Result(job, "done", report=report, **told)
         except StoppedError:
             return
+        except JobError as error:
+            result = Result(job, "failed", error.exit_code, str(error))
         except Exception as error:
-            outcome = Outcome(None, f"{type(error).__name__}: {error}", 2)
-        seconds = time.perf_counter() - begun
-        state: State = "failed" if outcome.exit_code else "done"
-        found = {name: getattr(outcome.report, name) for name in _TOLD if hasattr(outcome.report, name)}
-        result = Result(job, state, outcome.exit_code, outcome.error, started, seconds, report=outcome.report, **found)
+            result = Result(job, "failed", 2, f"{type(error).__name__}: {error}")
         try:
-            self._record(result)
+            self._tell(replace(result, started=started, seconds=time.perf_counter() - begun))
+            self._ended.put(job)
         except BaseException as error:
             self._ended.put(error)
-        else:
-            self._ended.put(job)
 
     def _check(self) -> None:
         if self._stop.is_set():
             raise StoppedError
 
-    def _record(self, result: Result) -> None:
+    def _tell(self, result: Result) -> None:
         with self._lock:
+            self._work.told(result)
             self.results[result.job.number] = replace(result, report=None)
-            self._told(result)
-
-    def _give_back(self, job: Job) -> None:
-        """The job has run: others may take its place."""
-        self._running.remove(job.number)
-        self._free += self._need(job)
-        self._free_threads += self._threads_of(job)
-        self._has_failed |= self.results[job.number].state == "failed"
-        self._order.done(job.number)
-        self._find_ready()
-
-    def _settle(self, result: Result) -> None:
-        """The job does not run."""
-        self._record(result)
-        self._order.done(result.job.number)
-        self._find_ready()
-
-    def _find_ready(self) -> None:
-        for number in self._order.get_ready():
-            heapq.heappush(self._ready, number)
-
-    def _leave(self) -> None:
-        """Tell of the jobs that never began."""
-        while self._ready:
-            job = self._jobs[heapq.heappop(self._ready)]
-            lost = any(self.results[number].state == "failed" for number in job.after)
-            settled = self._settled(job) if lost else None
-            self._settle(settled or Result(job, "left"))
+            self._has_failed |= result.state == "failed" and result.started > 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from gpumerge_cli.jobs.document import Entry, Table
-
-OWN_KEYS = ("name", "operation", "inputs", "output")
+State = Literal["done", "skipped", "failed", "left"]
 
 
 class Task(Protocol):
@@ -22,30 +21,30 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class Option:
+class JobOption:
     """An option that jobs may give by its long name.
 
     kind: whether it is only said, takes a value, or takes one each time it is given. off: the long name that takes it
-    back, if there is one. is_path: its value is the name of a file or folder.
+    back, if there is one. file: what its value names: a file that the job reads or writes, or any place.
     """
 
     kind: Literal["switch", "value", "list"]
     off: str | None = None
-    is_path: bool = False
+    file: Literal["read", "written", "place"] | None = None
 
 
 @dataclass(frozen=True)
-class Command:
-    """What a job may do. writes: it has an output. parse: what becomes of the words behind its name.
+class Operation:
+    """What a job may do. writes: it has an output. parse: the task of the words behind the operation's name.
 
-    set: given the options that a job names, the values of others that settings give it; paths are absolute. Raises
+    settings: given the options that a job names, the values of others that settings give it; paths are absolute. Raises
     UsageError. parse raises it for words that do not go together, InputError for files that it has to look into.
     """
 
-    options: Mapping[str, Option]
+    options: Mapping[str, JobOption]
     writes: bool
     parse: Callable[[Sequence[str]], Task]
-    set: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
+    settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Job:
     number: its place in the file, from 1. line: where it begins there. inputs, output: paths as they are opened.
     words: what stands behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell,
     with absolute paths and what settings add. after: numbers of the jobs that make its inputs. nbytes: of its inputs,
-    as far as they are there. task: None where that needs a look into files that are not there yet.
+    as far as they are there. task: None if making it needs a look into files that are not there yet.
     """
 
     number: int
@@ -71,26 +70,35 @@ class Job:
     task: Task | None = None
 
 
-@dataclass
-class Draft:
-    """A job on its way. options: with variables and fields replaced. listed: inputs as written, and their lines.
-    names: the file that names its inputs, and its line. lost: keys whose values are wrong, in whole or in
-    part, and left out."""
+@dataclass(frozen=True)
+class Result:
+    """What became of a job.
 
-    number: int
-    table: Table
-    name: str
-    operation: str = ""
-    options: dict[str, Entry] = field(default_factory=dict)
-    listed: list[tuple[str, int]] = field(default_factory=list)
-    inputs: list[tuple[str, int]] = field(default_factory=list)
-    names: tuple[str, int] | None = None
-    output: Entry | None = None
-    lost: set[str] = field(default_factory=set)
+    state: "skipped" where an earlier run had done it; "left" where it never began, since another failed. exit_code,
+    error: as the job alone would have ended, and said. started: seconds since 1970, 0 if it did not run. seconds: that
+    it took. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: that did it, "-" if none did.
+    report: of what it did; None if it failed or did not run, and once it was told.
+    """
 
-    @property
-    def first_input(self) -> str | None:
-        return self.listed[0][0] if self.listed else None
+    job: Job
+    state: State
+    exit_code: int = 0
+    error: str = ""
+    started: float = 0.0
+    seconds: float = 0.0
+    nbytes: int = 0
+    backend: str = "-"
+    kernel: str = "-"
+    report: Any = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What all jobs may have together: jobs that run at a time, bytes of memory, host threads (None for no limit)."""
+
+    at_once: int
+    memory: int
+    threads: int | None = None
 
 
 def quoted(word: str) -> str:
@@ -103,22 +111,4 @@ def quoted(word: str) -> str:
 def _escaped(letter: str) -> str:
     if letter.isprintable() and letter not in "'\\":
         return letter
-    # A surrogate stands for a byte of a name, or else cannot be in one.
-    how = "surrogateescape" if "\udc80" <= letter <= "\udcff" else "surrogatepass"
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", how))
-
-
-def words_of(draft: Draft, commands: Mapping[str, Command], path: Callable[[str], str]) -> list[str]:
-    """What stands behind the operation on the command line; `path` makes paths of names."""
-    options = commands[draft.operation].options if draft.operation else {}
-    words = []
-    for key, entry in draft.options.items():
-        option = options[key]
-        if option.kind == "switch":
-            words += [f"--{key}"] if entry.value else [f"--{option.off}"] if option.off else []
-        else:
-            values = entry.value if isinstance(entry.value, list) else [entry.value]
-            words += [f"--{key}={path(str(value)) if option.is_path else value}" for value in values]
-    if draft.output is not None:
-        words.append(f"--output={path(draft.output.value)}")
-    return [*words, "--", *(path(name) for name, _ in draft.inputs)]
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))

@@ -16,6 +16,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from gpumerge_cli.errors import UsageError, output_error
+from gpumerge_cli.replacement import replacing
 from gpumerge_cli.report.model import BenchReport, BenchRow
 from gpumerge_cli.report.series import (
     BY_RUNS,
@@ -108,16 +109,11 @@ def save(figure: Figure, path: str) -> str:
     Boxes are of a .png what its font lacks: in an .svg words stay words.
     """
     suffix = os.path.splitext(path)[1].lower()
-    temporary = f"{path}.{os.getpid()}.tmp"
     try:
-        with _lacking() as lacking:
-            figure.savefig(temporary, format=suffix[1:], dpi=_DPI, metadata=_METADATA[suffix])
-        os.replace(temporary, path)
+        with replacing(path) as file, _lacking() as lacking:
+            figure.savefig(file, format=suffix[1:], dpi=_DPI, metadata=_METADATA[suffix])
     except OSError as error:
         raise output_error(error, path) from error
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
     return "".join(lacking) if suffix == ".png" else ""
 
 

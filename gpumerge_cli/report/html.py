@@ -13,16 +13,22 @@ from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
+from gpumerge_cli.report.merge_tables import (
+    CLOCK_HEADER,
+    bound_told,
+    busy_cells,
+    busy_header,
+    clock_cells,
+    facts,
+    summary,
+)
 from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, InputFile, MergeReport, Report
 from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
 from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
     compare_header,
-    facts,
     format_size,
-    merge_cells,
-    summary,
 )
 from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
@@ -52,7 +58,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
         (format_bytes(report.peak_memory) if report.peak_memory else "-", "peak memory"),
         (report.backend, report.device),
     )
-    yield tag("p", tag("b", "Bounded by "), f"{report.bound}. {_against_ceilings(report)}", class_="bound")
+    yield tag("p", tag("b", "Bounded by "), f"{bound_told(report)}. {_against_ceilings(report)}", class_="bound")
     if report.timeline:
         yield _section(
             "What happened when",
@@ -72,7 +78,10 @@ def _merge(report: MergeReport) -> Iterator[Part]:
         throughput(report),
     )
     yield _section(
-        "In numbers", "", table(("stage", "seconds", "bytes", "throughput"), merge_cells(report), right=(1, 2, 3))
+        "In numbers",
+        "Whole time is the clock's. Busy times are added up over the workers, who work at once.",
+        table(CLOCK_HEADER, clock_cells(report), right=range(1, 5)),
+        table(busy_header(report), busy_cells(report), right=range(1, 5)),
     )
     yield table(("what", "how"), facts(report))
     yield _inputs(report.inputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpumerge_cli.report.merge_tables import CLOCK_HEADER, busy_cells, busy_header, clock_cells, facts, summary
 from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
@@ -12,9 +13,6 @@ from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
     compare_header,
-    facts,
-    merge_cells,
-    summary,
 )
 from gpumerge_cli.units import format_bytes, format_count, visible
 
@@ -28,7 +26,8 @@ def render(report: Report) -> str:
 
 def _merge(report: MergeReport) -> str:
     lines = [f"# gpumerge {report.kind}", "", _escape(summary(report)), ""]
-    lines += _table(("stage", "seconds", "bytes", "throughput"), merge_cells(report), right=(1, 2, 3))
+    lines += [*_table(CLOCK_HEADER, clock_cells(report), right=range(1, 5)), ""]
+    lines += _table(busy_header(report), busy_cells(report), right=range(1, 5))
     lines += ["", *(f"- {_escape(name)}: {_escape(value)}" for name, value in facts(report))]
     lines += ["", *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2))]
     return "\n".join(lines) + "\n"

@@ -5,15 +5,18 @@ Times are seconds, sizes are bytes, counts are plain integers. `schema` grows wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from gpumerge_cli.measure import COMPILE as COMPILE
 from gpumerge_cli.measure import Stretch as Stretch
 from gpumerge_cli.units import format_counted
 
 SCHEMA = 1
-MERGE_SCHEMA = 2
-"""Of merges and sorts: 2 brought timeline, ceilings, expected and the kind \"sort\"."""
+MERGE_SCHEMA = 3
+"""The schema of merges and sorts: 2 brought timeline, ceilings, expected and the kind "sort"; in 3 bound is a name."""
+AHEAD = ("spool", "decompress", "csv")
+"""Stages that happen during the start-up."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,11 @@ class MergeReport:
     of it before the first byte was read. plan: seconds that cutting chunks took, of one worker while others worked.
     busy: seconds the streaming itself took. stages: "compile", "read", "upload", "index", "check", "sort", "kernel",
     "download", "spill", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
-    add up to more than `busy`. workers: chunks in flight at once. bound: the stage that bounded the run, in a sentence.
+    add up to more than `busy`. workers: chunks in flight at once.
 
     timeline: what was done when, in at most some thousand stretches: stages, "plan", and ahead of the first byte
     "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
+    bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
     """
 
@@ -92,18 +96,41 @@ class MergeReport:
     plan: float
     busy: float
     stages: tuple[Stage, ...]
-    bound: str
     peak_memory: int
     version: str
     timeline: tuple[Stretch, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
     expected: float = 0.0
+    bound: str = ""
     schema: int = MERGE_SCHEMA
     kind: Literal["merge", "sort"] = "merge"
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""
         return next((stage for stage in self.stages if stage.name == name), Stage(name, 0.0, 0))
+
+    def elapsed(self, name: str) -> float:
+        """Seconds of the clock from the first start of stage `name` to its last end; 0 if the timeline has none."""
+        found = [one for one in self.timeline if one.stage == name]
+        return max(one.stop for one in found) - min(one.start for one in found) if found else 0.0
+
+    @property
+    def at_work(self) -> tuple[Stage, ...]:
+        """What the workers did during `busy` seconds: planning, then the stages."""
+        plan = (Stage("plan", self.plan, 0),) if self.plan > 0 else ()
+        return (*plan, *(stage for stage in self.stages if stage.name != COMPILE))
+
+
+def bounded(report: MergeReport) -> MergeReport:
+    """The report with its `bound`: what to make faster to make the run faster."""
+    if report.stage(COMPILE).seconds > max(report.busy, report.start_up) / 2:
+        bound = COMPILE
+    elif report.start_up > report.busy or not report.at_work:
+        longest = max(AHEAD, key=report.elapsed)
+        bound = longest if report.elapsed(longest) > report.start_up / 2 else "start-up"
+    else:
+        bound = max(report.at_work, key=lambda stage: stage.seconds).name
+    return replace(report, bound=bound)
 
 
 @dataclass(frozen=True)

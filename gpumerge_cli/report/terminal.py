@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from gpumerge_cli.report.merge_tables import (
+    CLOCK_HEADER,
+    Row,
+    busy_cells,
+    busy_header,
+    clock_cells,
+    facts,
+    summary,
+)
 from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
@@ -15,12 +25,12 @@ from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
     compare_header,
-    facts,
-    merge_cells,
-    summary,
 )
 from gpumerge_cli.units import format_count, visible
 
+_FOLDED = ("variant", "launch", "job")
+"""Columns whose cells go on in a further line where the terminal is narrow."""
+_LONGEST_WORD = 16
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
 
 
@@ -48,19 +58,29 @@ def show(report: Report, console: Console | None = None) -> None:
 
 def _show_merge(report: MergeReport, console: Console) -> None:
     console.print(Text(summary(report)))
-    table = plain_table("stage", "seconds", "bytes", "throughput", left=1)
-    *stages, whole = merge_cells(report)
-    for row in stages:
-        table.add_row(*row, style="bold" if row[0] == "merge kernel" else "")
-    table.add_section()
-    table.add_row(*whole, style="bold")
-    console.print(table)
+    console.print()
+    clock, busy = (CLOCK_HEADER, clock_cells(report)), (busy_header(report), busy_cells(report))
+    widths = [max(map(len, column)) for column in zip(clock[0], *clock[1], busy[0], *busy[1], strict=True)]
+    for header, rows in (clock, busy):
+        console.print(_stage_table(header, rows, widths))
+        console.print()
     about = Table.grid(padding=(0, 2))
     about.add_column(no_wrap=True)
     about.add_column(overflow="fold")
     for name, value in facts(report):
         about.add_row(Text(f" {name}"), Text(value), style="bold" if name == "bounded by" else "")
     console.print(about)
+
+
+def _stage_table(header: Row, rows: list[Row], widths: list[int]) -> Table:
+    """A table of stages whose columns have these least widths, so that several stand below each other."""
+    table = plain_table(*header, left=1)
+    for column, width in zip(table.columns, widths, strict=True):
+        column.min_width = width
+    bold = {"merge kernel", rows[-1][0]}
+    for row in rows:
+        table.add_row(*row, style="bold" if row[0] in bold else "")
+    return table
 
 
 def _show_compare(report: CompareReport, console: Console) -> None:
@@ -76,7 +96,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
         table.add_row(*map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
     table.add_section()
     table.add_row(*copy)
-    console.print(table)
+    console.print(fitted(table, console, "launch", "spread", *compare_header(report)[-2:-4:-1]))
     for note in notes(report):
         console.print(Text(f" {visible(note)}"))
 
@@ -88,7 +108,7 @@ def _show_bench(report: BenchReport, console: Console) -> None:
         table.add_row(Text(f"{items}, {shape}, {runs} run{'' if runs == '1' else 's'}, {size} items"), style="bold")
         for name, *row in rows:
             table.add_row(Text(f"  {name}"), *map(Text, row), style=_RESULT_STYLES.get(row[-1], ""))
-    console.print(table)
+    console.print(fitted(table, console, "spread", "of copy"))
     for note in bench_notes(report):
         console.print(Text(f" {visible(note)}"))
 
@@ -98,5 +118,34 @@ def plain_table(*names: str, left: int) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for number, name in enumerate(names):
         justify = "left" if number < left or name == "result" else "right"
-        table.add_column(name, justify=justify, no_wrap=name not in ("variant", "launch"), overflow="fold")  # type: ignore[arg-type]
+        table.add_column(name, justify=justify, no_wrap=name not in _FOLDED, overflow="fold")  # type: ignore[arg-type]
     return table
+
+
+def fitted(table: Table, console: Console, *spare: str) -> Table:
+    """The table without those of its columns `spare` that the console has no room for, the first of them first."""
+    for name in spare:
+        # Beside each cell there is a blank, and another one between columns.
+        if sum(map(_least_width, table.columns)) + 2 * len(table.columns) - 1 <= console.width:
+            break
+        table = _without(table, name)
+    return table
+
+
+def _least_width(column: Column) -> int:
+    """Columns of the terminal that its cells need, or where they may be folded, their words."""
+    texts = [str(cell) for cell in (column.header, *column.cells)]
+    if column.no_wrap:
+        return max(map(cell_len, texts))
+    words = [word for text in texts for word in text.split()]
+    return min(_LONGEST_WORD, max(map(cell_len, words), default=0))
+
+
+def _without(table: Table, name: str) -> Table:
+    columns = [column for column in table.columns if column.header != name]
+    narrower = plain_table(left=0)
+    for column in columns:
+        narrower.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow)
+    for row, *cells in zip(table.rows, *(column.cells for column in columns), strict=True):
+        narrower.add_row(*cells, style=row.style, end_section=row.end_section)
+    return narrower

@@ -8,8 +8,8 @@ from itertools import combinations, pairwise
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
+from gpumerge_cli.report.merge_tables import stage_name
 from gpumerge_cli.report.model import MergeReport, Stretch
-from gpumerge_cli.report.tables import stage_name
 from gpumerge_cli.units import format_bytes, format_seconds
 
 ORDER = (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
-from gpumerge_cli.errors import OutputError, UsageError, output_error
+from gpumerge_cli.errors import UsageError, output_error
+from gpumerge_cli.replacement import Replacement
 from gpumerge_cli.report.model import Report
 
 MERGE_SUFFIXES = (".json", ".md", ".html")
@@ -33,29 +34,23 @@ def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--re
         raise UsageError(
             f"{option}: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
         )
-    target = os.path.realpath(path)
-    if os.path.isdir(target):
-        raise OutputError("is a directory", where=path, way_out="name a file")
-    temporary = f"{target}.{os.getpid()}.tmp"
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        made = Replacement(path)
     except OSError as error:
         raise output_error(error, path) from error
 
     def write(report: Report) -> None:
         try:
-            with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
+            with open(made.descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
                 file.write(_renderer(suffix)(report))
-            os.replace(temporary, target)
+            made.commit()
         except OSError as error:
             raise output_error(error, path) from error
 
     try:
         yield write
     finally:
-        os.close(descriptor)
-        with suppress(OSError):
-            os.unlink(temporary)
+        made.abort()
 
 
 def _renderer(suffix: str) -> Callable[[Any], str]:

@@ -24,12 +24,10 @@ class Items:
     def __init__(self, run: Bytes, order: Order, name: str) -> None:
         """run: native keys, records, or lines that each end with the order's terminator."""
         self.name = name
-        self._run = run
         self._order = order
         self._key = key_by(order)
-        # Where lines end, terminators included; items of one size need no table.
-        self._ends = None if order.text is None else np.flatnonzero(run == order.text.terminator) + 1
-        self.size = len(run) // order.item_bytes if self._ends is None else len(self._ends)
+        self._items = order.items(run)
+        self.size = len(self._items)
 
     def item_start(self, position: int) -> int:
         return position
@@ -38,29 +36,16 @@ class Items:
         return start + 1
 
     def key_at(self, start: int) -> Any:
-        return self._key(self._item(start))
+        return self._key(self._items[start])
 
     def label(self, number: int) -> str:
         """The item's key, of lines the line, cut to twelve characters."""
-        item = self._item(number)
-        if self._order.text is None:
-            key = self._order.keys(np.frombuffer(item, np.uint8))
-            if self._order.kind == "float":
-                return f"{key[0]:.6g}"
-            if self._order.kind != "bytes":
-                return str(key[0])
-            item = key.tobytes()
-        else:
-            item = shown(item, self._order.text)
-        return _short(item.decode("utf-8", "backslashreplace"))
-
-    def _item(self, number: int) -> bytes:
-        """A key's bytes, a record, or a line without its terminator."""
-        if self._ends is None:
-            start = number * self._order.item_bytes
-            return self._run[start : start + self._order.item_bytes].tobytes()
-        start = int(self._ends[number - 1]) if number else 0
-        return self._run[start : int(self._ends[number]) - 1].tobytes()
+        item, text = self._items[number], self._order.text
+        key = self._order.number(item, short=True)
+        if key is not None:
+            return key
+        shown_part = self._order.key_of(item) if text is None else shown(item, text)
+        return _short(shown_part.decode("utf-8", "backslashreplace"))
 
 
 def _short(text: str) -> str:
@@ -86,8 +71,7 @@ def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -
         runs = [run.view(np.uint8) for run in numbers]
     else:
         order = order or Order.lines(descending=reverse)
-        assert order.text is not None
-        end = chr(order.text.terminator)
+        end = order.end.decode()
         runs = [np.frombuffer("".join(word + end for word in part).encode(), np.uint8) for part in lists]
     names = [chr(ord("A") + number) for number in range(len(lists))]
     for name, run in zip(names, runs, strict=True):

@@ -1,13 +1,10 @@
-"""What the kernels that stage rounds hold in shared memory, round by round.
-
-Follows kernels/merge_circular.cu and merge_tiled.cu, and their twins in kernels/cpu.
-"""
+"""What the kernels that stage rounds hold in shared memory, round by round, as their files in kernels/ do it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpumerge_cli.backends.base import KernelName
+from gpumerge_cli.backends.variants import LADDER, named
 from gpumerge_cli.corank import co_rank
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.path_model import Buffer, Place, Round
@@ -69,10 +66,10 @@ def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
     Raises UsageError for a kernel that has no rounds, and for more of them than can be shown.
     """
     policy, total = shape.policy, a.size + b.size
-    if policy.kernel not in ("circular", "tiled"):
-        raise UsageError(
-            f"--rounds: the {policy.kernel} kernel has none", way_out="use --kernel circular or --kernel tiled"
-        )
+    rounds_kept = named(policy.kernel).rounds
+    if rounds_kept is None:
+        others = " or ".join(f"--kernel {variant.name}" for variant in LADDER if variant.rounds)
+        raise UsageError(f"--rounds: the {policy.kernel} kernel has none", way_out=f"use {others}")
     tile = policy.tile_size
     sections = pieces_of([split for what, split in shape.splits if what in ("block", "host thread")], total)
     if tile > MOST_PLACES:
@@ -81,14 +78,13 @@ def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
         raise UsageError(f"--rounds shows up to {MOST_ROUNDS} rounds", way_out="use smaller inputs or a larger tile")
     rounds: list[Round] = []
     for block, (start, stop) in enumerate(sections):
-        rounds += _section(a, b, block, start, stop, tile, policy.kernel, exact=policy.tile_load == "exact")
+        rounds += _section(a, b, block, start, stop, tile, keep=rounds_kept.keeps, exact=policy.tile_load == "exact")
     return tuple(rounds)
 
 
 def _section(
-    a: Items, b: Items, block: int, start: int, stop: int, tile: int, kernel: KernelName, *, exact: bool
+    a: Items, b: Items, block: int, start: int, stop: int, tile: int, *, keep: bool, exact: bool
 ) -> list[Round]:
-    keep = kernel == "circular"
     low, high = cut_at(a, b, start), cut_at(a, b, stop)
     feed_a = _Feed(a, low.i, high.i, [-1] * tile)
     feed_b = _Feed(b, low.j, high.j, [-1] * tile)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.splits import Split, Splits
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.order import Order
-
-Lengths = list[tuple[int, int]]
-"""Lengths of pieces in their order, each with how often it follows itself."""
-Split = Callable[[int], Lengths]
-"""How a piece of so many outputs is cut."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class Shape:
     policy: LaunchPolicy
     rules: str
     why: str
-    splits: tuple[tuple[str, Split], ...]
+    splits: Splits
 
 
 def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shape:
@@ -35,51 +31,24 @@ def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shap
     With a launch shape asked for and no backend, the GPU's rules hold, device or not, and blocks are one unless said.
     Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
     """
+    from gpumerge_cli.backends.variants import asked_for, named
+
     launch = on.launch
     if on.backend == "auto" and launch != LaunchRequest(launch.kernel):
-        from gpumerge_cli.backends.gpu.policy import DeviceLimits, resolve
+        from gpumerge_cli.backends import gpu
+        from gpumerge_cli.backends.gpu.policy import resolve
 
-        if launch.decided_kernel() in ("tiled", "circular"):
+        if "blocks" in asked_for(launch).options:
             launch = replace(launch, blocks=launch.blocks or 1)
-        policy = resolve(launch, order, DeviceLimits(1024, 232448, 132, 90))
-        return Shape(policy, "GPU", "the sizes are asked for", _on_gpu(policy, total))
+        policy = resolve(launch, order, gpu.limits_of(on.device))
+        splits = named(policy.kernel).gpu.splits(policy, total)
+        return Shape(policy, "GPU", "the sizes are asked for", splits)
     from gpumerge_cli.backends.select import select
 
     selected = select(on.backend, on.device, order, None)
     policy = selected.backend.resolve(launch, order)
-    splits = _on_gpu(policy, total) if selected.backend.name == "gpu" else _on_cpu(policy, threads)
+    splits = selected.backend.splits(policy, total, threads)
     return Shape(policy, selected.backend.name.upper(), selected.why, splits)
-
-
-def _on_gpu(policy: LaunchPolicy, total: int) -> tuple[tuple[str, Split], ...]:
-    threads = ("thread", _every(policy.items_per_thread))
-    if policy.kernel == "basic":
-        return (("block", _every(policy.block_size * policy.items_per_thread)), threads)
-    if policy.kernel == "path":
-        return (("block", _every(policy.tile_size)), threads)
-    return (("block", _every(_ceil_div(total, policy.blocks))), ("round", _every(policy.tile_size)), threads)
-
-
-def _on_cpu(policy: LaunchPolicy, threads: int) -> tuple[tuple[str, Split], ...]:
-    from gpumerge_cli.backends.cpu.policy import CHAINS
-    from gpumerge_cli.backends.cpu.team import Team
-
-    def pieces(length: int) -> Lengths:
-        with Team(threads) as team:
-            return [(stop - start, 1) for start, stop in team.pieces(length)]
-
-    def chains(length: int) -> Lengths:
-        each = length // CHAINS
-        return _some([(each, CHAINS - 1), (length - each * (CHAINS - 1), 1)])
-
-    hosts = ("host thread", pieces)
-    if policy.kernel == "basic":
-        return (hosts, ("thread", _every(policy.items_per_thread)))
-    if policy.kernel == "path":
-        return (hosts, ("block", _every(policy.tile_size)), ("chain", chains))
-    block = policy.block_size
-    shares = ("thread", lambda length: _every(_ceil_div(length, block))(length))
-    return (hosts, ("round", _every(policy.tile_size)), shares)
 
 
 def count_cuts(splits: Sequence[Split], total: int) -> tuple[int, int]:
@@ -123,21 +92,3 @@ def _pieces(split: Split, start: int, stop: int) -> list[tuple[int, int]]:
     for length, times in split(stop - start):
         edges += [edges[-1] + length * (turn + 1) for turn in range(times)]
     return list(pairwise(edges))
-
-
-def _every(items: int) -> Split:
-    """Pieces of `items` outputs each, of all if it is 0; the last may be shorter."""
-
-    def split(length: int) -> Lengths:
-        each = items or max(1, length)
-        return _some([(each, length // each), (length % each, 1)])
-
-    return split
-
-
-def _some(lengths: Lengths) -> Lengths:
-    return [(length, times) for length, times in lengths if length and times]
-
-
-def _ceil_div(count: int, size: int) -> int:
-    return -(-count // size)

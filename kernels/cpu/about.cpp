@@ -1,4 +1,4 @@
-// What this library is; VERSION and LEVEL are given by the build.
+// The level and the version of the library. The build defines LEVEL and VERSION.
 #include "entries.h"
 
 const char* gm_level(void) { return LEVEL; }

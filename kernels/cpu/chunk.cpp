@@ -1,4 +1,4 @@
-// A chunk from its first read to its last write.
+// Runs a chunk, from its first read to its last write.
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Nanoseconds since the last call, or since it was made.
+// Measures the nanoseconds since its last call, or since it was made.
 class Clock {
 public:
     int64_t passed()
@@ -51,8 +51,9 @@ public:
         }
     }
 
-    // What of equal items goes out. Throws Fault if items are checked and one goes before the one ahead of its range.
-    // All that goes out before the chunk lies ahead of its ranges, so the greatest of it is the last item of one of them.
+    // Decides which of several equal items go out. Throws Fault if items are checked, and the first one of a range goes
+    // before the one ahead of it. All items that go out before the chunk lie ahead of its ranges. So the greatest of them is
+    // the item directly ahead of one of the ranges.
     Equals look_ahead()
     {
         if (!spec_.check && spec_.equals != KEEP_FIRST) return static_cast<Equals>(spec_.equals);
@@ -92,7 +93,7 @@ public:
 
     void put_together(const LaunchSpec& launch, Equals equals, bool stays)
     {
-        // For the sake of a long line, so much more than room was asked for that one copy is to do.
+        // A long line may make the chunk much larger than foreseen. Then there should be only one copy of it.
         const bool by_parts = !stays && nbytes_ > 2 * workspace_.capacity;
         if (spec_.sorts) by_parts ? workspace_.sort_rows(launch, equals) : workspace_.sort(launch, equals);
         else by_parts ? workspace_.merge_rows(launch, equals) : workspace_.merge(launch, equals);
@@ -112,7 +113,7 @@ private:
     int64_t length(int64_t input) const { return lengths_[static_cast<size_t>(input)]; }
     static Bytes bytes_of(const std::vector<unsigned char>& key) { return {key.data(), static_cast<int64_t>(key.size())}; }
 
-    // What is not in one place. Keys, whose byte order may be foreign, always are.
+    // Writes a result that is not in one place. Keys are always in one place, so their byte order need not be turned here.
     void write_parts(SinkSpec sink)
     {
         constexpr int64_t PART = 8 << 20;
@@ -127,7 +128,7 @@ private:
         }
     }
 
-    // The result in foreign byte order, where the input was.
+    // The result, in foreign byte order if the input was so.
     const unsigned char* swapped(const unsigned char* data, int64_t width)
     {
         unsigned char* out = workspace_.staging.data();

@@ -1,11 +1,11 @@
-// Cuts of the merge of any number of sources, made on the sources themselves: where an item, the pivot, would go in every
-// source, ties by source and then by position, is a cut; its rank is what lies ahead of it in all of them. A pivot near
-// the target is chosen, and the stretches in which the cut can lie shrink to one side of it until its rank is near enough.
-// Targets are cut by halves, so that each cut narrows the search for those on both its sides.
+// Cuts the merge of any number of sources, on the sources themselves. A pivot is an item. Its places in all sources are a
+// cut; ties go by source and then by position. The rank of the cut is the number of bytes ahead of these places. A pivot near
+// the target is chosen, and the stretches in which the cut can lie shrink to one side of it, until the rank is near enough.
+// The middle target is cut first, so that each cut narrows the search on both of its sides.
 // Source: Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors, 1991.
 //
-// Reads are what this costs. Sources that are alike have the pivot at the same fraction of their stretches, so a search
-// starts there and goes outwards in growing steps; what is read at once is a window, in which searching costs nothing.
+// The cost lies in the reads. In similar sources the pivot lies at the same fraction of each stretch. So a search starts
+// there and goes outwards in growing steps. One read fills a window, and searching in it costs nothing.
 #include <cstring>
 #include <vector>
 
@@ -16,21 +16,22 @@
 namespace {
 
 constexpr int64_t NEAR = 16;      // a cut is near enough within this fraction of a chunk
-constexpr int GUESSED = 3;        // pivots that are chosen as if sources were alike; then they are drawn
+constexpr int GUESSED = 3;        // pivots that are chosen as if sources were similar; later ones are drawn at random
 constexpr int MOST_PIVOTS = 100;  // sources in order never need as many
 
 struct Pivot {
     int64_t input, start, end;
-    double fraction;  // of its stretch that is ahead of it
+    double fraction;  // the part of its stretch that lies ahead of it
     Bytes key{nullptr, 0};  // none until it is compared with
 };
 
-// The first position in [low, high] whose item does not go before the pivot; both are cuts, `guess` is where to start.
+// The first position in [low, high] whose item does not go before the pivot. low and high must be cuts. The search starts at
+// `guess`.
 int64_t bound(Items& run, const Pivot& pivot, int64_t low, int64_t high, int64_t guess)
 {
     const bool after_equals = run.input() < pivot.input;
     const auto goes_before = [&](int64_t start) { return run.compare(start, pivot.key) < (after_equals ? 1 : 0); };
-    int64_t answer = high, limit = high;  // no item that starts in [limit, answer) is known to be
+    int64_t answer = high, limit = high;  // no item is known to start in [limit, answer)
     bool from_low = false, from_high = false;  // whether the edges were found by looking
     for (int64_t at = guess, step = 2 * LOOK; low < limit;) {
         if (limit - low <= LOOK) {
@@ -80,7 +81,7 @@ public:
         high_.resize(at_.size());
     }
 
-    // Cuts the targets [first, last), which lie between the cuts `low` and `high`.
+    // Finds the cuts of the targets [first, last), which lie between the cuts `low` and `high`.
     void cut(int64_t first, int64_t last, const int64_t* low, const int64_t* high)
     {
         if (first >= last) return;
@@ -92,7 +93,7 @@ public:
     }
 
 private:
-    // How far from its target a cut may lie.
+    // How far a cut may lie from its target.
     int64_t near(int64_t number) const
     {
         const int64_t target = spec_.targets[number];
@@ -109,8 +110,8 @@ private:
         return sum;
     }
 
-    // Whether the last item that a target lay within holds this one too, and lies between the two cuts: low_ and high_
-    // are then the cuts ahead of it and behind it.
+    // Whether this target lies within the same item as an earlier target, and this item lies between the two cuts. Then low_
+    // and high_ are the cuts ahead of the item and behind it.
     bool within_the_last(int64_t target, const int64_t* low, const int64_t* high) const
     {
         if (!known_ || target < total(low_.data()) || target > total(high_.data())) return false;
@@ -170,7 +171,7 @@ private:
         return bound(runs_[input], pivot, from, from + length, guess);
     }
 
-    // An item between the cuts low_ and high_, which are not the same.
+    // Chooses an item between the cuts low_ and high_, which must differ.
     Pivot choose(int turn, int64_t target, int64_t ahead, int64_t behind)
     {
         size_t input = 0;
@@ -199,9 +200,9 @@ private:
     const CutSpec& spec_;
     int64_t* cuts_;
     Window window_;
-    Buffer key_;  // of the pivot
+    Buffer key_;  // the key of the pivot
     std::vector<Items> runs_;
-    std::vector<int64_t> low_, high_, at_;  // of the last search
+    std::vector<int64_t> low_, high_, at_;  // the cuts of the last search
     bool known_ = false;  // whether low_ and high_ are the cuts ahead of one item and behind it
     uint64_t drawn_ = 1;
 };
@@ -210,7 +211,7 @@ void judge_cut(const OrderSpec& order, const SourceSpec* sources, const int64_t*
 {
     Window window;
     Buffer key;
-    Bytes greatest{nullptr, 0};  // of the items ahead, the last one
+    Bytes greatest{nullptr, 0};  // the greatest of the items ahead of the positions
     int64_t from = 0;            // its input
     const auto items_of = [&](int64_t input) { return Items(sources[input], order, input, window); };
     for (int64_t input = 0; input < inputs; ++input) {

@@ -1,4 +1,4 @@
-// The entries of workspaces and of arrays, as entries.h declares them: C++ behind, codes in front.
+// The entries of workspaces and arrays that entries.h declares. They call C++ code, and return status codes.
 #include "entries.h"
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// What work() gives; NO_MEMORY if there is none for it.
+// The result of work(); NO_MEMORY if memory runs out.
 template <typename Work>
 int64_t guarded(Work work)
 {
@@ -21,7 +21,7 @@ int64_t guarded(Work work)
     }
 }
 
-// An array of items at an address that their width divides: itself or, of an address that it does not, a copy.
+// An array of items at an aligned address: the given array, or a copy if its address is not aligned.
 class Aligned {
 public:
     Aligned(const Byte* items, int64_t nbytes, int64_t width) : at_(items)
@@ -38,7 +38,7 @@ private:
     Buffer copy_;
 };
 
-// Calls work(out), and moves what it wrote to an `out` that the width of items does not divide.
+// Calls work(out). If `out` is not aligned to items, work writes to an aligned copy, which is moved to `out`.
 template <typename Work>
 void with_aligned(Byte* out, int64_t nbytes, int64_t width, Work work)
 {
@@ -48,7 +48,7 @@ void with_aligned(Byte* out, int64_t nbytes, int64_t width, Work work)
     if (nbytes > 0) std::memcpy(out, room.data(), nbytes);
 }
 
-// Calls work(merging) with what merges keys of this order.
+// Calls work(merging) with the object that merges keys of this order.
 template <typename Work>
 int64_t with_keys(const OrderSpec& order, const LaunchSpec& launch, int64_t threads, Work work)
 {
@@ -189,7 +189,7 @@ int64_t gm_first_disorder(const OrderSpec* order, const unsigned char* items, in
 {
     if (reinterpret_cast<uintptr_t>(items) % order->width == 0)
         return key_functions(*order)->first_disorder(items, 0, count, strict != 0);
-    // A stretch at a time, for no status tells of memory that there is none of.
+    // Works on one small stretch at a time, because this entry has no status to report missing memory.
     alignas(8) Byte stretch[1 << 13];
     const int64_t held = sizeof stretch / order->width;
     for (int64_t first = 0; first < count - 1; first += held - 1) {

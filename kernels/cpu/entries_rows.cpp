@@ -1,4 +1,4 @@
-// The entries that compare single items, by the shared headers as they stand: their texts may end where memory does.
+// The entries that compare single items. They use the shared headers without TEXT_PADDING: texts may end where memory ends.
 #include <cstring>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace {
 
 #include "../keys.cuh"
 
-// A table's words, as the shared headers read them.
+// The words of a table, in the type that the shared headers read.
 std::vector<long long> words_of(const int64_t* table)
 {
     std::vector<long long> words(static_cast<size_t>(8 + 8 * table[1]));

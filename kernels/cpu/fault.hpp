@@ -1,4 +1,4 @@
-// What stops a call: thrown inside the library, and turned into a Status and a Failure where the library is entered.
+// A Fault stops a call. It is thrown inside the library, and the entries turn it into a Status and a Failure.
 #pragma once
 
 #include <exception>
@@ -10,7 +10,7 @@ struct Fault {
     Failure failure;  // error, input, position
 };
 
-// Runs `work`, and says in the library's way what stopped it.
+// Runs `work`. If something stops it, returns the Status and fills the Failure.
 template <typename Work>
 int64_t stopped_by(Failure* failure, Work work) noexcept
 {
@@ -20,7 +20,7 @@ int64_t stopped_by(Failure* failure, Work work) noexcept
     } catch (const Fault& fault) {
         *failure = fault.failure;
         return fault.status;
-    } catch (const std::exception&) {  // neither memory nor another thread to be had
+    } catch (const std::exception&) {  // no memory, or no thread
         *failure = {0, -1, -1};
         return NO_MEMORY;
     }

@@ -1,4 +1,4 @@
-// Where the fields of a line end, found at once in its first 64 bytes. Included by fields.cuh, behind cpu/find.hpp.
+// Finds the ends of all fields in the first 64 bytes of a line at once. Included by fields.cuh, behind cpu/find.hpp.
 #pragma once
 
 // Bit k says whether at[k] is a blank, for 64 bytes.
@@ -26,7 +26,7 @@ inline Word enclosed(Word quotes)
 
 class FieldMarks {
 public:
-    // Behind the line's end 64 bytes can be read.
+    // 64 bytes behind the end of the line must be readable.
     FieldMarks(const LineOrder& order, Text line) : line_(line), separator_(order.separator)
     {
         if (quoted()) line_.stop = record_end(line);
@@ -45,7 +45,7 @@ public:
         whole_ = length <= 64;
     }
 
-    // As key_text of fields.cuh.
+    // Gives the same as key_text of fields.cuh.
     __attribute__((always_inline)) Text part(const Key& key) const
     {
         if (key.end_char > 0) [[unlikely]] return key_text(key, separator_, line_);
@@ -75,5 +75,5 @@ private:
     Text line_;
     long long separator_;
     Word ends_;   // where fields end
-    bool whole_;  // no field ends further behind
+    bool whole_;  // no field ends behind these bytes
 };

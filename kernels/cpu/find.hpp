@@ -1,4 +1,4 @@
-// Line ends by vectors: 64 bytes at a time.
+// Finds line ends by vectors, 64 bytes at a time.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline uint64_t matches_at(const unsigned char* at, unsigned char byte)
         uint64_t word;
         std::memcpy(&word, at + 8 * part, 8);
         word ^= 0x0101010101010101u * byte;
-        // The high bit of each byte that is 0, exactly; the multiplication brings the eight bits together.
+        // Sets the high bit of exactly those bytes that are 0. The multiplication brings the eight bits together.
         const uint64_t marks = ~(((word & 0x7f7f7f7f7f7f7f7f) + 0x7f7f7f7f7f7f7f7f) | word | 0x7f7f7f7f7f7f7f7f);
         found |= ((marks >> 7) * 0x0102040810204080 >> 56) << 8 * part;
     }
@@ -41,12 +41,12 @@ inline uint64_t matches_at(const unsigned char* at, unsigned char byte)
 #endif
 }
 
-// How many terminators bytes first to last hold, and the place behind the last of them, -1 if there is none.
+// The number of terminators in a stretch, and the place behind the last one; -1 if there is none.
 struct Terminators {
     int64_t count, behind_last;
 };
 
-// PADDING bytes behind `last` can be read.
+// PADDING bytes behind `last` must be readable.
 inline Terminators count_terminators(const unsigned char* text, int64_t first, int64_t last, unsigned char terminator)
 {
     static_assert(PADDING >= 64);
@@ -60,8 +60,8 @@ inline Terminators count_terminators(const unsigned char* text, int64_t first, i
     return found;
 }
 
-// Calls visit(start, stop) for each line that ends in bytes first to last; the first of them starts at `start`, and
-// each stops behind its terminator.
+// Calls visit(start, stop) for each line that ends in the bytes [first, last). The first line starts at `start`. A line stops
+// behind its terminator.
 template <typename Visit>
 inline void each_line(
     const unsigned char* text, int64_t first, int64_t last, unsigned char terminator, int64_t start, Visit visit)

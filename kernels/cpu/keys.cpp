@@ -1,4 +1,4 @@
-// The functions of one kind of key: compiled once for each, with the macros of keys.cuh.
+// The functions for one kind of key. This file is compiled once for each kind, with the macros of keys.cuh.
 #include "keys.hpp"
 
 #include <cstring>
@@ -36,7 +36,7 @@ long long find_disorder(const Item* items, long long first, long long last)
     constexpr long long BLOCK = 4096;
     for (long long low = first + 1; low < last; low += BLOCK) {
         const long long high = smaller(low + BLOCK, last);
-        // Without an exit, so that it compiles to vector compares.
+        // The loop has no exit, so that it compiles to vector compares.
         Bits bad = 0;
         for (long long i = low; i < high; ++i) bad |= falls<STRICT>(items[i - 1], items[i]);
         if (bad == 0) continue;
@@ -60,7 +60,7 @@ int64_t drop_equals(Byte* bytes, int64_t count, bool like_first)
     int64_t kept = like_first ? 0 : 1;
     for (int64_t i = 1; i < count; ++i) {
         const Item item = items[i];
-        // A place is written to before its turn, and never ahead of what is still to be read.
+        // Each item is written, even if the next one overwrites it. No write goes ahead of an item that is still to be read.
         items[kept] = item;
         kept += before(ahead, item, NO_LINES);
         ahead = item;

@@ -1,4 +1,4 @@
-// Keys: items that are numbers themselves. What is compiled for each kind of key (keys.cpp), and what is made of it.
+// Keys: items that are numbers themselves. This declares the functions that keys.cpp compiles for each kind of key.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +7,25 @@
 
 typedef unsigned char Byte;
 
-// Functions on items of one kind; addresses are of items and need no alignment beyond theirs, counts are of items.
-// Whatever the order of the items, nothing outside is touched, and a merge gives all of them.
+// Functions on items of one kind. Addresses must be aligned to items, and counts are numbers of items. Even if items are not
+// in order, no memory outside of the arguments is touched, and a merge gives all items.
 struct KeyFunctions {
     // The co-rank of output position `rank`, which lies in [0, m + n].
     int64_t (*co_rank)(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n);
     // Merges A and B to out. scratch: room for 2 * launch.tile items if the kernel stages (see stages()).
     void (*merge)(
         const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, const LaunchSpec& launch, Byte* scratch);
-    // The first index in [first + 1, last) whose item goes before the one ahead of it (strict: or equals it), or -1.
+    // The first index in [first + 1, last) whose item goes before the item ahead of it, or -1. strict: or equals it.
     int64_t (*first_disorder)(const Byte* items, int64_t first, int64_t last, bool strict);
-    // Moves the first of equal neighbours to the front, in place, and gives their number. like_first: items that equal
-    // the first item are left out, and so is that.
+    // Keeps the first of equal neighbours: moves these to the front, in place, and returns their number. like_first: leaves
+    // out the first item and all items that equal it.
     int64_t (*drop_equals)(Byte* items, int64_t count, bool like_first);
-    // images[i] becomes an unsigned integer that orders as the item does.
+    // images[i] becomes an unsigned integer with the order of the item.
     void (*images)(const Byte* items, int64_t count, uint64_t* images);
-    // How many of the sorted items have an image below this, or (through) at most this. Searches from the front on.
+    // The number of sorted items whose image is less than `image`; with `through` also those with an equal one. The search
+    // begins at the front.
     int64_t (*bound)(const Byte* items, int64_t count, uint64_t image, bool through);
 };
 
-// Null for an order that is not one of keys.
+// The functions for an order; null if it is no order of keys.
 const KeyFunctions* key_functions(const OrderSpec& order);

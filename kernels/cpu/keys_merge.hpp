@@ -7,14 +7,14 @@
 #include "keys_radix.hpp"
 #include "merging.hpp"
 
-// Keys as Merging has them.
+// Keys, as Merging wants its items.
 struct KeyKind {
     const OrderSpec& order;
     const KeyFunctions& keys;
 
     typedef uint64_t Mark;
     typedef PieceSorter Sorter;
-    static constexpr int64_t PIECE_BYTES = 1 << 18, MOST_CASCADED = 32;  // in a core's second cache
+    static constexpr int64_t PIECE_BYTES = 1 << 18, MOST_CASCADED = 32;  // a piece stays in a core's second cache
 
     int64_t co_rank(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n) const
     {
@@ -42,7 +42,7 @@ struct KeyKind {
     }
 };
 
-// What merging needs besides the runs; `spare` is kept from merge to merge.
+// Everything that a merge needs besides the runs. `spare` is kept from merge to merge.
 struct KeyMerge {
     const OrderSpec& order;
     const KeyFunctions& keys;
@@ -51,6 +51,6 @@ struct KeyMerge {
     const Team& team;
     Buffer& spare;
 
-    // As Merging has it.
+    // See Merging.
     void merge(const std::vector<Run>& runs, Byte* out) const;
 };

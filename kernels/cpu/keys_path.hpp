@@ -1,10 +1,11 @@
-// The merge path on the CPU: four sections of it in one loop. Their chains of loads and compares do not depend on each
-// other, so each hides the others' latency. No branch depends on how keys compare, which cannot be foreseen.
+// The merge path on the CPU: one loop merges four sections of it. Their chains of loads and compares do not depend on each
+// other, so each hides the latency of the others. No branch depends on a comparison of keys, because processors cannot
+// predict it.
 //
 // Included by keys.cpp in its namespace, behind ladder.hpp.
 
 const Lines NO_LINES{};
-constexpr long long UNCHECKED = 16;  // for fewer certain steps, a loop without checks is not worth its set-up
+constexpr long long UNCHECKED = 16;  // fewer certain steps are not worth the set-up of a loop without checks
 constexpr int CHAINS = 4;
 
 struct ByImage {
@@ -21,7 +22,7 @@ inline Float float_of(Item item)
     return value;
 }
 
-// As ByImage, but for items that are not numbers: with those a merge is some permutation.
+// Compares as ByImage, except for NaNs. With NaNs a merge is some permutation.
 struct ByValue {
     static bool before(Item y, Item x)
     {
@@ -29,7 +30,7 @@ struct ByValue {
     }
 };
 
-// Of sorted slices: what is not a number lies at one end.
+// Whether sorted slices hold no NaN. In sorted slices NaNs lie at one end.
 inline bool all_numbers(const Pair& pair)
 {
     const auto is_number = [](const Item* items, long long count) {
@@ -40,7 +41,7 @@ inline bool all_numbers(const Pair& pair)
 }
 #endif
 
-// One step of a chain: the next item goes out, and which it is decides by arithmetic.
+// One step of a chain: the next item goes out. Arithmetic, not a branch, decides which item it is.
 template <typename Less>
 __forceinline__ void step(const Item*& a, const Item*& b, Item* out)
 {
@@ -51,7 +52,7 @@ __forceinline__ void step(const Item*& a, const Item*& b, Item* out)
     b += take_b;
 }
 
-// Steps while both slices hold items; then what is left of one.
+// Merges while both slices hold items; then copies the rest of one.
 template <typename Less>
 void merge_one(Pair pair)
 {
@@ -69,7 +70,7 @@ void merge_one(Pair pair)
     else if (pair.n > 0) std::memcpy(pair.out, pair.b, pair.n * sizeof(Item));
 }
 
-// As many steps of each chain as are certain.
+// Does as many steps of each chain as are possible without a check.
 template <typename Less>
 void run_chains(Pair (&chains)[CHAINS], long long certain)
 {
@@ -113,7 +114,7 @@ void merge_tile(const Pair& tile)
     else merge_four<Less>(tile);
 }
 
-// Cuts the merge into tiles, so that chains which run dry at different times leave little to a single one.
+// Cuts the merge into tiles. Chains end at different times, and in a tile only little is left for the last chain.
 void merge_path(Pair pair, long long tile)
 {
     tile = tile < 1 ? 1 : tile;

@@ -1,6 +1,6 @@
-// Keys are sorted as words that order as they do, and are turned back. Words tell all keys apart, so there is no other
-// order of equal words to keep; but some floats are equal and not the same: zeros of both signs, and all that is not a
-// number. Where such lie in the result, they are put in the order that they came in.
+// Keys are turned into words of the same order, sorted as words, and turned back. Keys with equal words are the same, so the
+// sort need not be stable. But some floats are equal and not the same: zeros of both signs, and NaNs. These are put back into
+// the order in which they came.
 #include "keys_radix.hpp"
 
 #include <vector>
@@ -21,7 +21,7 @@ struct Words {
         constexpr Word sign = static_cast<Word>(Word{1} << SIGN), ones = static_cast<Word>(~Word{0});
         if (order.kind != UNSIGNED_KEYS) all = sign;
         if (order.kind == FLOAT_KEYS) {
-            // Below the least number would lie what is no number and negative: it moves to the other end.
+            // Negative NaNs would lie below the least number. They move to the other end.
             const uint64_t infinity = sizeof(Word) == 2 ? 0x7c00 : sizeof(Word) == 4 ? 0x7f800000 : 0x7ff0000000000000;
             negative = ones;
             least = static_cast<Word>(~(sign | infinity));
@@ -42,7 +42,7 @@ struct Words {
     }
 };
 
-// Puts the items of `out` with this image in the order that they have in `items`.
+// Puts the items of `out` with this image into their order in `items`.
 template <typename Word>
 void restore(const KeyFunctions& keys, Word like, const Word* items, int64_t count, Word* out)
 {
@@ -51,7 +51,7 @@ void restore(const KeyFunctions& keys, Word like, const Word* items, int64_t cou
     const auto bound = [&](bool through) { return keys.bound(reinterpret_cast<const Byte*>(out), count, image, through); };
     int64_t place = bound(false);
     const int64_t end = bound(true);
-    // They are sorted by their bits.
+    // These items are sorted by their bits.
     if (place == end || out[place] == out[end - 1]) return;
     constexpr int64_t BLOCK = 512;
     uint64_t images[BLOCK];
@@ -82,7 +82,7 @@ void sort_by_digits(const OrderSpec& order, const Word* items, int64_t count, Wo
         });
 }
 
-// Of keys with few values, how often each occurs says all.
+// Sorts keys with few values: it counts how often each value occurs.
 template <typename Word>
 void sort_by_counts(const OrderSpec& order, const Word* items, int64_t count, Word* out, const Team& team)
 {
@@ -119,7 +119,7 @@ void sort_one(const OrderSpec& order, const KeyFunctions& keys, const Word* item
     restore_equals(order, keys, items, count, out);
 }
 
-// Calls work with the items as words of their width.
+// Calls work with the items as words of the same width.
 template <typename Work>
 void with_words(const OrderSpec& order, const Byte* items, Byte* out, Work work)
 {

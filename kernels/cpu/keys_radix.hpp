@@ -5,18 +5,18 @@
 #include "memory.hpp"
 #include "team.hpp"
 
-// As sort_keys, by digits or, of few different values, by their counts.
+// Does what sort_keys does: by digits or, for few different values, by counting them.
 void radix_sort_keys(const OrderSpec& order, const KeyFunctions& keys, const Byte* items, int64_t count, Byte* out,
     const Team& team);
 
-// Sorts every `tile` items by themselves, each by one thread.
+// Sorts each tile of `tile` items on its own, with one thread a tile.
 void radix_sort_tiles(const OrderSpec& order, const KeyFunctions& keys, const Byte* items, int64_t count, int64_t tile,
     Byte* out, const Team& team);
 
-// Sorts pieces, one after the other and by one thread.
+// Sorts pieces, one after the other, with one thread.
 class PieceSorter {
 public:
-    // For pieces of at most so many items. Throws std::bad_alloc, and sort() does not.
+    // Makes room for pieces of at most `items` items. Throws std::bad_alloc; sort() throws nothing.
     void reserve(int64_t items, int64_t width);
     void sort(const OrderSpec& order, const KeyFunctions& keys, const Byte* items, int64_t count, Byte* out);
 

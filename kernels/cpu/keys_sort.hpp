@@ -3,9 +3,8 @@
 
 #include "keys_merge.hpp"
 
-// Sorts `count` items to out, stably, by the algorithm that merging.launch names; items and out share no memory, and the
-// items stay as they are. Throws std::bad_alloc.
+// Sorts `count` items to out, stably, by the algorithm that merging.launch names. items and out must share no memory, and the
+// items do not change. Throws std::bad_alloc.
 void sort_keys(const KeyMerge& merging, const Byte* items, int64_t count, Byte* out);
-// ranks[k] becomes the index of the item that is k-th in stable order; by digits, whatever the algorithm. Throws
-// std::bad_alloc.
+// ranks[k] becomes the index of the item that is k-th in stable order. It always sorts by digits. Throws std::bad_alloc.
 void sort_key_ranks(const KeyMerge& merging, const Byte* items, int64_t count, int64_t* ranks);

@@ -1,4 +1,4 @@
-// Which of the kinds of key an order is.
+// Finds the functions for the kind of key of an order.
 #include "keys.hpp"
 
 #define KINDS(DO) \

@@ -1,4 +1,4 @@
-// Chunks of keys: runs lie in staging as they came, and the result in output.
+// The workspace of keys. Runs lie in staging as they were read, and the result lies in output.
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -1,7 +1,7 @@
-// Lines' prefixes: the first 64 bits that differ among what the lines order by. Needs lines.cuh.
+// Prefixes of lines. A prefix is the first 64 bits of a line's images that are not the same in all lines. Needs lines.cuh.
 #pragma once
 
-// Makes the prefixes of rows whose places are known.
+// Makes the prefixes of rows. The places of the rows must be known.
 struct Images {
     const Lines& lines;
     Item* rows;
@@ -10,9 +10,10 @@ struct Images {
 
     static constexpr int64_t LEAST = 1 << 12;
     static constexpr int PLAIN_WORDS = 3;
-    static constexpr int64_t SAMPLES = 64;  // lines that are looked at first
+    static constexpr int64_t SAMPLES = 64;  // the number of lines that are looked at first
 
-    // Calls work(first, last, found) for each thread's share of the rows, each with a `Found` of its own; gives those.
+    // Calls work(first, last, found) for each thread's share of the rows. Each call has a `Found` of its own, and all of
+    // these are returned.
     template <typename Found, typename Work>
     std::vector<Found> each_share(Work work) const
     {
@@ -23,7 +24,8 @@ struct Images {
         return found;
     }
 
-    // What lines without keys have in common, and where they differ behind that.
+    // Finds the bytes that all lines without keys have in common at their starts, and the bits in which they differ behind
+    // them.
     struct Survey {
         long long common = INT64_MAX;
         Differences words[PLAIN_WORDS];
@@ -89,7 +91,7 @@ struct Images {
         return all;
     }
 
-    // What keys' images come to. key_bits: of two words, so many at most are the keys'.
+    // Finds the bits in which the images of keys differ. key_bits: the most bits of two words that belong to keys.
     struct KeyedSurvey {
         bool told = true;
         int key_bits = 0;
@@ -127,7 +129,7 @@ struct Images {
         return survey_keys<KeyWords>(following);
     }
 
-    // The first two words of a line's images. What the keys tell takes key_bits of them.
+    // Makes the first two words of a line's images. The images of its keys take key_bits of them.
     struct KeyWords {
         Word words[2];
         int key_bits;
@@ -147,11 +149,11 @@ struct Images {
     };
 
 #if defined(__SSE4_1__)
-    // As KeyWords, of lines whose keys are compared by bytes, all of which count.
+    // As KeyWords, for lines whose keys are compared by their bytes. All bytes must count.
     struct TextWords : KeyWords {
         __attribute__((always_inline)) TextWords(const LineOrder& order, Text line)
         {
-            // What is beyond a key's end is overwritten by what follows it.
+            // The bytes behind a key are overwritten by the next key.
             unsigned char bytes[48];
             int position = 0;
             bool plain = true;
@@ -188,7 +190,7 @@ struct Images {
     };
 #endif
 
-    // As KeyWords, of lines whose only key is a number. IN_FIELDS: else it is the one at their start.
+    // As KeyWords, for lines whose only key is a number. IN_FIELDS: the number lies in a field; else it begins the line.
     template <bool IN_FIELDS>
     struct NumberWords {
         Word words[2];
@@ -247,7 +249,7 @@ struct Images {
         return all;
     }
 
-    // Keeps compilers from loading two words as one vector right behind their stores, for which processors wait.
+    // Keeps compilers from loading two words as one vector directly after their stores. Processors would wait for the stores.
     static Word in_register(Word word)
     {
         __asm__("" : "+r"(word));
@@ -256,13 +258,14 @@ struct Images {
 
     static Text behind(Text line, long long bytes) { return {line.start + bytes, line.stop}; }
 
-    // Word number `word` of a text, zeros behind its end.
+    // Word number `word` of a text. Bytes behind its end are 0.
     static Word word_of(Text text, int word)
     {
         return text.stop - text.start > 8 * word ? first_word({text.start + 8 * word, text.stop}) : 0;
     }
 
-    // How many bytes, at most `most`, two texts have in common at their starts; the first has as many.
+    // The number of bytes, at most `most`, that two texts have in common at their starts. The first text must have `most`
+    // bytes.
     static long long alike(Text x, Text y, long long most)
     {
         most = smaller(most, y.stop - y.start);

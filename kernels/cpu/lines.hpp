@@ -1,13 +1,13 @@
-// Where the CPU's rows lie. Included by lines.cuh.
+// The places of the CPU's rows. Included by lines.cuh.
 //
-// The number of a record's row counts records. That of a line's row is its place: the byte at which it starts, and its
-// length, so that neither merges nor gathers look anything up. Places ascend as lines do.
+// The row of a record holds the record's number. The row of a line holds the line's place: the byte at which it starts, and
+// its length. So merges and gathers need no table. The places ascend in the order of the lines.
 #pragma once
 
 struct LineOrder;
 
 constexpr int LENGTH_BITS = 24;
-constexpr long long LONG_LINE = (1ll << LENGTH_BITS) - 1;  // the length, terminator counted, from which on it is looked up
+constexpr long long LONG_LINE = (1ll << LENGTH_BITS) - 1;  // lengths from here on, with the terminator, are looked up
 
 struct LongLine {
     long long start, length;
@@ -15,15 +15,16 @@ struct LongLine {
 
 struct Lines {
     const unsigned char* text = nullptr;
-    // See keys.cuh and lines.cuh: what rows of equal prefixes may still differ in.
+    // Whether rows with equal prefixes may still differ: see keys.cuh and lines.cuh.
     bool have_ties = true, keys_told = false;
 
-    // Of lines. long_lines: all those of LONG_LINE bytes or more, ascending. common: bytes in which all lines are alike.
+    // For lines only. long_lines: the lines of LONG_LINE bytes or more, ascending. common: the number of bytes that all lines
+    // share.
     const LineOrder* order = nullptr;
     const LongLine* long_lines = nullptr;
     long long long_count = 0, common = 0;
 
-    // Of records.
+    // For records only.
     long long record = 0, offset = 0, width = 0;
     int kind = 0;
     bool big_endian = false, descending = false;
@@ -37,7 +38,7 @@ struct Lines {
 
     static long long start_of(long long place) { return place >> LENGTH_BITS; }
 
-    // Bytes of a line with its terminator.
+    // The number of bytes of a line, with its terminator.
     long long length_of(long long place) const
     {
         const long long length = place & LONG_LINE;

@@ -1,4 +1,4 @@
-// Memory that is kept from chunk to chunk, not cleared, aligned to pages.
+// Memory that is kept from chunk to chunk. It is aligned to pages, and not cleared.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 constexpr size_t HUGE_PAGE = 1 << 21;
 constexpr size_t PADDING = 64;  // bytes that may be read behind what a buffer holds
 
-// Room for T; grows, and then loses what it held.
+// Room for items of type T. When it grows, it loses its content.
 template <typename T>
 class Room {
 public:
@@ -20,14 +20,14 @@ public:
     Room& operator=(const Room&) = delete;
     ~Room() { std::free(at_); }
 
-    // At least `count` of T and PADDING bytes. Throws std::bad_alloc.
+    // Makes room for at least `count` items and PADDING bytes. Throws std::bad_alloc.
     T* reserve(size_t count)
     {
         if (count > count_ || at_ == nullptr) {
             std::free(at_);
             at_ = nullptr;
             count_ = 0;
-            // Large rooms are made of huge pages: far fewer faults, and translations that the processor can keep.
+            // Large rooms take huge pages: there are far fewer page faults, and the processor can keep all translations.
             const size_t needed = count * sizeof(T) + PADDING, page = needed >= 4 * HUGE_PAGE ? HUGE_PAGE : 4096;
             void* memory = nullptr;
             if (posix_memalign(&memory, page, needed) != 0) throw std::bad_alloc();

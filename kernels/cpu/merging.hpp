@@ -1,7 +1,7 @@
-// Merges and merge sorts of any number of runs by a team of host threads, whatever their items are.
+// Merges and sorts any number of runs, of any kind of items, with a team of host threads.
 //
-// Merges of two runs are cut by co-rank, one piece a thread. More runs are cut into pieces whose cascade of two-way
-// merges stays in a core's cache; pieces of very many runs are sorted by digits, which take no more steps for more runs.
+// A merge of two runs is cut by co-rank, one piece a thread. More runs are cut into pieces, and the cascade of two-way merges
+// of a piece stays in a core's cache. Pieces of very many runs are sorted by digits; then more runs need no more steps.
 #pragma once
 
 #include <algorithm>
@@ -18,27 +18,27 @@
 
 namespace merging {
 
-constexpr int64_t LEAST_BYTES = 1 << 17;  // of a thread's piece: less is done before another thread has started
+constexpr int64_t LEAST_BYTES = 1 << 17;  // a thread's piece: a smaller one is merged before another thread has started
 constexpr int64_t MOST_CUTS = 1 << 22;    // pieces times runs
-constexpr int64_t SAMPLES = 16;           // of a piece, and an eighth of the runs
+constexpr int64_t SAMPLES = 16;           // samples of a piece; an eighth of the runs adds more
 
 }  // namespace merging
 
 // Whether a kernel needs scratch.
 inline bool stages(const LaunchSpec& launch)
 {
-    return launch.kernel == TILED_FULL || launch.kernel == TILED_EXACT || launch.kernel == CIRCULAR;
+    return launch.kernel != PATH && launch.tile > 0;  // what path calls a tile is one of the output
 }
 
-// Merges of items that Kind knows. It has these functions, of which only reserve() may throw; addresses are of items:
-//     co_rank(rank, a, m, b, n)                       of output position `rank`
+// Merges the items of a Kind. A Kind has these members. Only reserve() may throw, and addresses are aligned to items:
+//     co_rank(rank, a, m, b, n)                       the co-rank of output position `rank`
 //     merge(a, m, b, n, out, launch, scratch)         scratch: room for 2 * launch.tile items if the kernel stages
-//     mark(item), before(mark, mark)                  what tells where an item belongs
-//     bound(items, count, mark, through)              how many sorted items go ahead of the mark, or (through) equal it, too
+//     mark(item), before(mark, mark)                  a mark says where an item belongs in the order
+//     bound(items, count, mark, through)              the number of sorted items ahead of the mark; through: or equal to it
 //     Sorter; reserve(sorter, items); sort_piece(sorter, items, count, out)
-//                                                     by digits, stable, by one thread; what items were is lost
-//     PIECE_BYTES                                     of a cascade: it reads, writes and keeps as many beside it
-//     MOST_CASCADED                                   runs: sort_piece is faster for more
+//                                                     sorts by digits, stably, with one thread; overwrites the items
+//     PIECE_BYTES                                     the bytes of a piece; its cascade needs twice as many more
+//     MOST_CASCADED                                   the most runs of a cascade; for more, sort_piece is faster
 // `spare` is kept from merge to merge.
 template <typename Kind>
 struct Merging {
@@ -48,23 +48,25 @@ struct Merging {
     const Team& team;
     Buffer& spare;
 
-    // Merges the runs to out, which shares no memory with them; stable by number of run. Throws std::bad_alloc.
+    // Merges the runs to out, which must share no memory with them. Equal items keep the order of the runs. Throws
+    // std::bad_alloc.
     void merge(const std::vector<Run>& runs, Byte* out) const;
-    // Sorts `count` items to out, stably, by merges: all of algorithms but SORT_RADIX. items and out share no memory, and
-    // the items stay as they are. sort_tiles(tile, out) sorts every `tile` of the items to out. Throws std::bad_alloc.
+    // Sorts `count` items to out, stably, by merges. It knows all algorithms but SORT_RADIX. items and out must share no
+    // memory, and the items do not change. sort_tiles(tile, out) sorts each tile of `tile` items to out. Throws
+    // std::bad_alloc.
     template <typename SortTiles>
     void sort(const Byte* items, int64_t count, Byte* out, SortTiles sort_tiles) const;
 
 private:
-    // Bytes that a kernel stages in.
+    // The bytes of scratch that a kernel needs for staging.
     int64_t scratch_bytes() const { return stages(launch) ? 2 * launch.tile * width : 0; }
-    // Merges two runs, all threads sharing the work.
+    // Merges two runs. All threads share the work.
     void merge_two(Run a, Run b, Byte* out) const;
-    // One level of a merge sort: neighbouring runs of `length` items are merged in pairs. alone: each by one thread.
+    // Does one level of a merge sort: merges neighbouring runs of `length` items in pairs. alone: one thread for each pair.
     void merge_level(const Byte* items, int64_t count, int64_t length, bool alone, Byte* out) const;
     void merge_by_passes(std::vector<Run> runs, Byte* out) const;
     void merge_by_pieces(const std::vector<Run>& runs, int64_t total, Byte* out) const;
-    // Sorts items in place; spare has room for as many.
+    // Sorts items in place. `spare` has room for as many.
     void sort_halves(Byte* items, int64_t count, Byte* spare, Byte* scratch) const;
 };
 
@@ -75,7 +77,7 @@ void Merging<Kind>::merge_two(Run a, Run b, Byte* out) const
     const int64_t parts = std::clamp<int64_t>(total * width / merging::LEAST_BYTES, 1, team.size());
     std::vector<int64_t> ranks(parts + 1), cuts(parts + 1);
     for (int64_t part = 1; part <= parts; ++part) {
-        // In what is left, so that cuts of items that are not sorted never go backwards.
+        // The search is in the rest of both runs. So cuts never go backwards, even if items are not sorted.
         const int64_t i = cuts[part - 1], j = ranks[part - 1] - i;
         ranks[part] = total / parts * part + total % parts * part / parts;
         cuts[part] = i + kind.co_rank(ranks[part] - ranks[part - 1], a.items + i * width, a.count - i,
@@ -132,7 +134,7 @@ void Merging<Kind>::merge(const std::vector<Run>& all, Byte* out) const
     else merge_by_passes(runs, out);
 }
 
-// Neighbours are merged level by level, between out and spare room.
+// Merges neighbouring runs level by level, back and forth between out and spare room.
 template <typename Kind>
 void Merging<Kind>::merge_by_passes(std::vector<Run> runs, Byte* out) const
 {
@@ -162,7 +164,7 @@ void Merging<Kind>::merge_by_pieces(const std::vector<Run>& runs, int64_t total,
     const int64_t samples = merging::SAMPLES + inputs / 8;
     const int64_t piece = std::max(Kind::PIECE_BYTES / width, total / (merging::MOST_CUTS / inputs + 1));
     const int64_t pieces = (total + piece - 1) / piece;
-    // Places in the merge of all runs: each behind what goes ahead of this item of this run.
+    // A place in the merge of all runs: directly ahead of this item of this run.
     struct Splitter {
         typename Kind::Mark mark;
         int64_t run, position;
@@ -180,7 +182,7 @@ void Merging<Kind>::merge_by_pieces(const std::vector<Run>& runs, int64_t total,
             return x.run != y.run ? x.run < y.run : x.position < y.position;
         });
     }
-    // cuts[p * inputs + i]: items of run i ahead of piece p.
+    // cuts[p * inputs + i]: the number of items of run i ahead of piece p.
     std::vector<int64_t> cuts((pieces + 1) * inputs), starts(pieces + 1);
     int64_t longest = 0;
     for (int64_t p = 1; p <= pieces; ++p) {

@@ -1,5 +1,5 @@
-// Prefixes that hold only what differs: the first 64 bits, of the first words of all lines, that are not the same in all
-// and do not follow from others. They order as the words do; of digits and letters they reach twice as far.
+// Packs prefixes. A packed prefix has the first 64 bits of a line's first words that are not the same in all lines, and that
+// do not follow from other bits. Packed prefixes have the order of the words. They hold twice as many digits or letters.
 // Source of compress: Warren, Hacker's Delight (2nd edition), 7-4, "Compress, or Generalized Extract".
 #pragma once
 
@@ -10,14 +10,14 @@
 
 typedef unsigned long long Bits64;
 
-// Brings the bits of a mask together at the right.
+// Moves the bits of a word that a mask selects together, at the right.
 class Compressor {
 public:
     explicit Compressor(Bits64 mask = 0) : mask_(mask)
     {
         Bits64 gaps = ~mask << 1;
         for (int step = 0; step < STEPS; ++step) {
-            Bits64 odd = gaps;  // becomes the bits with an odd number of gaps on their right
+            Bits64 odd = gaps;  // becomes those bits that have an odd number of gaps on their right
             for (int shift = 0; shift < STEPS; ++shift) odd ^= odd << (1 << shift);
             const Bits64 move = odd & mask;
             moves_[step] = move;
@@ -49,7 +49,7 @@ private:
     Bits64 mask_, moves_[STEPS];
 };
 
-// Whether pext takes a cycle or two. AMD's processors of families 15h and 17h take up to hundreds.
+// Whether pext takes only a cycle or two. AMD's processors of families 15h and 17h take up to hundreds of cycles.
 inline bool has_fast_pext()
 {
 #if defined(__BMI2__)
@@ -64,11 +64,11 @@ inline bool has_fast_pext()
 #endif
 }
 
-// Where words of text differ. Bytes that are 0 or lie within one stretch of 31, as small letters do, and digits, order by
-// their low 5 bits alone: their high bits follow from those.
+// Finds the bits in which words of text differ. If all bytes are 0 or lie in one stretch of 31, as small letters or digits
+// do, their low 5 bits alone decide their order. The high bits follow from the low ones.
 class Differences {
 public:
-    // What the high bits of bytes are, as far as a few of the words say; others do no harm.
+    // Learns the usual high bits of bytes from a few words. Other high bits do no harm later.
     void expect(Bits64 word) { high_ |= word & EACH * 0xe0; }
 
     __attribute__((always_inline)) void add(Bits64 word)
@@ -80,7 +80,7 @@ public:
         odd_ |= word ^ (low | (((filled << 8) - filled) & high_));
     }
 
-    // Of words that are no text: no bit follows from others then.
+    // Adds a word that is no text. No bit of it follows from others.
     __attribute__((always_inline)) void add_number(Bits64 word)
     {
         any_ |= word;
@@ -95,7 +95,7 @@ public:
         odd_ |= other.odd_;
     }
 
-    // Bits that differ and do not follow from others.
+    // The bits that differ and do not follow from others.
     Bits64 bits() const
     {
         if (any_ == 0) return 0;
@@ -108,7 +108,7 @@ private:
     Bits64 any_ = 0, all_ = ~0ull, odd_ = 0, high_ = 0;
 };
 
-// Of WORDS words, the first 64 bits among those of `differing`.
+// Takes from WORDS words the first 64 bits among those that `differing` selects.
 template <int WORDS>
 class Packing {
 public:
@@ -120,13 +120,13 @@ public:
             while (__builtin_popcountll(mask) > room) mask &= mask - 1;
             parts_[word] = Compressor(mask);
             room -= parts_[word].bits();
-            shifts_[word] = room & 63;  // 64 only of parts without bits
+            shifts_[word] = room & 63;  // it is 64 only for parts without bits
         }
         words_ = WORDS;
         while (words_ > 0 && parts_[words_ - 1].bits() == 0) --words_;
     }
 
-    // How many words it looks at.
+    // The number of words that are looked at.
     int words() const { return words_; }
 
     // word(k) gives word k.

@@ -1,10 +1,10 @@
 // A radix sort of words, or of pairs of a word and a number, that stays in cache. Equal words keep their order.
 //
-// Many items are first dealt out to buckets that fit a core's second cache: a table tells the bucket of an item by the
-// first bits of its word, and is made from a sample, so that many items with equal first bits are told apart by the bits
-// that follow (as of floats, half of which may share an exponent), and few share a bucket. A bucket is sorted by as many of
-// the top bits in which its words differ as tell nearly all apart, a digit at a time from the lowest (LSD); the few groups
-// that are equal in those are sorted again by the bits that differ within.
+// Many items are first dealt out to buckets that fit a core's second cache. A table finds the bucket of an item by the first
+// bits of its word. The table is made from a sample: if many items have equal first bits, it divides them by the bits that
+// follow, and if few have, they share a bucket. (Half of all floats may share an exponent.) A bucket is sorted by its top
+// bits, as many as tell nearly all of its words apart, one digit after the other from the lowest (LSD). The few groups with
+// equal top bits are sorted again by the bits in which they differ.
 //
 // Sources: Knuth, The Art of Computer Programming 3, 5.2.5; Wassenberg and Sanders, Engineering a Multi-core Radix Sort
 // (2011).
@@ -17,9 +17,9 @@
 
 namespace radix {
 
-constexpr int DIGIT = 11;        // most bits of a digit: its counts stay in the innermost cache
+constexpr int DIGIT = 11;        // the most bits of a digit: its counts stay in the innermost cache
 constexpr int MOST_DIGITS = 3;
-constexpr int SPARE_BITS = 7;    // sorted by beyond those that number the items: 1 item in 128 meets an equal one
+constexpr int SPARE_BITS = 7;    // bits beyond those that number the items: 1 item in 128 meets an equal one
 constexpr int64_t INSERTION = 16;
 
 struct Pair {
@@ -63,7 +63,7 @@ void count_digits(const Item* items, int64_t count, int low, int width, Counts& 
     }
 }
 
-// Puts the items to the places in `out` of their digits, in this order.
+// Moves the items, one after the other, to the places of their digits in `out`.
 template <typename Item>
 void deal(const Item* items, int64_t count, Item* out, int shift, int width, uint32_t* counts)
 {
@@ -83,7 +83,7 @@ void deal(const Item* items, int64_t count, Item* out, int shift, int width, uin
 template <typename Item>
 void sort_piece(Item* items, Item* other, int64_t count, Counts& counts);
 
-// Sorts groups of items that are equal from bit `low` on, where they are not in order; of all others that is known.
+// Sorts those groups of items with equal bits from `low` on that are not in order. All other items must be in order.
 template <typename Item>
 void sort_groups(Item* items, Item* other, int64_t count, int low, Counts& counts)
 {
@@ -91,7 +91,7 @@ void sort_groups(Item* items, Item* other, int64_t count, int low, Counts& count
     const auto top = [=](int64_t i) { return word_of(items[i]) >> low; };
     for (int64_t i = 1; i < count;) {
         const int64_t stop = std::min(i + BLOCK, count);
-        bool bad = false;  // without an exit, so that it compiles to vector compares
+        bool bad = false;  // the loop has no exit, so that it compiles to vector compares
         for (int64_t k = i; k < stop; ++k) bad |= word_of(items[k]) < word_of(items[k - 1]);
         if (!bad) {
             i = stop;
@@ -106,7 +106,7 @@ void sort_groups(Item* items, Item* other, int64_t count, int low, Counts& count
     }
 }
 
-// Sorts the items in place; `other` has room for as many. Their number is below 2 ** 32.
+// Sorts the items in place. `other` has room for as many. Their number must be below 2 ** 32.
 template <typename Item>
 void sort_piece(Item* items, Item* other, int64_t count, Counts& counts)
 {

@@ -1,4 +1,4 @@
-// Radix sorts of more items than a cache holds, by a team; see radix.hpp.
+// Radix sorts, with a team, of more items than a cache holds; see radix.hpp.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,16 @@ namespace radix {
 
 constexpr int64_t PIECE_BYTES = 1 << 18;       // a bucket and the room that it is sorted with share a core's second cache
 constexpr int64_t MOST_PIECE_BYTES = 1 << 21;  // a larger one is dealt out again
-constexpr int64_t LEAST_SHARE = 1 << 15;       // items of a thread
-constexpr int64_t MOST_BUCKETS = 1 << 11;      // about: with more, dealing out costs more than it spares
+constexpr int64_t LEAST_SHARE = 1 << 15;       // the fewest items of a thread
+constexpr int64_t MOST_BUCKETS = 1 << 11;      // roughly: with more, dealing out costs more than it saves
 constexpr int CODE_BITS = 12;
 constexpr int64_t SAMPLE = 1 << 16;
-constexpr int MOST_SAMPLED = 4;                // levels; behind them buckets are made without a sample, and surely smaller
+constexpr int MOST_SAMPLED = 4;                // levels with a sample; later ones use none, so buckets surely shrink
 
-// Which bucket an item belongs to, by its word. Buckets ascend as words do.
+// Finds the bucket of an item by its word. Buckets have the order of the words.
 class Split {
 public:
-    // height: number of the highest bit in which words differ, counted from 1. load: see sort_wide.
+    // height: the number of the highest bit in which words differ, counted from 1. load: see sort_wide.
     template <typename Load>
     Split(const Load& load, int64_t count, int64_t item_bytes, int height, bool sampled)
         : shift_(std::max(0, height - CODE_BITS)), mask_((uint64_t{1} << shift_) - 1)
@@ -37,12 +37,12 @@ public:
             ++found[word_of(load(at)) >> shift_ & (CODES - 1)];
         }
         const int64_t piece = std::max(PIECE_BYTES, count * item_bytes / MOST_BUCKETS) / item_bytes;
-        const int64_t each = std::max<int64_t>(1, draws * piece / count);  // of the sample
+        const int64_t each = std::max<int64_t>(1, draws * piece / count);  // the part of the sample for a bucket
         int64_t held = 0;
         for (int64_t code = 0; code < CODES; ++code) {
             int bits = 0;
             while (bits < shift_ && bits < CODE_BITS && found[code] >> bits > each) ++bits;
-            // Codes that are not found often share a bucket.
+            // Rare codes share a bucket.
             if (code > 0 && (held + found[code] > each || draws == 0)) {
                 ++buckets_;
                 held = 0;
@@ -69,7 +69,8 @@ private:
     uint32_t table_[1 << CODE_BITS];
 };
 
-// Of a bucket that is dealt out again: of one type whatever the first load and finish are, so that templates end.
+// Loads the items of a bucket that is dealt out again. Its type does not depend on the first load and finish, so that the
+// recursion of templates ends.
 template <typename Item>
 struct FromCopy {
     const Item* items;
@@ -99,8 +100,8 @@ int height_of(const Load& load, int64_t count, const Team& team)
     return std::bit_width(some);
 }
 
-// Sorts what load(i) gives for i in [0, count) to out, then calls finish(first, last) for stretches of it, each once.
-// out must not be what load reads. Throws std::bad_alloc.
+// Sorts the items load(i), for i in [0, count), to out. Then calls finish(first, last) once for each stretch of it. load must
+// not read from out. Throws std::bad_alloc.
 template <typename Item, typename Load, typename Finish>
 void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, const Finish& finish, int level = 0)
 {
@@ -122,7 +123,7 @@ void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, con
         const Split& by = *split;
         for (int64_t i = first; i < last; ++i) ++found[by.bucket(word_of(load(i)))];
     });
-    // Bucket by bucket, and in a bucket part by part: so equal words keep their order.
+    // The places go bucket by bucket, and in a bucket part by part, so that equal words keep their order.
     std::vector<int64_t> edges(buckets + 1);
     int64_t place = 0, longest = 0;
     for (int64_t bucket = 0; bucket < buckets; ++bucket) {

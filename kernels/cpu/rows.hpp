@@ -1,5 +1,5 @@
-// Lines or records as rows: found by the units that include this, then merged, sorted and gathered here.
-// Needs corank.cuh with ROWS; all of it lies in each unit's anonymous namespace, as the shared headers do.
+// Lines or records as rows. The units that include this find the rows; this file merges, sorts and gathers them.
+// Needs corank.cuh with ROWS. All of it lies in the anonymous namespace of each unit, as the shared headers do.
 #pragma once
 
 #include "ladder.hpp"
@@ -8,7 +8,7 @@
 #include "rows_merging.hpp"
 #include "rows_gather.hpp"
 
-constexpr int64_t GROUP = 512;           // rows whose bytes are counted together, where results are asked for by parts
+constexpr int64_t GROUP = 512;           // rows whose bytes are counted together, for results that are asked for in parts
 constexpr int64_t CHECKED_ROWS = 1 << 16;
 
 class Rows : public Workspace {
@@ -79,7 +79,7 @@ public:
         put_out(equals, false);
     }
 
-    // The runs' next rows lie in a heap, least on top. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
+    // The next rows of all runs lie in a heap, the least one on top. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
     void merge_heads(const int64_t* goes_on, Equals equals, int64_t* taken) final
     {
         const size_t runs = edges_.size() - 1;
@@ -89,7 +89,7 @@ public:
             if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
             return lines_.have_ties ? compare_rows(lines_, a.line, b.line) : 0;
         };
-        const auto behind = [&](int64_t x, int64_t y) {  // whether run x's next row goes after run y's
+        const auto behind = [&](int64_t x, int64_t y) {  // whether the next row of run x goes after the one of run y
             const int found = compare(rows[next[x]], rows[next[y]]);
             return found > 0 || (found == 0 && y < x);
         };
@@ -133,7 +133,7 @@ public:
     }
 
 protected:
-    // Sets lines_, and makes count_ rows of the first `nbytes` of staging.
+    // Sets lines_, and makes count_ rows of the first `nbytes` bytes of staging.
     virtual void find(int64_t nbytes) = 0;
 
     Item* make_room(int64_t count)
@@ -157,7 +157,7 @@ private:
     static Byte* bytes_at(Item* rows) { return reinterpret_cast<Byte*>(rows); }
     static const Byte* bytes_at(const Item* rows) { return reinterpret_cast<const Byte*>(rows); }
 
-    // Calls work(merging, out) with what merges rows, and where they go.
+    // Calls work(merging, out) with the object that merges rows, and the place where they go.
     template <typename Work>
     void with_merging(const LaunchSpec& launch, Work work)
     {
@@ -219,8 +219,8 @@ private:
         result = out;
     }
 
-    std::vector<int64_t> starts_, edges_, counts_;  // bytes and rows at which runs begin; how many rows they gave
-    std::vector<int64_t> group_ends_;               // bytes of groups of rows
+    std::vector<int64_t> starts_, edges_, counts_;  // the bytes and rows at which runs begin; the number of rows they gave
+    std::vector<int64_t> group_ends_;               // the bytes up to the end of each group of rows
     Room<Item> merged_;
     Buffer spare_;
     Item* sorted_ = nullptr;  // in merged_

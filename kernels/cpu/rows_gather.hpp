@@ -1,4 +1,4 @@
-// Rows' items brought together in the rows' order.
+// Brings the items of rows together, in the order of the rows.
 #pragma once
 
 #if RECORD_SIZE
@@ -9,8 +9,8 @@ inline long long start_of_row(const Lines&, long long place) { return Lines::sta
 inline long long bytes_of_row(const Lines& lines, long long place) { return lines.length_of(place); }
 #endif
 
-constexpr int AHEAD = 16;         // rows by which text is fetched: sorted rows lie anywhere
-constexpr long long LONG = 1024;  // bytes from which on the library's memcpy is faster
+constexpr int AHEAD = 16;         // text is fetched so many rows ahead, because the text of sorted rows lies anywhere
+constexpr long long LONG = 1024;  // from this many bytes on, the library's memcpy is faster
 
 inline long long bytes_of_rows(const Lines& lines, const Item* rows, long long count)
 {
@@ -25,8 +25,8 @@ __attribute__((always_inline)) inline void copy(unsigned char* out, const unsign
     __builtin_memcpy(out, from, BYTES);
 }
 
-// Copies the rows' items to out, which they fill up to `stop`. What is copied beyond an item's end, at most 63 bytes, is
-// overwritten by the next one; nothing is written at `stop` or behind it.
+// Copies the items of the rows to out, which they fill up to `stop`. A copy may write up to 63 bytes beyond the end of its
+// item; the next item overwrites them. Nothing is written at `stop` or behind it.
 inline void copy_rows(const Lines& lines, const Item* rows, long long count, unsigned char* out, unsigned char* stop)
 {
     static_assert(PADDING >= 64);
@@ -50,7 +50,8 @@ inline void copy_rows(const Lines& lines, const Item* rows, long long count, uns
     }
 }
 
-// Copies `nbytes` of the rows' items, from `skip` bytes behind the start of the first on, to exactly out[0 .. nbytes).
+// Copies `nbytes` bytes of the rows' items to exactly out[0 .. nbytes). The first `skip` bytes of the first item are left
+// out.
 inline void copy_stretch(const Lines& lines, const Item* rows, long long skip, long long nbytes, unsigned char* out)
 {
     unsigned char* const stop = out + nbytes;

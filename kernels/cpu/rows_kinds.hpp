@@ -8,5 +8,5 @@
 std::unique_ptr<Workspace> make_line_rows(const OrderSpec& order, int threads);
 std::unique_ptr<Workspace> make_record_rows(const OrderSpec& order, int threads);
 
-// Of lines or records.
+// A workspace for lines or records.
 std::unique_ptr<Workspace> make_rows(const OrderSpec& order, int threads);

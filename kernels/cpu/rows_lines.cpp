@@ -1,4 +1,4 @@
-// Lines as rows: where they end, and the prefixes that decide most comparisons.
+// Lines as rows: finds where they end, and makes the prefixes that decide most comparisons.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -52,7 +52,7 @@ private:
         const int parts = team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
             found[static_cast<size_t>(part)] = count_terminators(text, first, last, terminator);
         });
-        std::vector<int64_t> rows(1, 0), starts(1, 0);  // the first row and the first line's start of each part
+        std::vector<int64_t> rows(1, 0), starts(1, 0);  // the first row of each part, and where its first line starts
         for (int part = 0; part < parts; ++part) {
             const Terminators& here = found[static_cast<size_t>(part)];
             rows.push_back(rows.back() + here.count);
@@ -74,7 +74,7 @@ private:
         lines_.long_count = static_cast<long long>(long_lines_.size());
     }
 
-    static constexpr int64_t LEAST_BYTES = 1 << 18;  // that another thread is worth
+    static constexpr int64_t LEAST_BYTES = 1 << 18;  // the fewest bytes that another thread is worth
     std::vector<long long> table_;
     std::vector<LongLine> long_lines_;
     Room<Word> following_;  // what follows the prefixes, while those are made

@@ -1,24 +1,24 @@
-// Merges of rows: four chains at once, levels of pairs, order, and what is dropped. Needs corank.cuh with ROWS.
+// Merges rows in four chains at once, checks their order, and drops equals. Needs corank.cuh with ROWS.
 #pragma once
 
-// The next item of a merge. Which it is decides by arithmetic, since no branch can foresee it; ties that text must settle
-// are rare enough for one.
+// Takes the next item of a merge. Arithmetic, not a branch, decides which item it is, because processors cannot predict it.
+// Ties for which text must be read are rare enough for a branch.
 __attribute__((always_inline)) inline void step(const Item*& a, const Item*& b, Item* out, const Lines& lines)
 {
     uintptr_t take_b = before(*b, *a, lines);
-    __asm__("" : "+r"(take_b));  // or compilers make a branch of it
+    __asm__("" : "+r"(take_b));  // without this, compilers make a branch of it
     const uintptr_t from = reinterpret_cast<uintptr_t>(a), other = reinterpret_cast<uintptr_t>(b);
     *out = *reinterpret_cast<const Item*>(from ^ ((from ^ other) & -take_b));
     a += 1 - take_b;
     b += take_b;
 }
 
-// A two-way merge under way.
+// The state of a two-way merge.
 struct Chain {
     const Item *a, *a_end, *b, *b_end;
     Item* out;
 
-    // So many outputs at least come without either side running out.
+    // The number of outputs that are certain to come before either side runs out.
     long long certain() const { return smaller(static_cast<long long>(a_end - a), static_cast<long long>(b_end - b)); }
 
     void finish(const Lines& lines)
@@ -32,7 +32,8 @@ struct Chain {
 
 constexpr long long FEW_CERTAIN = 16;
 
-// The co-rank of k_stop, behind the cut at output k with co-rank i: of items out of order too, neither side goes back.
+// The co-rank of k_stop. It lies behind the cut at output k, whose co-rank is i: neither side goes back, even if items are
+// not in order.
 inline long long cut_behind(long long k, long long i, long long k_stop, const Item* a, long long m, const Item* b, long long n,
     const Lines& lines)
 {
@@ -40,13 +41,13 @@ inline long long cut_behind(long long k, long long i, long long k_stop, const It
     return found < i ? i : smaller(found, i + (k_stop - k));
 }
 
-// Four equal sections of the merge path in one loop: four independent chains hide each other's latency. The piece is
-// all of a[0 .. m) and b[0 .. n). HAVE_TIES: as lines.have_ties, which the loop need not look at then.
+// Merges all of a[0 .. m) and b[0 .. n): four equal sections of the merge path in one loop. Four independent chains hide each
+// other's latency. HAVE_TIES: equals lines.have_ties, so that the loop need not read it.
 template <bool HAVE_TIES>
 __attribute__((noinline)) void merge_four(
     const Item* a, long long m, const Item* b, long long n, Item* out, const Lines& given)
 {
-    Lines lines = given;  // a copy that no store of an item can change
+    Lines lines = given;  // a copy, which no store of an item can change
     lines.have_ties = HAVE_TIES;
     const long long quarter = (m + n) / 4;
     long long i[5] = {0, 0, 0, 0, m}, k[5] = {0, quarter, 2 * quarter, 3 * quarter, m + n};
@@ -79,7 +80,7 @@ __attribute__((noinline)) void merge_four(
     c3.finish(lines);
 }
 
-// The merge of all of a[0 .. m) and b[0 .. n), a tile after the other.
+// Merges all of a[0 .. m) and b[0 .. n), one tile after the other.
 inline void merge_tiles(const Item* a, long long m, const Item* b, long long n, Item* out, long long tile, const Lines& lines)
 {
     long long i = 0;
@@ -93,7 +94,7 @@ inline void merge_tiles(const Item* a, long long m, const Item* b, long long n, 
     }
 }
 
-// The first row of [first, last) that goes before the one ahead of it, or -1; first > 0. strict: or that equals it.
+// The first row of [first, last) that goes before the one ahead of it, or -1. strict: or equals it. first must not be 0.
 inline long long first_disorder(const Item* rows, long long first, long long last, bool strict, const Lines& lines)
 {
     constexpr long long BLOCK = 2048;
@@ -110,8 +111,8 @@ inline long long first_disorder(const Item* rows, long long first, long long las
     return -1;
 }
 
-// Moves the first of equal neighbours to the front, in place; gives how many there are. ahead: items equal to the first
-// one went out before, so that none of them stays.
+// Keeps the first of equal neighbours: moves these to the front, in place, and returns their number. ahead: items equal to
+// the first one went out earlier, so none of them stays.
 inline long long drop_equals(Item* rows, long long count, bool ahead, const Lines& lines)
 {
     if (count == 0) return 0;

@@ -1,4 +1,4 @@
-// Rows as Merging has them. Needs ladder.hpp and rows_sort.hpp.
+// Rows, as Merging wants its items. Needs ladder.hpp and rows_sort.hpp.
 #pragma once
 
 struct RowKind {
@@ -6,7 +6,7 @@ struct RowKind {
 
     typedef Item Mark;
     typedef Counts Sorter;
-    // Merges of rows cost more than what they bring from a cache further out, but short ones cost more than they are worth.
+    // Merging rows costs more than reading them from a cache further out. But short pieces are not worth their set-up.
     static constexpr int64_t PIECE_BYTES = 1 << 22, MOST_CASCADED = 1 << 30;
 
     int64_t co_rank(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n) const
@@ -25,7 +25,7 @@ struct RowKind {
     Mark mark(const Byte* item) const { return *items_at(item); }
     bool before(const Mark& x, const Mark& y) const { return ::before(x, y, lines); }
 
-    // Looks from the front on: the next piece of a run begins where the last one ends.
+    // The search begins at the front, because the next piece of a run begins where the last one ends.
     int64_t bound(const Byte* items, int64_t count, const Mark& mark, bool through) const
     {
         const Item* const rows = items_at(items);
@@ -54,7 +54,7 @@ struct RowKind {
     static Item* items_at(Byte* bytes) { return reinterpret_cast<Item*>(bytes); }
 };
 
-// Sorts every `tile` rows of rows[0 .. count) by themselves to out. Throws std::bad_alloc.
+// Sorts each tile of `tile` rows of rows[0 .. count) to out. Throws std::bad_alloc.
 inline void sort_tiles(const Item* rows, long long count, long long tile, Item* out, const Lines& lines, const Team& team)
 {
     tile = smaller(tile, count);

@@ -1,4 +1,4 @@
-// Records of one size as rows, by the key in them.
+// Records of one size as rows, ordered by the key in them.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

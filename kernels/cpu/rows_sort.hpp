@@ -1,10 +1,10 @@
-// Sorts of rows: by the highest digit in which prefixes differ, until what is left fits a core's cache; then by the
-// digits from the lowest on; rows of equal prefixes by what their text says. Stable. Needs rows_merge.hpp.
+// Sorts rows, stably. They are divided by the highest digit in which their prefixes differ, until a part fits a core's cache.
+// A part is sorted by its digits from the lowest on, and rows with equal prefixes by their text. Needs rows_merge.hpp.
 #pragma once
 
-constexpr int64_t LEAST_ROWS = 1 << 13;  // that another thread is worth
+constexpr int64_t LEAST_ROWS = 1 << 13;  // the fewest rows that another thread is worth
 constexpr long long FEW_ROWS = 20, SOME_ROWS = 200;
-constexpr long long CACHED_ROWS = 24 << 10;  // 384 KiB, and as much to sort into: what a core's second cache holds
+constexpr long long CACHED_ROWS = 24 << 10;  // 384 KiB, and as much to sort into: they fit a core's second cache
 constexpr int MOST_DIGIT_BITS = 11, MOST_PASSES = 4;
 
 struct Counts {
@@ -21,7 +21,7 @@ inline void insertion_sort(Item* rows, long long count, const Lines& lines)
     }
 }
 
-// By comparisons: to the rows' own place, through `other`, which has as much room.
+// Sorts by comparisons, in place, through `other`, which has as much room.
 inline void merge_sort(Item* rows, Item* other, long long count, const Lines& lines)
 {
     constexpr long long BLOCK = 8;
@@ -47,7 +47,7 @@ inline Word differing_bits(const Item* rows, long long count)
     return differing;
 }
 
-// Rows of equal prefixes, stretch by stretch.
+// Sorts each stretch of rows with equal prefixes.
 inline void sort_ties(Item* rows, Item* other, long long count, const Lines& lines)
 {
     if (!lines.have_ties) return;
@@ -60,7 +60,7 @@ inline void sort_ties(Item* rows, Item* other, long long count, const Lines& lin
     }
 }
 
-// By `bits` bits of prefixes from bit `low` on; gives where the result lies, of the two.
+// Sorts by `bits` bits of the prefixes, from bit `low` on. Returns `rows` or `other`, whichever holds the result.
 inline Item* sort_by_digits(Item* rows, Item* other, long long count, int low, int bits, Counts& counts)
 {
     const int passes = (bits + MOST_DIGIT_BITS - 2) / (MOST_DIGIT_BITS - 1);
@@ -89,7 +89,7 @@ inline Item* sort_by_digits(Item* rows, Item* other, long long count, int low, i
     return from;
 }
 
-// Sorts rows through `other`; the result lies in the rows' own place, or in `other` if `over`.
+// Sorts rows through `other`. The result lies in place, or in `other` if `over`.
 inline void sort_piece(Item* rows, Item* other, long long count, bool over, const Lines& lines, Counts& counts)
 {
     Item* const out = over ? other : rows;
@@ -132,7 +132,7 @@ inline void sort_piece(Item* rows, Item* other, long long count, bool over, cons
     }
 }
 
-// Sorts rows[0 .. count) into out by all threads; `spare` has as much room.
+// Sorts rows[0 .. count) to out with all threads. `spare` has as much room as out.
 inline void sort_wide(
     const Item* rows, Item* out, Item* spare, int64_t count, const Lines& lines, const Team& team)
 {

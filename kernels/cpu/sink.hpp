@@ -1,13 +1,13 @@
-// Where a chunk's result goes.
+// The sink of a chunk: the place where its result goes.
 #pragma once
 
 #include <cstdint>
 
 #include "entries.h"
 
-// Turns the byte order of the keys of `width` bytes that lie at `at`.
+// Reverses the byte order of the keys at `at`, each of `width` bytes.
 void swap_keys(unsigned char* at, int64_t nbytes, int64_t width);
 
-// Write `nbytes` to the sink's file, in calls that end at multiples of its piece, while a permit of its gate is held.
-// Throws Fault, with the byte of the file that could not be written.
+// Writes `nbytes` bytes to the sink's file. It holds a permit of the sink's gate, and its calls end at multiples of the
+// sink's piece. Throws Fault, with the byte of the file that could not be written.
 void write_sink(const SinkSpec& sink, const unsigned char* data, int64_t nbytes);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t LARGEST_CALL = 1 << 30;  // one call moves less than 2^31 bytes on Linux
 constexpr int64_t LARGEST_LOOK = 1 << 24;
-constexpr int64_t SHORT = 1 << 16;  // lines up to this are looked at whole
+constexpr int64_t SHORT = 1 << 16;  // lines up to this length are read whole
 
 int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
 int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -86,7 +86,7 @@ void Items::look(int64_t low, int64_t high)
 {
     low = larger(0, low);
     high = smaller(size(), high);
-    if (order_->kind < RECORDS) {  // no key may be cut: it may have to be turned
+    if (order_->kind < RECORDS) {  // whole keys only: their byte order may have to be reversed
         low = low / item_ * item_;
         high = (high + item_ - 1) / item_ * item_;
     }
@@ -123,7 +123,7 @@ void Items::remember(int64_t start, int64_t end)
     if (end - start > SHORT) window_->long_line = {input_, start, end, false};
 }
 
-// Behind the first terminator from `position` on; `limit` if that is not ahead of it.
+// The place behind the first terminator from `position` on; `limit` if there is none ahead of it.
 int64_t Items::behind_terminator(int64_t position, int64_t limit)
 {
     const int end = static_cast<int>(order_->terminator);
@@ -169,7 +169,7 @@ int64_t Items::last_in_window(int64_t limit)
         return start >= from ? start : -1;
     }
     const int end = static_cast<int>(order_->terminator);
-    const auto back = [&](int64_t high) -> int64_t {  // behind the last terminator ahead of `high`
+    const auto back = [&](int64_t high) -> int64_t {  // the place behind the last terminator ahead of `high`
         const void* found = high > from ? memrchr(held(from), end, static_cast<size_t>(high - from)) : nullptr;
         return found == nullptr ? -1 : from + (static_cast<const unsigned char*>(found) - held(from)) + 1;
     };
@@ -224,7 +224,7 @@ int Items::compare(int64_t start, Bytes other)
 
 int Items::compare_keys(Bytes x, Bytes y) const { return compare_items(keys_, x.at, x.size, y.at, y.size); }
 
-// As the bytes of both lines, block by block.
+// Compares two lines by their bytes, block by block.
 int Items::compare_begun(int64_t start, Bytes other)
 {
     const int end = static_cast<int>(order_->terminator);

@@ -1,5 +1,5 @@
-// Bytes and items of one source, wherever they lie. A source keeps nothing but a window, which may be that of many
-// sources: a short stretch and one long line. Whatever else is asked is read anew.
+// The bytes and items of a source, in a file, in memory or behind a function. A source keeps only a window: a short stretch
+// and one long line. Several sources may share the window. Everything else is read again when it is asked for.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include "entries.h"
 #include "memory.hpp"
 
-// The bytes [position, position + nbytes) of source number `input` as items see them: keys in the host's byte order, the
-// last line's terminator supplied. Throws Fault.
+// Reads the bytes [position, position + nbytes) of source number `input`. Keys come in the host's byte order, and the last
+// line with its terminator, even if the file lacks it. Throws Fault.
 void read_source(const SourceSpec& source, const OrderSpec& order, int64_t input, int64_t position, unsigned char* out,
     int64_t nbytes);
 
@@ -21,21 +21,21 @@ struct Stretch {
     int64_t at, nbytes;
 };
 
-// A line that takes long to read: where it was found, and whether the window's `item` holds its bytes.
+// A line that takes long to read: its place, and whether the window's `item` holds its bytes.
 struct LongLine {
     int64_t input = -1, start = 0, end = 0;
     bool held = false;
 };
 
-// The last stretch that was read of any source, and the last line that was too long for it.
+// The last stretch that was read, of any source, and the last line that did not fit into a stretch.
 struct Window {
     int64_t input = -1, from = 0, to = 0;
     Buffer room, item;
     LongLine long_line;
 };
 
-// The items of a source. Positions given must be those of items' starts, or the source's size, where they are called
-// start. Every function may throw Fault and std::bad_alloc.
+// The items of a source. An argument `start` must be the start of an item, or the size of the source. Every function may
+// throw Fault and std::bad_alloc.
 class Items {
 public:
     Items(const SourceSpec& source, const OrderSpec& order, int64_t input, Window& window);
@@ -44,26 +44,27 @@ public:
     int64_t input() const { return input_; }
     bool lines() const { return order_->kind == LINES; }
 
-    // Have the bytes from `low` on, up to `high`, in the window. A window that has them all stays as it is.
+    // Reads the bytes [low, high) into the window, unless it holds all of them.
     void look(int64_t low, int64_t high);
 
-    // Where the first item at `position` or behind it starts; `limit` or more if none does ahead of that. limit must be an
-    // item's start or end.
+    // The start of the first item at `position` or behind it; `limit` or more if no item starts ahead of limit. limit must be
+    // the start or end of an item.
     int64_t start_from(int64_t position, int64_t limit);
     int64_t end_of(int64_t start);
-    // The item that ends where the one at `start` begins; start must not be 0.
+    // The start of the item directly ahead of the one at `start`, which must not be 0.
     int64_t start_before(int64_t start);
-    // The last item that starts in the window and ends there, or ahead of `limit`: where; -1 if there is none.
+    // The start of the last item that starts in the window, and ends in it or ahead of `limit`; -1 if there is none.
     int64_t last_in_window(int64_t limit);
 
-    // What compares of the first item at `at`, which ends within `nbytes`.
+    // The key of the first item at `at`, which must end within `nbytes` bytes.
     Bytes key_in(const unsigned char* at, int64_t nbytes) const;
-    // What compares of an item, valid until the next call: a line without its terminator, a record's key, a key.
+    // The key of an item: a line without its terminator, the key of a record, or the item itself. It is valid until the next
+    // call.
     Bytes key(int64_t start);
     // The same, copied to `out`.
     Bytes read_key(int64_t start, Buffer& out);
-    // Negative, zero or positive as the item at `start` goes before, with or behind one of which `other` compares. Of
-    // long lines it reads no more than it has to.
+    // Negative, zero or positive, if the item at `start` goes before, with or behind the item whose key is `other`. It reads
+    // only as much of a long line as it needs.
     int compare(int64_t start, Bytes other);
     int compare_keys(Bytes x, Bytes y) const;
 
@@ -76,14 +77,14 @@ private:
         return window_->input == input_ && low >= window_->from && high <= window_->to;
     }
     const unsigned char* held(int64_t position) const { return window_->room.data() + (position - window_->from); }
-    Stretch key_of(int64_t start);  // where its key lies
+    Stretch key_of(int64_t start);  // the place of the key
     int compare_begun(int64_t start, Bytes other);
 
     const SourceSpec* source_;
     const OrderSpec* order_;
     Window* window_;
-    OrderSpec keys_;  // the order of what key() gives
+    OrderSpec keys_;  // the order of the keys that key() returns
     int64_t input_, item_;
 };
 
-constexpr int64_t LOOK = 4096;  // bytes of a window, unless an item is longer
+constexpr int64_t LOOK = 4096;  // the bytes of a window, unless an item is longer

@@ -1,5 +1,5 @@
-// Standard headers that most units include, parsed once a level when the compiler can keep them (kernels/build_library.py).
-// Units name what they need all the same: nothing but the build includes this file.
+// The standard headers that most units include. The build parses them once for each level, if the compiler can keep them
+// (kernels/build_library.py). Only the build includes this file, so each unit still includes the headers that it needs.
 #pragma once
 
 #include <algorithm>

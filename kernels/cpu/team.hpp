@@ -1,4 +1,4 @@
-// Host threads that share one piece of work; a team of one is the caller alone and starts no thread.
+// A team: host threads that share one piece of work. A team of one is only the caller, and starts no thread.
 #pragma once
 
 #include <pthread.h>
@@ -11,8 +11,8 @@ public:
 
     int size() const { return threads_; }
 
-    // Calls work(first, last, part) for `size()` parts of [0, count), or fewer, none shorter than `least` but the last;
-    // returns when all are done. work must not throw. Returns the number of parts.
+    // Calls work(first, last, part) for at most size() parts of [0, count), and waits for all of them. No part but the last
+    // is shorter than `least`. work must not throw. Returns the number of parts.
     template <typename Work>
     int share(int64_t count, int64_t least, Work work) const
     {
@@ -40,7 +40,7 @@ public:
         }
         for (int number = 1; number < parts; ++number)
             all[number].started = pthread_create(&all[number].thread, nullptr, Part::run, &all[number]) == 0;
-        // The caller does its part, and those of threads that the system has no room for.
+        // The caller does its own part, and the parts of threads that the system could not start.
         for (int number = 0; number < parts; ++number)
             if (!all[number].started) Part::run(&all[number]);
         for (int number = 1; number < parts; ++number)

@@ -1,10 +1,10 @@
-// The hot byte loops of the shared headers by words, for texts behind which TEXT_PADDING bytes can be read.
-// Included by bytes.cuh, which says what they give, behind <immintrin.h> where the processor has that.
+// The hot byte loops of the shared headers, written on words. TEXT_PADDING bytes behind each text must be readable.
+// bytes.cuh includes this and says what the functions return. It includes <immintrin.h> first, if the processor has it.
 #pragma once
 
 constexpr Word EACH_BYTE = 0x0101010101010101, HIGH_BITS = 0x8080808080808080;
 
-// The eight bytes at a place, the first one least significant.
+// The eight bytes at a place. The first one is the least significant.
 inline Word word_at(Place at)
 {
     Word word;
@@ -12,7 +12,7 @@ inline Word word_at(Place at)
     return word;
 }
 
-// The first eight bytes of a text, the first one most significant; zeros follow what has fewer.
+// The first eight bytes of a text. The first one is the most significant, and zeros follow a shorter text.
 inline Word first_word(Text text)
 {
     const long long length = text.stop - text.start;
@@ -20,7 +20,7 @@ inline Word first_word(Text text)
     return length >= 8 ? word : length <= 0 ? 0 : word & ~0ull << (64 - 8 * length);
 }
 
-// The lowest marked byte is 0, and none below it; bytes above it may be marked without being so.
+// Marks the bytes that are 0. The lowest mark is right; bytes above it may be marked and not be 0.
 inline Word zeros_in(Word word) { return (word - EACH_BYTE) & ~word & HIGH_BITS; }
 
 inline int first_mark(Word marks) { return __builtin_ctzll(marks) >> 3; }
@@ -45,7 +45,7 @@ inline int compare_bytes(Text x, Text y)
 
 #if defined(__SSE4_1__)
 
-constexpr int STRIDE = 16;  // bytes that a search looks at at once
+constexpr int STRIDE = 16;  // the bytes that a search tests at once
 
 inline __m128i bytes_at(Place at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
 
@@ -56,7 +56,7 @@ inline __m128i first_bytes(int count)
         _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-// Marks of the bytes there, the first one least significant; 0 if none is so.
+// Marks the bytes at `at` that equal `byte`, the first one in the least significant bit.
 inline unsigned matches(Place at, long long byte)
 {
     return static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes_at(at), _mm_set1_epi8(static_cast<char>(byte)))));
@@ -108,7 +108,7 @@ __extension__ typedef unsigned __int128 WideWord;
 
 #if defined(__SSE4_1__)
 
-// The first 16 bytes of a text, as a key has them: small letters folded into capitals or not. Zeros follow what has fewer.
+// The first 16 bytes of a key, with small letters folded into capitals if asked for. Zeros follow a shorter key.
 struct KeyBytes {
     int length;
     __m128i bytes;
@@ -131,7 +131,7 @@ struct KeyBytes {
 
 #endif
 
-// The same as a number, the first byte most significant.
+// The same as a number. The first byte is the most significant.
 struct WideText {
     int length;
     bool has_0_or_1;
@@ -155,7 +155,7 @@ struct WideText {
     }
 #endif
 
-    // The bytes and a 0 behind them, or the complement of all that.
+    // The bytes and a 0 behind them, or the complement of all of these.
     WideWord image(int turned) const
     {
         const WideWord behind = length >= 15 ? 0 : ~static_cast<WideWord>(0) >> (8 * length + 8);
@@ -163,20 +163,20 @@ struct WideText {
     }
 
 private:
-    // All bits of the first `count` bytes, which may be negative or more than 8.
+    // Sets all bits of the first `count` bytes. count may be negative, or more than 8.
     static Word front(int count) { return count >= 8 ? ~0ull : count <= 0 ? 0 : ~0ull << (64 - 8 * count); }
 
     static Word masked(Word bytes, int count, bool folded)
     {
         const Word word = __builtin_bswap64(bytes) & front(count);
         if (!folded) return word;
-        // The high bit of each byte from 'a' to 'z'.
+        // Sets the high bit of each byte from 'a' to 'z'.
         const Word low = word & ~HIGH_BITS;
         const Word small = (low + EACH_BYTE * (128 - 'a')) & ~(low + EACH_BYTE * (127 - 'z')) & ~word & HIGH_BITS;
         return word - (small >> 2);
     }
 
-    // Marks bytes 0 and 1 among the first `count`; none but those has the lowest mark.
+    // Marks the bytes 0 and 1 among the first `count` bytes. The lowest mark is right; others may be wrong.
     static Word below_2(Word word, int count)
     {
         word |= ~front(count);
@@ -184,8 +184,8 @@ private:
     }
 };
 
-// A number of at most 15 digits, the first of them not 0: 0.DIGITS times ten to the exponent. digits: 16 of them, 0 if the
-// text does not begin with such a number. Blanks ahead of it are skipped already.
+// A number of at most 15 digits whose first digit is not 0: 0.DIGITS times ten to the exponent. digits: 16 digits, or 0 if
+// the text does not begin with such a number. Blanks ahead of the number must be skipped already.
 struct ShortNumber {
     bool negative;
     int exponent;
@@ -194,7 +194,7 @@ struct ShortNumber {
 
 #if defined(__SSE4_1__)
 
-// How many of the bytes are digits, from the first on. Bytes are those of text less '0'.
+// The number of digits at the start of the bytes. Each byte is a character of the text minus '0'.
 inline int leading_digits(__m128i bytes)
 {
     const __m128i digits = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(9)), bytes);
@@ -210,7 +210,7 @@ inline ShortNumber short_number(Place at, Place stop)
     const int whole = leading_digits(bytes);
     int count = whole;
     const bool point = at[whole] == '.';
-    if (point) {  // what follows it closes up
+    if (point) {  // the digits behind the point move up to those ahead of it
         bytes = _mm_blendv_epi8(_mm_sub_epi8(bytes_at(at + 1), zeros), bytes, first_bytes(whole));
         count = leading_digits(bytes);
     }
@@ -225,17 +225,17 @@ inline ShortNumber short_number(Place at, Place stop)
 
 #else
 
-// How many of a word's bytes, from the least significant on, are digits.
+// The number of digits at the start of a word. It starts at the least significant byte.
 inline int leading_digits(Word word)
 {
     const Word high = (word ^ 0x3030303030303030) & 0xf0f0f0f0f0f0f0f0;
-    // 0x3a to 0x3f pass the test above, but carry into their high halves here.
+    // Bytes 0x3a to 0x3f pass the test above. Here they carry into their high halves.
     const Word carried = ((word & 0x0f0f0f0f0f0f0f0f) + 0x0606060606060606) & 0xf0f0f0f0f0f0f0f0;
     const Word others = high | carried;
     return others == 0 ? 8 : first_mark(others);
 }
 
-// The value of the first `count` (0 to 8) digits with zeros behind them, in three multiplications.
+// The value of the first `count` (0 to 8) digits, with zeros behind them. It takes three multiplications.
 inline Word value_of(Word word, int count)
 {
     word &= count == 8 ? ~0ull : (1ull << 8 * count) - 1;
@@ -245,7 +245,7 @@ inline Word value_of(Word word, int count)
     return (word * 10000 + (word >> 32)) & 0xffffffff;
 }
 
-// Of whole numbers alone.
+// The same for whole numbers only.
 inline ShortNumber short_number(Place at, Place stop)
 {
     const bool negative = *at == '-';

@@ -1,4 +1,4 @@
-// Which workspace an order's items are merged in.
+// Makes the workspace for the items of an order.
 #include "workspace.hpp"
 
 #include <cstring>

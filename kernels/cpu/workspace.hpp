@@ -1,5 +1,5 @@
-// What a worker merges in: the bytes of one chunk, its items, and the result. One class for each kind of item behind one
-// interface; entries.cpp turns the library's entries into calls of it.
+// A workspace holds the bytes of one chunk, its items, and the result. Each kind of item has a class of its own behind one
+// interface. entries.cpp turns the entries of the library into calls of it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct Workspace {
     Workspace(const OrderSpec& order, int threads) : order(order), team(threads) {}
     virtual ~Workspace() = default;
 
-    // Find the items of `runs` runs of these byte lengths, which lie in `staging` back to back. Throws std::bad_alloc.
+    // Finds the items of `runs` runs, which lie in `staging` back to back. lengths: their bytes. Throws std::bad_alloc.
     virtual void upload(const int64_t* lengths, int64_t runs) = 0;
     virtual void counts(int64_t* counts) const = 0;
-    // Whether all runs are in order; else the run and the byte in it of the first disorder (lowest run, then lowest byte).
+    // Whether all runs are in order. If not, `failure` gets the first disorder: its run, and the byte in the run.
     virtual bool in_order(bool strict, Failure& failure) = 0;
     virtual void merge(const LaunchSpec& launch, Equals equals) = 0;
     virtual void sort(const LaunchSpec& launch, Equals equals) = 0;
-    // The same, but what is not in one place already is brought together by receive() alone; `result` may be null then.
+    // The same, but items are gathered only by receive(), unless they lie in one place already. So `result` may be null.
     virtual void sort_rows(const LaunchSpec& launch, Equals equals) { sort(launch, equals); }
     virtual void merge_rows(const LaunchSpec& launch, Equals equals) { merge(launch, equals); }
     virtual void receive(int64_t position, int64_t nbytes, unsigned char* out);
@@ -28,11 +28,11 @@ struct Workspace {
 
     OrderSpec order;
     Team team;
-    int64_t capacity = 0;      // bytes of a chunk, as far as it was foreseen
-    Buffer staging, output;    // each with PADDING readable bytes behind what it holds
-    const unsigned char* result = nullptr;  // of the last merge or sort: in output, or anywhere that lives as long
+    int64_t capacity = 0;      // the bytes that a chunk was expected to have
+    Buffer staging, output;    // each has PADDING readable bytes behind its content
+    const unsigned char* result = nullptr;  // the last merge or sort: in output, or in other memory that lives as long
     int64_t result_bytes = 0, result_items = 0, dropped = 0;
 };
 
-// Workspaces of keys of this order's kind (keys.cpp, compiled once a kind), of records, of lines (rows.cpp).
+// Makes a workspace for keys (keys.cpp, compiled once for each kind), for records, or for lines.
 std::unique_ptr<Workspace> make_workspace(const OrderSpec& order, int threads);

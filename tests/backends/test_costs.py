@@ -1,4 +1,4 @@
-"""The cost model: what it predicts, what auto makes of it, how it is kept."""
+"""The cost model: its predictions, the choice of auto, and the file that keeps it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ MODEL = Costs(
 
 
 def test_predictions() -> None:
-    assert MODEL.predict("cpu", False, 4 * 10**9, 2) == pytest.approx(0.5 + 1 + 1)
-    assert MODEL.predict("cpu", True, 4 * 10**9, 4) == pytest.approx(0.5 + 1 + 2)
-    assert MODEL.predict("cpu", False, 4 * 10**9, 2, 10) == pytest.approx(0.05 + 1 + 1)
-    assert MODEL.predict("gpu", False, 4 * 10**9, 1) == pytest.approx(1 + 2)
-    assert replace(MODEL, link=5e9).predict("gpu", True, 4 * 10**9, 1) == pytest.approx(1 + 1)
+    assert MODEL.predict("cpu", "keys", 4 * 10**9, 2) == pytest.approx(0.5 + 1 + 1)
+    assert MODEL.predict("cpu", "lines", 4 * 10**9, 4) == pytest.approx(0.5 + 1 + 2)
+    assert MODEL.predict("cpu", "keys", 4 * 10**9, 2, 10) == pytest.approx(0.05 + 1 + 1)
+    assert MODEL.predict("gpu", "keys", 4 * 10**9, 1) == pytest.approx(1 + 2)
+    assert replace(MODEL, link=5e9).predict("gpu", "lines", 4 * 10**9, 1) == pytest.approx(1 + 1)
     with pytest.raises(AttributeError):
-        MODEL.predict("tpu", False, 1, 1)
+        MODEL.predict("tpu", "keys", 1, 1)
 
 
 def test_ceilings_are_what_predictions_are_made_of() -> None:
     nbytes, cores = 4 * 10**9, 3
-    for lines in (False, True):
-        rates = {name: rate for name, _, rate, _ in MODEL.ceilings("cpu", lines, cores)}
-        assert MODEL.predict("cpu", lines, nbytes, cores) == pytest.approx(
+    for items in ("keys", "lines"):
+        rates = {name: rate for name, _, rate, _ in MODEL.ceilings("cpu", items, cores)}
+        assert MODEL.predict("cpu", items, nbytes, cores) == pytest.approx(
             MODEL.cpu_start_up + nbytes / rates["storage"] + nbytes / rates["merging"]
         )
-        slowest = min(rate for _, _, rate, _ in MODEL.ceilings("gpu", lines, cores))
-        assert MODEL.predict("gpu", lines, nbytes, cores) == pytest.approx(MODEL.gpu_start_up + nbytes / slowest)
+        slowest = min(rate for _, _, rate, _ in MODEL.ceilings("gpu", items, cores))
+        assert MODEL.predict("gpu", items, nbytes, cores) == pytest.approx(MODEL.gpu_start_up + nbytes / slowest)
 
 
 def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +51,7 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(gpu, "create", none)
     monkeypatch.setattr(gpu, "compile_seconds", lambda: 0.0)
+    monkeypatch.setattr(gpu, "in_sight", lambda: True)
     keys = Order.of("int32")
     small = select("auto", 0, keys, 10**6)
     assert small.backend.name == "cpu"
@@ -61,6 +62,10 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
     assert huge.backend.name == "cpu"
     assert huge.why.startswith("there is none; ")
     assert select("auto", 0, keys, None).backend.name == "cpu"
+    # A GPU that no device file tells of is not spoken of.
+    monkeypatch.setattr(gpu, "in_sight", lambda: False)
+    for nbytes in (10**6, 10**11, None):
+        assert select("auto", 0, keys, nbytes).why == "the only backend of this machine"
 
 
 def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

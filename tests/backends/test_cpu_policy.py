@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.cpu.policy import CHAINS, resolve
+from gpumerge_cli.backends.cpu.policy import resolve
+from gpumerge_cli.backends.variants.path import CHAINS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 

@@ -1,4 +1,4 @@
-"""One suite for every backend: what comes out is the stable merge, whatever the kernel and the launch shape."""
+"""One suite for every backend: every kernel and launch shape gives the stable merge."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Workspace
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.order import DTYPES, Order
 from tests.linekeys import item_key
 from tests.oracles import merged_keys, same_bits, sorted_lines
@@ -29,15 +30,13 @@ _SHAPES = st.sampled_from(
 def requests(kernel: str, shape: dict[str, int], tile_load: str) -> LaunchRequest:
     """A request in the terms that the kernel knows."""
     shape = dict(shape)
-    if kernel in ("basic", "path"):
-        shape.pop("tile_size", None)
-    else:
-        shape.pop("items_per_thread", None)
-    return LaunchRequest(kernel, tile_load=tile_load if kernel == "tiled" else None, **shape)  # type: ignore[arg-type]
+    variant = named(kernel)
+    shape.pop("items_per_thread" if variant.tile == "inputs" else "tile_size", None)
+    return LaunchRequest(kernel, tile_load=tile_load if variant.loads else None, **shape)  # type: ignore[arg-type]
 
 
 def merged(workspace: Workspace, runs: list[bytes], policy: LaunchPolicy) -> bytes:
-    """The runs through the workspace, into an output that held something else before."""
+    """Merges the runs in the workspace, into an output that held something else before."""
     staging = workspace.staging(sum(map(len, runs)))
     staging[:] = np.frombuffer(b"".join(runs), np.uint8)
     workspace.upload([len(run) for run in runs])

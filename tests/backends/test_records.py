@@ -1,4 +1,4 @@
-"""Records on every backend: what comes out is the stable merge by the key, and the records are as they were."""
+"""Records on every backend: the output is the stable merge by the key, and no record changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for every backend: what comes out is the stable sort, whatever the algorithm and its shape."""
+"""One suite for every backend: every algorithm and shape gives the stable sort."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend, LaunchRequest, SortRequest, Unique
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import LineKey, LineOrder
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, Lines, Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key, key_of
 from tests.oracles import first_keys, first_records, merged_keys, same_bits, sorted_lines
 from tests.strategies import Records, as_text, key_runs, line_runs, record_runs, special_values
@@ -44,7 +44,7 @@ def name_of(request: SortRequest) -> str:
 
 def takes(backend: Backend, order: Order, request: SortRequest) -> bool:
     """The library's radix sort on the GPU takes keys of up to 8 bytes; that it says so is tested with its policy."""
-    return backend.name != "gpu" or request.algorithm != "radix" or (not order.is_lines and order.width <= 8)
+    return backend.name != "gpu" or request.algorithm != "radix" or (not isinstance(order, Lines) and order.width <= 8)
 
 
 def sorted_by(
@@ -55,8 +55,8 @@ def sorted_by(
     workspace = backend.workspace(order, 1 if len(data) % 2 else len(data), threads=threads)
     try:
         workspace.staging(len(data))[:] = np.frombuffer(data, np.uint8)
-        middle = len(data) // 2 if order.is_lines else len(data) // order.item_bytes // 2 * order.item_bytes
-        if order.is_lines:
+        middle = len(data) // 2 if isinstance(order, Lines) else len(data) // order.item_bytes // 2 * order.item_bytes
+        if isinstance(order, Lines):
             middle = data.rfind(bytes([order.text.terminator]), 0, middle) + 1 if order.text else 0
         workspace.upload([middle, len(data) - middle])
         workspace.poison()
@@ -113,7 +113,7 @@ def test_lines_by_parts(backend: Backend, case: Any, part: int) -> None:
 
 @pytest.mark.parametrize("unique", [None, "first"])
 def test_many_rows_by_parts(backend: Backend, rng: np.random.Generator, unique: Unique) -> None:
-    """More than are counted together on their way out, and more than one thread's worth of that."""
+    """More rows than are counted together on their way out, and more than the share of one thread."""
     lines = [b"%d" % number * int(times) for number, times in rng.integers(0, 40, (70_000, 2))]
     expected = sorted(set(lines)) if unique else sorted(lines)
     assert sorted_by_parts(backend, Order.lines(), as_text(lines), 77_777, unique) == as_text(expected)
@@ -343,7 +343,7 @@ def test_unique_keys(backend: Backend, case: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("options", _KEYED)
 def test_unique_lines(backend: Backend, options: str, rng: np.random.Generator) -> None:
-    """With -u, what compares by the keys alone is told apart by nothing else."""
+    """With -u, lines with equal keys are equal, whatever else they hold."""
     text = _KEYED[options]
     order = Order.lines(LineOrder(text.keys, text.separator, stable=True))
     lines = keyed_lines(rng, 5_000)

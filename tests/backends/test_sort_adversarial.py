@@ -1,4 +1,4 @@
-"""Inputs that somebody made to find sorts out: right on every backend, whatever the algorithm."""
+"""Inputs that are made to be hard for sorts: every algorithm of every backend is right."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend, LaunchRequest, SortRequest
-from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.adversarial import BANKS, bank_conflicts, merged_from
 from tests.backends.test_sort import sorted_by
 from tests.linekeys import key_of

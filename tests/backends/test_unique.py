@@ -1,4 +1,4 @@
-"""Of items that compare equal only the first goes out, whichever backend merges."""
+"""Only the first of several equal items goes out, on every backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.strategies import as_text, key_runs, line_runs
 
 
 def unique_merge(backend: Backend, order: Order, runs: list[bytes], unique: Unique) -> tuple[bytes, int]:
-    """(what goes out, items dropped)."""
+    """(the items that go out, the number of dropped items)."""
     workspace = backend.workspace(order, 1)
     try:
         workspace.staging(sum(map(len, runs)))[:] = np.frombuffer(b"".join(runs), np.uint8)
@@ -43,7 +43,7 @@ def test_keys(backend: Backend, case: Any) -> None:
 @settings(max_examples=60)
 @given(case=line_runs(most_runs=3))
 def test_lines(backend: Backend, case: Any) -> None:
-    """By number, equal numbers keep the line that comes first, which need not be the bytewise first."""
+    """Among lines with equal numbers the first one stays. It need not be the first one bytewise."""
     runs, numeric, descending = case
     if numeric:
         runs = [sorted(run, key=number_of, reverse=descending) for run in runs]
@@ -59,7 +59,7 @@ def test_lines(backend: Backend, case: Any) -> None:
 
 @pytest.mark.parametrize("order", [Order.of("int32"), Order.lines()])
 def test_a_merge_of_all_follows_one_of_some(backend: Backend, order: Order) -> None:
-    """What was left out once does not show in the next merge of the same workspace."""
+    """Items that one merge drops do not show in the next merge of the same workspace."""
     run = np.array([5, 5, 6], np.int32).tobytes() if order.width else b"5\n5\n6\n"
     workspace = backend.workspace(order, 1)
     workspace.staging(len(run))[:] = np.frombuffer(run, np.uint8)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import KERNELS, LaunchRequest
 from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.order import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 
@@ -36,7 +37,7 @@ def backend() -> CpuBackend:
 
 
 def guarded(items: NDArray[Any]) -> NDArray[Any]:
-    """A copy that ends where memory may not be accessed, nor may it one to two pages ahead."""
+    """A copy directly ahead of memory that must not be accessed. The memory one to two pages ahead of it is so, too."""
     size = -(-max(1, items.nbytes) // mmap.PAGESIZE) * mmap.PAGESIZE
     room = mmap.mmap(-1, size + 2 * mmap.PAGESIZE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(room))
@@ -52,7 +53,7 @@ def guarded(items: NDArray[Any]) -> NDArray[Any]:
 
 
 def nothing_ahead(guarded_items: NDArray[Any]) -> bool:
-    """Whether what lies between the guarded items and the page ahead was left alone."""
+    """Whether the memory between the guarded items and the page ahead is unchanged."""
     ahead = guarded_items.ctypes.data % mmap.PAGESIZE
     return ctypes.string_at(guarded_items.ctypes.data - ahead, ahead) == bytes([_CANARY]) * ahead
 
@@ -61,20 +62,16 @@ def requests(kernel: str, rng: np.random.Generator) -> Iterator[LaunchRequest]:
     """Launches of one kernel, of all shapes, among them the default."""
     yield LaunchRequest(kernel)  # type: ignore[arg-type]
     while True:
-        number = int(rng.integers(1, 40))
-        if kernel == "basic":
-            yield LaunchRequest("basic", items_per_thread=number)
-        elif kernel == "path":
-            yield LaunchRequest("path", items_per_thread=number)
-        elif kernel == "circular":
-            yield LaunchRequest("circular", block_size=int(rng.integers(1, 9)), tile_size=number)
+        number, variant = int(rng.integers(1, 40)), named(kernel)
+        if variant.tile == "inputs":
+            load = variant.loads[rng.integers(len(variant.loads))] if variant.loads else None
+            yield LaunchRequest(kernel, block_size=int(rng.integers(1, 9)), tile_size=number, tile_load=load)
         else:
-            load = "exact" if rng.integers(2) else "full"
-            yield LaunchRequest("tiled", block_size=int(rng.integers(1, 9)), tile_size=number, tile_load=load)
+            yield LaunchRequest(kernel, items_per_thread=number)
 
 
 def disorder(items: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """The items turned round, shuffled, with halves exchanged, or with a few of them in wrong places."""
+    """The items reversed, shuffled, with their halves exchanged, or with a few items in wrong places."""
     kind = rng.integers(4)
     if kind == 0:
         return items[::-1]
@@ -113,7 +110,7 @@ def test_keys(backend: CpuBackend, kernel: str, dtype: str, rng: np.random.Gener
 
 
 def judge(workspace: CpuWorkspace, order: Order, data: list[bytes], request: LaunchRequest) -> bytes:
-    """Merge rows, their numbers in guarded memory, then as every chunk is merged; returns that."""
+    """Merges rows whose numbers lie in guarded memory, then as chunks are merged. Returns the latter result."""
     backend = cpu.create()
     policy = backend.resolve(request, order)
     staging = workspace.staging(sum(map(len, data)))

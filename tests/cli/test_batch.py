@@ -1,4 +1,4 @@
-"""gpumerge batch: files in, files out, and what it tells."""
+"""gpumerge batch: files in, files out, and its messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.batch import EPILOG
+from gpumerge_cli.cli.options import command
 from gpumerge_cli.jobs.document import read_document
 from gpumerge_cli.jobs.joblog import read_log
 
@@ -66,13 +66,30 @@ def outputs(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("at_once", ["1", "3"])
 def test_jobs_run_in_the_order_that_they_need(folder: Path, at_once: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["batch", str(folder / "jobs.toml"), "--jobs", at_once]) == 0
+    assert run(["batch", str(folder / "jobs.toml"), "--jobs", at_once, "--stats"]) == 0
     assert outputs(folder) == OUTPUTS
     captured = capfd.readouterr()
     assert captured.out == ""
     for words in ("all", "check", "sorted", "4 jobs: 4 done"):
         assert words in captured.err
     assert sorted(os.listdir(folder)) == sorted({*FILES, *OUTPUTS, "jobs.toml"})
+
+
+def test_a_batch_says_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["batch", str(folder / "jobs.toml")]) == 0
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("4 jobs: 4 done; ")
+    assert told.err.count("\n") == 1
+
+
+def test_a_check_of_several_files_counts_and_names_the_first(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "check.toml").write_text('[[job]]\noperation = "check"\ninputs = ["a.txt", "odd.txt", "x.txt"]\n')
+    (folder / "x.txt").write_text("b\na\n")
+    assert run(["batch", str(folder / "check.toml"), "-q"]) == 2
+    first, _ = capfd.readouterr().err.splitlines()
+    assert ": 2 of 3 files are out of order; " in first
+    assert "odd.txt:2: disorder: '12' comes after '3' (line 1); " in first
 
 
 def test_quiet_says_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +153,13 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
     assert told["ab"]["seconds"] >= 0
 
 
+def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "r.jsonl").hardlink_to(folder / "a.txt")
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
+    assert "r.jsonl:1: is no report of a batch" in capfd.readouterr().err
+    assert (folder / "a.txt").read_text() == FILES["a.txt"]
+
+
 def test_the_report_has_the_jobs_that_others_keep_from_running(folder: Path) -> None:
     (folder / "a.txt").write_text("9\n1\n")
     report = folder / "r.jsonl"
@@ -194,6 +218,7 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
         (["{jobs}", "--memory", "0"], "--memory"),
         (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
         (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is no log of jobs"),
+        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is no report of a batch"),
         (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
         (["{jobs}", "--joblog", "{dir}"], "is a directory"),
         (["{jobs}", "--joblog", "{jobs}"], "jobs.toml is the job file"),
@@ -297,11 +322,11 @@ def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> 
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "0.out").exists():
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(number)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + number, error
     assert error.startswith("gpumerge: interrupted; ")
     assert error.endswith("of 40 jobs are done; --resume goes on\n")
     made = [path for path in tmp_path.iterdir() if path.suffix == ".out"]
@@ -359,7 +384,7 @@ def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_helps_jobs_are_jobs(tmp_path: Path) -> None:
-    shown = EPILOG.split("paths relative to it:\n")[1].split("\n\n")[0]
+    shown = command("batch").epilog.split("paths relative to it:\n")[1].split("\n\n")[0]
     document = read_document(shown.encode())
     assert [len(document.mistakes), len(document.jobs)] == [0, 2]
 

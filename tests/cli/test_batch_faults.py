@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,8 @@ def killed_batch(folder: Path, seed: int) -> None:
     while process.poll() is None and logged(folder) < ahead:
         time.sleep(0.001)
     time.sleep(moments.uniform(0, 0.01))
-    os.killpg(process.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it may have ended by now
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     done = logged(folder)
     print(f"killed with {done} jobs logged")

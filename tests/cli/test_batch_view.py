@@ -1,4 +1,4 @@
-"""What a terminal shows of a batch."""
+"""The view of a batch on a terminal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from gpumerge_cli.cli import batch_view
-from gpumerge_cli.jobs.runner import Result
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.spec import Job, Result
 
 
 def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> Job:  # type: ignore[assignment]
@@ -21,7 +20,7 @@ def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> Job:  
 def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> None:
     done = Result(job(1), "done", started=1.0, seconds=0.5, nbytes=2_000_000, backend="cpu", kernel="path")
     failed = Result(job(2), "failed", 2, "broken", started=1.0, seconds=0.25)
-    batch_view.show([done, failed, Result(job(3), "left"), Result(job(4), "skipped")], 2.0)
+    batch_view.show([done, failed, Result(job(3), "left"), Result(job(4), "skipped")], 2.0, stats=True)
     captured = capfd.readouterr()
     assert captured.out == ""
     rows = [" ".join(line.split()) for line in captured.err.splitlines()]
@@ -31,14 +30,40 @@ def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> 
     assert rows[-1] == "4 jobs: 1 done, 1 skipped, 1 failed, 1 did not run; 2.00 MB in 2.00 s, 1.00 MB/s"
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_fits_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    name = "a-long-name-of-a-job-that-does-it-all-on-each-day-of-the-week"
+    results = [
+        Result(
+            replace(job(1), name=name), "done", started=1.0, seconds=0.5, nbytes=20**8, backend="cpu", kernel="path"
+        ),
+        Result(job(2), "left"),
+    ]
+    batch_view.show(results, 2.0, stats=True)
+    lines = capfd.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= width
+    cells = " ".join(lines)
+    for words in ("state", "seconds", "throughput", "did not run", "0.500", "51.2 GB/s"):
+        assert words in cells
+    assert ("kernel" in cells) is (width > 80)
+
+
+def test_without_stats_there_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    batch_view.show([Result(job(1), "done", started=1.0, seconds=0.5, nbytes=2_000_000)], 2.0, stats=False)
+    assert capfd.readouterr().err == "1 job: 1 done; 2.00 MB in 2.00 s, 1.00 MB/s\n"
+
+
 def test_names_of_jobs_are_escaped(capfd: pytest.CaptureFixture[str]) -> None:
-    batch_view.show([Result(replace(job(1), name="a\x1b[31m"), "done", started=1.0)], 1.0)
+    batch_view.show([Result(replace(job(1), name="a\x1b[31m"), "done", started=1.0)], 1.0, stats=True)
     assert r"a\x1b[31m" in capfd.readouterr().err
 
 
 def test_the_table_has_the_slowest_of_many(capfd: pytest.CaptureFixture[str]) -> None:
     results = [Result(job(number), "done", started=1.0, seconds=number % 50) for number in range(1, 101)]
-    batch_view.show(results, 1.0)
+    batch_view.show(results, 1.0, stats=True)
     lines = capfd.readouterr().err.splitlines()
     assert lines[0] == "the 10 slowest of 100 jobs"
     shown = [int(line.split()[1]) for line in lines[3:-1]]

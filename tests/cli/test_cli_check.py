@@ -1,4 +1,4 @@
-"""gpumerge check: silence, or the first disorder."""
+"""gpumerge check: silence, or the first disorder of each file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.engine.check import check_files
+from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 
 
@@ -62,6 +62,64 @@ def test_each_file_is_judged_by_itself(tmp_path: Path) -> None:
     assert run(["check", str(tmp_path / "a.i32"), str(tmp_path / "b.txt")]) == 0
 
 
+def several(folder: Path) -> list[str]:
+    """Two files in order, two that are not, and one that cannot be read as a whole."""
+    np.array([1, 2], np.int16).tofile(folder / "a.i16")
+    (folder / "b.txt").write_text("b\na\nc\n")
+    (folder / "c.txt").write_text("b\nc\n")
+    np.array([1, 5, 4, 3], np.int16).tofile(folder / "d.i16")
+    (folder / "odd.i16").write_bytes(b"123")
+    return [str(folder / name) for name in ("a.i16", "b.txt", "c.txt", "d.i16", "odd.i16")]
+
+
+def test_every_file_is_looked_at_and_those_in_disorder_are_counted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    *whole, odd = several(tmp_path)
+    assert run(["check", *whole]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        f"gpumerge: {tmp_path}/b.txt:2: disorder: 'a' comes after 'b' (line 1); sort it first",
+        f"gpumerge: {tmp_path}/d.i16@2: disorder: 4 comes after 5; sort it first",
+        "gpumerge: 2 of 4 files are out of order",
+    ]
+    assert run(["check", odd, *whole[:2]]) == 2
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in lines[:-1]] == [odd, f"{whole[1]}:2"]
+    assert lines[-1] == "gpumerge: 1 of 3 files is out of order, 1 could not be checked"
+    assert run(["check", odd, whole[0]]) == 2
+    assert capfd.readouterr().err.splitlines()[-1] == "gpumerge: 1 of 2 files could not be checked"
+
+
+def test_verbose_tells_of_files_in_order_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first, second, third, *_ = several(tmp_path)
+    assert run(["check", "-v", first, second, third]) == 1
+    assert capfd.readouterr().err.splitlines() == [
+        f"{first}: in order, 2 items, 4 B",
+        f"gpumerge: {second}:2: disorder: 'a' comes after 'b' (line 1); sort it first",
+        f"{third}: in order, 2 items, 4 B",
+        "gpumerge: 1 of 3 files is out of order",
+    ]
+    assert run(["check", "-v", third]) == 0
+    assert capfd.readouterr().err == f"{third}: in order, 2 items, 4 B\n"
+    assert run(["check", "-v", second]) == 1
+    assert capfd.readouterr().err.count("\n") == 1
+
+
+def test_a_header_that_differs_is_told_of_its_own_file_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("a", "n,m\n1,2\n"), ("b", "m,n\n1,2\n"), ("c", "n,m\n2,2\n1,2\n")):
+        (tmp_path / name).write_text(text)
+    names = [str(tmp_path / name) for name in "abc"]
+    assert run(["check", "--csv", "--header", "1", "-k", "n:n", *names]) == 2
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in lines] == [
+        f"{names[1]}:1",
+        f"{names[2]}:3",
+        "1 of 3 files is out of order, 1 could not be checked",
+    ]
+
+
 @pytest.mark.parametrize("option", ["-u", "--unique"])
 def test_equal_items_are_in_disorder_if_unique(option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     np.array([1, 2, 2, 5], np.int16).tofile(tmp_path / "a.i16")
@@ -73,7 +131,7 @@ def test_equal_items_are_in_disorder_if_unique(option: str, tmp_path: Path, capf
     )
     assert run(["check", option, str(tmp_path / "b.txt")]) == 0
     assert run(["check", option, "-k1,1", str(tmp_path / "b.txt")]) == 1
-    assert "b.txt:2: disorder: 'a 2' comes after 'a 1', its equal" in capfd.readouterr().err
+    assert "b.txt:2: disorder: 'a 2' comes after 'a 1' (line 1), its equal" in capfd.readouterr().err
     assert run(["check", option, str(tmp_path / "c.txt")]) == 1
     assert "add -r" in capfd.readouterr().err
     assert run(["check", "-ru", str(tmp_path / "c.txt")]) == 0
@@ -87,7 +145,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
 
     def check(inputs: tuple[str, ...]) -> None:
         on = BackendRequest("cpu", threads=2)
-        check_files(inputs, ItemRequest(), on, memory=1 << 20, advance=lambda *far: told.append(far))
+        list(check_each(inputs, ItemRequest(), on, memory=1 << 20, advance=lambda *far: told.append(far)))
 
     check(inputs)
     assert {total for _, total in told} == {6_000_000}
@@ -103,24 +161,79 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
             raise EndedError
 
     with pytest.raises(EndedError):
-        check_files(inputs, ItemRequest(), BackendRequest("cpu"), memory=1 << 20, advance=end)
+        list(check_each(inputs, ItemRequest(), BackendRequest("cpu"), memory=1 << 20, advance=end))
 
 
 @pytest.mark.parametrize("command", ["check", "merge"])
 @pytest.mark.parametrize(
     ("lines", "options", "told"),
     [
-        ("x 9\ny 10\n", "-k2,2", "'y 10' comes after 'x 9', ' 10' after ' 9' by -k 2,2; sort it first"),
-        ("a,x,2\nb,x,1\n", "-t, -k2,2 -k3n", "'b,x,1' comes after 'a,x,2', '1' after '2' by -k 3n; sort it first"),
-        ("q,2,b\nz,2,a\n", "--csv -k2", "'z,2,a' comes after 'q,2,b', '2,a' after '2,b' by -k 2; sort it first"),
-        ("z;1\na;2\n", "--csv -t; -k1", "'a;2' comes after 'z;1', 'a;2' after 'z;1' by -k 1; sort it first"),
-        ("z,1\n1,2\n", "--csv -k1nr", "'1,2' comes after 'z,1', '1' after 'z' by -k 1nr; sort it first"),
-        ('"q",2\nz,1\n', "--csv -k2:n", "'z,1' comes after '\"q\",2', '1' after '2' by -k 2n,2; sort it first"),
-        ("2\n1\n", "-n", "'1' comes after '2'; the file is in -n -r order: add -r"),
-        ("2 b\n2 a\n3\n", "-n", "'2 a' comes after '2 b', with equal keys; the file is in -n -s order: add -s"),
-        ("b 1\na 1\nc 2\n", "-k2,2", "'a 1' comes after 'b 1', with equal keys; the file is in -s order: add -s"),
-        ("b 1\na 1\nc 0\n", "-k2,2", "'a 1' comes after 'b 1', with equal keys; sort it first"),
-        (f"{'m' * 60}2\n{'m' * 60}1\n", "-d", "...'mmmmmmmmmm1' comes after ...'mmmmmmmmmm2'; sort it first"),
+        (
+            "x 9\ny 10\n",
+            "-k2,2",
+            "'y 10' comes after 'x 9' (line 1), key ' 10' after ' 9' by -k 2,2; "
+            "the file is in the order of -k 2n,2: use that for -k 2,2",
+        ),
+        (
+            "x 9\ny 10\nz 5\n",
+            "-k2,2",
+            "'y 10' comes after 'x 9' (line 1), key ' 10' after ' 9' by -k 2,2; sort it first",
+        ),
+        (
+            "a,x,2\nb,x,1\n",
+            "-t, -k2,2 -k3n",
+            "'b,x,1' comes after 'a,x,2' (line 1), key '1' after '2' by -k 3n; "
+            "the file is in the order of -k 3nr: use that for -k 3n",
+        ),
+        (
+            "q,2,b\nz,2,a\nz,2,c\n",
+            "--csv -k2",
+            "'z,2,a' comes after 'q,2,b' (record 1), key '2,a' after '2,b' by -k 2; sort it first",
+        ),
+        (
+            "z;1\na;2\nb;1\n",
+            "--csv -t; -k1",
+            "'a;2' comes after 'z;1' (record 1), key 'a;2' after 'z;1' by -k 1; sort it first",
+        ),
+        (
+            "z,1\n1,2\n",
+            "--csv -k1nr",
+            "'1,2' comes after 'z,1' (record 1), key '1' after 'z' by -k 1nr; "
+            "the file is in the order of -k 1r: use that for -k 1nr",
+        ),
+        (
+            '"q",2\nz,1\nz,2\n',
+            "--csv -k2:n",
+            "'z,1' comes after '\"q\",2' (record 1), key '1' after '2' by -k 2n,2; sort it first",
+        ),
+        # No key is a number, so no order of numbers is proposed, which a stable one would hold.
+        (
+            "a w\nb v\nc x\n",
+            "-s -k2,2",
+            "'b v' comes after 'a w' (line 1), key ' v' after ' w' by -k 2,2; sort it first",
+        ),
+        ("2\n1\n", "-n", "'1' comes after '2' (line 1); the file is in -n -r order: add -r"),
+        (
+            "2 b\n2 a\n3\n",
+            "-n",
+            "'2 a' comes after '2 b' (line 1), with equal keys; the file is in -n -s order: add -s",
+        ),
+        (
+            "b 1\na 1\nc 2\n",
+            "-k2,2",
+            "'a 1' comes after 'b 1' (line 1), with equal keys; the file is in -s order: add -s",
+        ),
+        (
+            "b 1\na 1\nc 0\n",
+            "-k2,2",
+            "'a 1' comes after 'b 1' (line 1), with equal keys; "
+            "sort it first; with -s, line 3 would be the first out of order",
+        ),
+        (
+            f"{'m' * 60}2\n{'m' * 60}1\n",
+            "-d",
+            "...'mmmmmmmmmm1' comes after ...'mmmmmmmmmm2' (line 1); sort it first",
+        ),
     ],
 )
 def test_a_disorder_by_a_key_shows_the_key(
@@ -142,3 +255,13 @@ def test_a_disorder_of_records_shows_their_keys(
     assert run([command, *options, *(["-o", str(tmp_path / "b.rec")] if command == "merge" else [])]) != 0
     told = "...'kkkkkkkkkk1' comes after ...'kkkkkkkkkk2'; sort it first"
     assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a.rec@1: disorder: {told}\n"
+
+
+def test_stats_say_what_each_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("1\n2\n")
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    for option in ("-v", "--verbose", "--stats"):
+        assert run(["check", option, *files]) == 0
+        told = capsys.readouterr()
+        assert (told.out, told.err) == ("", "".join(f"{file}: in order, 2 items, 4 B\n" for file in files))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -32,20 +33,59 @@ def two(tmp_path: Path) -> tuple[str, str]:
     return paths
 
 
-def test_merge_writes_the_output_and_a_table(
-    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+LINE = re.compile(r"merged 9 items, 36 B in [\d.]+ m?s, [\d.]+ k?B/s, (cpu|gpu), bounded by [a-z -]+\n")
+
+
+def test_merge_writes_the_output_and_a_line(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "20")  # no terminal, so no matter
+    assert run(["merge", *two, "-o", str(tmp_path / "c.i32")]) == 0
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert LINE.fullmatch(captured.err), captured.err
+
+
+def test_a_terminal_shows_the_line_in_rows_of_whole_parts(two: tuple[str, str], tmp_path: Path) -> None:
+    controller, terminal = os.openpty()
+    words = ["merge", *two, "-o", str(tmp_path / "c.i32"), "--backend", "cpu", "--no-progress"]
+    command = [sys.executable, "-m", "gpumerge_cli", *words]
+    environment = {**os.environ, "COLUMNS": "40"}
+    subprocess.run(command, stderr=terminal, cwd=ROOT, env=environment, timeout=60, check=True)
+    os.close(terminal)
+    rows = os.read(controller, 10_000).decode().split("\r\n")
+    os.close(controller)
+    assert rows.pop() == ""
+    assert max(map(len, rows)) <= 40
+    assert len(rows) > 1
+    assert all(row.endswith(",") for row in rows[:-1])
+    assert LINE.fullmatch(" ".join(map(str.strip, rows)) + "\n"), rows
+
+
+def test_stats_shows_a_table(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "c.i32"
-    assert run(["merge", *two, "-o", str(out)]) == 0
+    assert run(["merge", *two, "-o", str(out), "--stats"]) == 0
     assert np.fromfile(out, np.int32).tolist() == [1, 7, 7, 8, 9, 10, 10, 10, 12]
     captured = capfd.readouterr()
     assert captured.out == ""
-    for words in ("merged 2 inputs", "whole program", "bounded by", "kernel share"):
+    for words in ("merged 2 inputs", "whole program", "bounded by", "kernel time", "busy"):
         assert words in captured.err
 
 
-def test_quiet_says_nothing(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), "-q"]) == 0
+def test_a_machine_without_a_gpu_is_told_of_none(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpumerge_cli.backends.gpu.in_sight", lambda: False)
+    for more in ([], ["--stats"]):
+        assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), *more]) == 0
+        assert "gpu" not in capfd.readouterr().err.lower().replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize("more", [[], ["--stats"]])
+def test_quiet_says_nothing(
+    two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), "-q", *more]) == 0
     assert capfd.readouterr() == ("", "")
 
 
@@ -141,7 +181,7 @@ class Wrong(ReferenceBackend):
     """Its circular kernel turns the output round."""
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return replace(super().resolve(request, order), tile_load=request.tile_load or "full")
+        return replace(super().resolve(request, order), tile_load=request.tile_load)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return WrongWorkspace(order, capacity)
@@ -219,7 +259,7 @@ def test_compare_names_a_disorder_as_merge_does(tmp_path: Path, capfd: pytest.Ca
     for arguments in (["--compare"], ["-o", str(tmp_path / "out.txt")]):
         assert run(["merge", str(path), "--backend", "cpu", *arguments]) == 2
         line = capfd.readouterr().err
-        assert line == f"gpumerge: {path}:2: disorder: '10' comes after '9'; the file is in -n order: add -n\n"
+        assert line == f"gpumerge: {path}:2: disorder: '10' comes after '9' (line 1); the file is in -n order: add -n\n"
 
 
 def test_no_name_is_no_output(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -262,7 +302,7 @@ def test_a_signal_once_the_output_is_there_changes_nothing(two: tuple[str, str],
     )
     done = subprocess.run([sys.executable, "-c", merge], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
-    assert "merged 2 inputs" in done.stderr
+    assert LINE.fullmatch(done.stderr)
     assert output.stat().st_size == 36
 
 

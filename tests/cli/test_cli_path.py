@@ -23,7 +23,7 @@ Write = Callable[[str, Any], str]
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What a command line that works prints."""
+    """The output of a command line that must succeed."""
     assert run(arguments) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -32,7 +32,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line that a command line that does not work ends with."""
+    """The one line of error of a command line that must fail."""
     assert run(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -1,4 +1,4 @@
-"""Records from the command line: what comes out, and what every contradiction says."""
+"""Records from the command line: the outputs, and the message for each contradiction."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_through_standard_input_and_output(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".npy", ".dat"])
 def test_structured_records(tmp_path: Path, key: str, suffix: str) -> None:
     a, b, out = (str(tmp_path / f"{name}{suffix}") for name in ("a", "b", "out"))
-    said = ["--key", key] if suffix == ".npy" else ["--dtype", STRUCTURED, "--key", key]
-    generate(a, b, "--count", 300, "--dtype", STRUCTURED, "--key", key)
+    said = ["--field", key] if suffix == ".npy" else ["--dtype", STRUCTURED, "--field", key]
+    generate(a, b, "--count", 300, "--dtype", STRUCTURED, "--field", key)
     assert run(["merge", *said, a, b, "-o", out, "-q"]) == 0
     assert run(["check", *said, out]) == 0
     dtype = np.dtype([("id", ">u4"), ("x", "f8"), ("name", "S5")])
@@ -142,8 +142,12 @@ WHOLE = "say --record-size, or --dtype with fields, if it holds records"
             "--key-size 4: a key of --dtype int64 has 8 bytes; leave it out",
         ),
         ("a.dat --key-size 4", f"--key-size: the size of the records of a.dat is not known; {WHOLE}"),
-        ("a.dat --key id", f"--key: the size of the records of a.dat is not known; {WHOLE}"),
-        ("a.txt --key id", f"--key: a.txt is text, its lines have no such key; {WHOLE}"),
+        ("a.dat --field id", f"--field: the size of the records of a.dat is not known; {WHOLE}"),
+        (
+            "a.dat --dtype u4,f8 --field f0 --field f1",
+            "--field f0,f1: the key of records is one field; name one; of CSV, several columns can be named",
+        ),
+        ("a.dat --dtype u4,f8 --field f0:n", "--field f0:n: records take no 'n'; write NAME or NAME:r"),
         ("a.txt --key-offset 2", f"--key-offset: a.txt is text, its lines have no such key; {WHOLE}"),
         (
             "a.dat --record-size 10 --format text",
@@ -158,44 +162,47 @@ WHOLE = "say --record-size, or --dtype with fields, if it holds records"
             "a.i32: its suffix says int32, --record-size says records; leave it out, or rename it",
         ),
         (
-            "a.dat --record-size 12 --dtype u4,f8 --key f0",
+            "a.dat --record-size 12 --dtype u4,f8 --field f0",
             "--record-size 12: --dtype says where the fields of a record lie; leave one of them out",
         ),
-        ("a.dat --record-size 12 --key f0", "--record-size 12: --key says where the key lies; leave one of them out"),
-        ("a.dat --dtype int32 --key id", "--key id: --dtype int32 has no fields; leave one of them out"),
-        ("a.dat --dtype u4,f8", "records need a key; name one of their fields as the key (--key): f0, f1"),
         (
-            "a.dat --dtype u4,f8 --key f2",
-            "--key f2: records of 12 bytes (f0 <u4, f1 <f8) have no field 'f2'; its fields are f0, f1",
+            "a.dat --record-size 12 --field f0",
+            "--record-size 12: --field says where the key lies; leave one of them out",
+        ),
+        ("a.dat --dtype int32 --field id", "--field id: --dtype int32 has no fields; leave one of them out"),
+        ("a.dat --dtype u4,f8", "records need a key; name one of their fields as the key (--field): f0, f1"),
+        (
+            "a.dat --dtype u4,f8 --field f2",
+            "--field f2: records of 12 bytes (f0 <u4, f1 <f8) have no field 'f2'; its fields are f0, f1",
         ),
         (
-            "a.dat --dtype U4,f8 --key f0",
-            "--key f0: a field of type <U4 has no order here; name a field of numbers or of bytes",
+            "a.dat --dtype U4,f8 --field f0",
+            "--field f0: a field of type <U4 has no order here; name a field of numbers or of bytes",
         ),
         (
-            "a.dat --dtype M8[s],f8 --key f0",
-            "--key f0: a field of type <M8[s] has no order here; name a field of numbers or of bytes",
+            "a.dat --dtype M8[s],f8 --field f0",
+            "--field f0: a field of type <M8[s] has no order here; name a field of numbers or of bytes",
         ),
-        ("a.dat --dtype 3u4,f8 --key f0", "--key f0: the field is an array of (3,); name a field of one value"),
+        ("a.dat --dtype 3u4,f8 --field f0", "--field f0: the field is an array of (3,); name a field of one value"),
         (
-            "a.dat --dtype O,f8 --key f1",
+            "a.dat --dtype O,f8 --field f1",
             "--dtype 'O,f8' is no dtype of records in a file; use fields of numbers and bytes",
         ),
         (
-            "a.dat --dtype x4,f8 --key f1",
+            "a.dat --dtype x4,f8 --field f1",
             "--dtype 'x4,f8' is no structured dtype; write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         ),
-        ("s.npy", "s.npy: records need a key; name one of their fields as the key (--key): id, x"),
+        ("s.npy", "s.npy: records need a key; name one of their fields as the key (--field): id, x"),
         (
-            "s.npy --key y",
-            "s.npy: --key y: records of 12 bytes (id <u4, x <f8) have no field 'y'; its fields are id, x",
+            "s.npy --field y",
+            "s.npy: --field y: records of 12 bytes (id <u4, x <f8) have no field 'y'; its fields are id, x",
         ),
         (
             "s.npy --record-size 20",
             "s.npy: the array holds records of 12 bytes (id <u4, x <f8), the options say records of 20 bytes; leave "
             "them to the file's header",
         ),
-        ("k.npy --key id", "k.npy: --key id: the items are float64, not records; leave it out"),
+        ("k.npy --field id", "k.npy: --field id: the items are float64, not records; leave it out"),
         (
             "s.npy v.npy --key-size 2",
             "v.npy: holds records of 12 bytes, but s.npy holds records of 12 bytes (id <u4, x <f8); convert one of "

@@ -30,7 +30,7 @@ sys.exit(run(sys.argv[1:]))
 
 
 def told(folder: Path, *, terminal: bool, **variables: str) -> bytes:
-    """What a merge, with a bar that waits for nothing, says on standard error."""
+    """The standard error of a merge whose progress bar appears at once."""
     for name in ("a.i32", "b.i32"):
         np.arange(1000, dtype=np.int32).tofile(folder / name)
     environment = {
@@ -38,7 +38,7 @@ def told(folder: Path, *, terminal: bool, **variables: str) -> bytes:
         "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **variables,
     }  # fmt: skip
     ours, theirs = os.openpty() if terminal else os.pipe()
-    command = [sys.executable, "-c", PROGRAM, "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend", "cpu"]
+    command = [sys.executable, "-c", PROGRAM, "merge", "a.i32", "b.i32", "-o", "out.i32", "--backend=cpu", "--stats"]
     process = subprocess.Popen(command, cwd=folder, env=environment, stderr=theirs, stdin=subprocess.DEVNULL)
     os.close(theirs)
     text = b""

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import all_commands, run
+from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.completion import SHELLS
+from gpumerge_cli.cli.options import COMMANDS
 
 COMPLETIONS = Path(__file__).parents[2] / "data" / "completions"
 
@@ -39,7 +40,7 @@ def shell(name: str, script: str, folder: Path) -> list[str]:
 
 
 def in_bash(line: str, folder: Path) -> list[str]:
-    """What bash offers for the line, taken apart at blanks and equals signs as readline does it."""
+    """The words that bash offers for the line. The line is split at blanks and equals signs, as readline does it."""
     words = line.replace("=", " = ").split(" ") if line else []
     words = [word for word in words[:-1] if word] + words[-1:]
     script = (
@@ -80,10 +81,11 @@ def test_bash(line: str, offered: list[str], files: Path) -> None:
 
 
 def test_bash_offers_every_command_and_long_option(files: Path) -> None:
-    _own, *commands = all_commands()
+    _own, *commands = COMMANDS
     assert set(in_bash("gpumerge ", files)) == {command.name for command in commands}
     for command in commands:
-        names = {name for option in command.options for name in (option.names[0], *option.off)}
+        names = {name for option in command.options for name in (*option.names, *option.off_names)}
+        names = {name for name in names if name.startswith("--")}
         assert set(in_bash(f"gpumerge {command.name} --", files)) == names
 
 
@@ -160,5 +162,5 @@ def test_zsh(files: Path) -> None:
 def test_the_program_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     for name, made in SHELLS.items():
         assert run(["--show-completion", name]) == 0
-        assert capsys.readouterr().out == made(all_commands())
+        assert capsys.readouterr().out == made()
     assert run(["--show-completion", "tcsh"]) == 2

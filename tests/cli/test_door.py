@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pytest
-import typer
 
-from gpumerge_cli.backends.base import KERNELS, TileLoad, Transfer
+from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, TileLoad, Transfer
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli import application, generate, options
+from gpumerge_cli.cli import options
+from gpumerge_cli.cli.help import help_text
+from gpumerge_cli.cli.options import GROUPS
+from gpumerge_cli.cli.parse import parse_count, parse_counts
+from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.request import BackendChoice
-from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError, UsageError
 from gpumerge_cli.formats.kinds import format_names
 
 COMMANDS = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
@@ -50,32 +56,82 @@ def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.Capture
     for suffix in (".npy", ".txt", ".csv", ".tsv", ".log"):
         assert suffix in text
     for code in ("0 ", "1 ", "2 ", "130, 143", "141"):
-        assert f"\n    {code}" in text
-
-
-def parameters() -> list[tuple[str, object]]:
-    group = typer.main.get_command(application.application())
-    commands = group.commands  # type: ignore[attr-defined]
-    assert tuple(commands) == COMMANDS
-    return [(name, parameter) for name, command in commands.items() for parameter in command.params]
+        assert f"\n  {code}" in text
 
 
 def test_every_command_and_option_is_documented() -> None:
-    group = typer.main.get_command(application.application())
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
-        assert command.help, name
-    for name, parameter in parameters():
-        assert getattr(parameter, "help", None), (name, parameter)
+    assert options.NAMES == COMMANDS
+    for command in options.COMMANDS:
+        assert command.about
+        text = help_text(command.name, 200)
+        for option in command.options:
+            assert option.help, option
+            for name in (*option.names, *option.off_names):
+                assert re.search(rf"(?<![\w-]){name}(?![\w-])", text), (command.name, name)
+        shown = " ".join(text.replace("\\\n", " ").split())
+        assert all(line in shown for line, _ in command.examples)
+
+
+def test_rows_of_the_table_are_sound() -> None:
+    for command in options.COMMANDS:
+        names = [name for option in command.options for name in (*option.names, *option.off_names)]
+        assert len(names) == len(set(names)), command.name
+        groups = [GROUPS.index(option.group) for option in command.options]
+        assert groups == sorted(groups)
+        for option in command.options:
+            assert option.group in GROUPS
+            assert option.takes_value or not (option.choices or option.placeholder), option
+            assert option.default is None or not option.choices or option.default in option.choices, option
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_as_wide_as_the_terminal(command: str, width: int) -> None:
+    kept = {line.strip() for text in options.command(command).epilog.split("\n\n") for line in text.split("\n")}
+    for line in help_text(command, width).splitlines():
+        assert len(line) <= width or line.strip() in kept or len(line.split()) <= 4, line
+
+
+def test_help_has_examples_first_and_tuning_last() -> None:
+    text = help_text("merge")
+    headings = ["Usage", "\nExamples:", "\nInput:", "\nOrder:", "\nOutput:", "\nWhere to run:", "\nTuning:"]
+    places = [text.index(heading) for heading in headings]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ([], ""),
+        (["-h"], ""),
+        (["info", "-h"], "info"),
+        (["batch", "-h"], "batch"),
+        (["generate", "a", "-h"], "generate"),
+    ],
+)
+def test_what_asks_for_help(arguments: list[str], command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.run(arguments) == 0
+    assert capsys.readouterr().out == help_text(command)
+
+
+def test_h_is_an_order_where_gnu_sort_has_it_for_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("2K\n1M\n")
+    for command in ("merge -q", "sort", "check"):
+        assert door.run([*command.split(), "-h", str(tmp_path / "a.txt")]) == 0
+        assert "Usage" not in capfd.readouterr().out
 
 
 def test_choices_are_those_of_the_backends() -> None:
-    assert set(get_args(options.Kernel)) == {"auto", *KERNELS}
-    assert get_args(options.TileLoadName) == get_args(TileLoad)
-    assert get_args(options.TransferName) == get_args(Transfer)
-    assert set(get_args(options.BackendName)) == set(get_args(BackendChoice))
-    assert set(get_args(options.FormatName)) == set(format_names())
-    assert get_args(generate.ShapeName) == SHAPES
-    assert all(shape in generate.EPILOG for shape in SHAPES)
+    merge = options.command("merge")
+    assert set(merge.option("kernel").choices) == {"auto", *KERNELS}
+    assert merge.option("tile-load").choices == get_args(TileLoad)
+    assert merge.option("transfer").choices == get_args(Transfer)
+    assert set(merge.option("backend").choices) == set(get_args(BackendChoice))
+    assert set(merge.option("format").choices) == set(format_names())
+    assert set(options.command("sort").option("algorithm").choices) == {"auto", *ALGORITHMS}
+    generate = options.command("generate")
+    assert generate.option("shape").choices == SHAPES
+    assert all(shape in generate.epilog for shape in SHAPES)
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -100,20 +156,45 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "value"),
-    [(None, None), ("8", 8), (8, 8), ("008", 8), ("0", None), ("-1", None), ("1" * 30, int("1" * 30)), ("1.5", None)],
+    ("given", "value"), [("8", 8), ("008", 8), ("0", None), ("-1", None), ("1" * 30, 2**62), ("1.5", None), ("", None)]
 )
-def test_numbers_are_what_typer_takes_them_for(given: object, value: object) -> None:
-    command = typer.main.get_command(application.application(["merge"])).commands["merge"]  # type: ignore[attr-defined]
-    context = typer.Context(command)
-    (checked,) = (one for one in command.get_params(context) if one.name == "threads")
-    (plain,) = (one for one in command.params if one.name == "threads")
-    for coerce in (checked.get_runtime_param().coerce, type(plain).get_runtime_param(plain).coerce):
-        if value is None and given is not None:
-            with pytest.raises(application.CLICK_ERROR):
-                coerce(given, param=plain, ctx=context)
-        else:
-            assert coerce(given, param=plain, ctx=context) == value
+def test_numbers(given: str, value: int | None) -> None:
+    option = options.command("merge").option("threads")
+    if value is None:
+        with pytest.raises(UsageError, match=r"--threads: .* is no number for it; write 1 or more"):
+            read_value(option, given)
+    else:
+        assert read_value(option, given) == value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["merge", "--sort-key", "2", "a"], "--key"),
+        (["check", "--sort-key=2", "a"], "--key"),
+        (["sort", "--key-field", "id", "a"], "--field"),
+        (["sort", "--revers-order", "a"], "--reverse"),
+        (["sort", "--kernl=path", "a"], "--kernel"),
+        (["merge", "--fsnc", "a"], "--fsync"),
+        (["merge", "--numeric", "a"], "--numeric-sort"),
+        (["bench", "--quik"], "--quick"),
+        (["--versio"], "--version"),
+    ],
+)
+def test_an_unknown_option_says_which_was_meant(
+    arguments: list[str], near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert door.run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gpumerge: there is no option --")
+    assert f"; did you mean {near}? see gpumerge" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_field_by_the_name_of_the_old_option_is_told_of_the_new(capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.run(["merge", "--key", "city", "a"]) == 2
+    assert "--field takes names" in capsys.readouterr().err
 
 
 def test_version() -> None:
@@ -126,14 +207,22 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["missing command", "see gpumerge --help"]),
-        (["marge"], ["'marge'", "see gpumerge --help"]),
+        (["marge"], ["there is no command 'marge'; did you mean merge?", "see gpumerge --help"]),
+        (["xyz"], ["there is no command 'xyz'; see gpumerge --help"]),
+        (["merge", "--threads"], ["--threads needs a value; see gpumerge merge --help"]),
+        (["merge", "-o"], ["-o needs a value; see gpumerge merge --help"]),
+        (["merge", "--quiet=1"], ["--quiet takes no value; see gpumerge merge --help"]),
+        (["batch"], ["JOBS is missing; see gpumerge batch --help"]),
+        (["info", "x"], ["argument(s) (x)", "see gpumerge info --help"]),
         (["merge"], ["no file was named", "--help"]),
-        (["merge", "--kernal", "path", "a"], ["no such option: --kernal", "--kernel", "see gpumerge merge --help"]),
+        (
+            ["merge", "--kernal", "path", "a"],
+            ["no option --kernal", "mean --kernel?", "see gpumerge merge --help"],
+        ),
         (["merge", "--kernel", "quick", "a"], ["--kernel", "quick", "circular"]),
         (["merge", "--backend", "tpu", "a"], ["--backend", "tpu", "gpu"]),
         (["merge", "--block-size", "0", "a"], ["--block-size", "1"]),
-        (["merge", "--block-size", "many", "a"], ["--block-size", "integer"]),
+        (["merge", "--block-size", "many", "a"], ["--block-size", "'many' is no number", "1 or more"]),
         (["merge", "--repeat", "0", "--compare", "a"], ["--repeat", "1"]),
         (["merge", "--repeat", "3", "a"], ["--repeat", "add --compare"]),
         (["merge", "--compare", "a", "-o", "b"], ["--compare", "leave -o out"]),
@@ -146,8 +235,8 @@ def test_version() -> None:
         (["bench", "--render", "no/such.json"], ["no/such.json", "no such file"]),
         (["bench", "--render", "README.md"], ["README.md", "not the results of gpumerge bench"]),
         (
-            ["bench", "--render", "data/results/cpu-compare-i32-1threads.json"],
-            ["cpu-compare-i32-1threads.json", "its kind is not bench"],
+            ["bench", "--render", "data/results/epyc/compare-i32-1threads.json"],
+            ["compare-i32-1threads.json", "its kind is not bench"],
         ),
         (["bench", "--render", "a.json", "--sizes", "9"], ["--sizes is for measuring", "--render"]),
         (["bench", "--render", "a.json", "--quick"], ["--quick is for measuring"]),
@@ -192,6 +281,7 @@ def raising(error: BaseException) -> Callable[..., None]:
         (Interrupted(signal.SIGTERM), 143, "interrupted; no output was written"),
         (KeyboardInterrupt(), 130, "interrupted; no output was written"),
         (MemoryError(), 2, "not enough memory; merge less at once, or close other programs"),
+        (RuntimeError("can't start new thread"), 2, "not enough memory; merge less at once, or close other programs"),
         (ValueError("surprise"), 2, "ValueError: surprise; run again with --debug for the traceback"),
     ],
 )
@@ -201,6 +291,33 @@ def test_every_error_is_one_line(
     monkeypatch.setattr(door, "_dispatch", raising(error))
     assert door.run([]) == code
     assert capsys.readouterr().err == f"gpumerge: {line}\n"
+
+
+def test_what_others_make_of_a_signal_is_told_as_the_signal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(arguments: list[str]) -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        except BaseException:
+            raise ImportError("a broken installation") from None
+        return 0
+
+    monkeypatch.setattr(door, "_dispatch", stopped)
+    assert door.run([]) == 143
+    assert capsys.readouterr().err.startswith("gpumerge: interrupted; ")
+    monkeypatch.setattr(door, "_dispatch", raising(ValueError("surprise")))
+    assert door.run([]) == 2  # the signal is not taken for what stops the next run
+
+
+def test_no_memory_for_the_way_that_errors_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(door, "_dispatch", raising(MemoryError()))
+    monkeypatch.setattr(door, "anything_set", raising(MemoryError()))
+    assert door.run([]) == 2
+    assert "not enough memory" in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback_and_the_line(
@@ -291,7 +408,7 @@ def test_closed_standard_streams_are_no_crash() -> None:
     assert done.stdout == b""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU])
 def test_a_signal_stops_the_work_and_cleans_up(number: signal.Signals) -> None:
     code = """
 import sys, time
@@ -423,6 +540,32 @@ __main__.main()
     assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
 
 
+def test_a_signal_that_comes_again_at_once_is_not_lost_in_the_hook() -> None:
+    code = """
+import os, signal, sys, threading, time, weakref
+from gpumerge_cli import __main__
+from gpumerge_cli.cli import app, signals
+class Thing: pass
+class Late:
+    def __init__(self, wait, work, arguments):
+        self.start = lambda: work(*arguments)
+timer, calls = threading.Timer, []
+def at_once(*arguments):
+    calls.append(arguments)
+    return Late(*arguments) if len(calls) == 1 else timer(*arguments)
+def work(arguments):
+    thing = Thing()
+    reference = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0))[0])
+    threading.Timer = at_once
+    del thing
+    time.sleep(120)
+app._dispatch = work
+__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
+
+
 def test_no_handler_of_errors_takes_a_signal_for_one() -> None:
     assert not issubclass(Interrupted, Exception)
 
@@ -455,13 +598,13 @@ def test_exit_codes_of_the_tree() -> None:
     ],
 )
 def test_counts(text: str, count: int) -> None:
-    assert options.parse_count(text, "--count") == count
+    assert parse_count(text, "--count") == count
 
 
 @pytest.mark.parametrize("text", ["", "-1", "x", "1.5", "1e-3", "2^", "1Mi", "1e6M", "0x10"])
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(GpumergeError, match="--count"):
-        options.parse_count(text, "--count")
+        parse_count(text, "--count")
 
 
 @pytest.mark.parametrize(
@@ -475,7 +618,7 @@ def test_what_is_no_count(text: str) -> None:
     ],
 )
 def test_lists_of_counts(text: str, counts: tuple[int, ...]) -> None:
-    assert options.parse_counts(text, "--sizes") == counts
+    assert parse_counts(text, "--sizes") == counts
 
 
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
@@ -493,3 +636,12 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_no_function_of_the_door_takes_more_than_a_handful() -> None:
+    """What commands are asked for is one value, that of their options."""
+    for path in (ROOT / "gpumerge_cli" / "cli").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                assert len([one for one in taken if one.arg != "self"]) <= 6, (path.name, node.name)

@@ -1,4 +1,4 @@
-"""gpumerge sort's command line against the system's sort: what is refused, how it exits, what an order means."""
+"""gpumerge sort's command line against the system's sort: refusals, exit codes, and the meaning of orders."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def compare_exit_codes(arguments: list[str], environ: dict[str, str]) -> None:
         code = error.exit_code
     else:
         missing = not {"-", "/dev/null"}.issuperset(command.files)
-        code = 2 if missing or command.files0_from else 0
+        code = 2 if missing or command.values.files0_from else 0
     assert (arguments, done.returncode, done.stderr) == (arguments, code, done.stderr)
 
 
@@ -123,6 +123,6 @@ def test_orders_mean_what_they_mean_to_gnu_sort(arguments: list[str], lines: lis
         return
     done = sort(arguments, {}, b"".join(line + b"\n" for line in lines))
     merged = sorted(lines, key=key_of(command.order))
-    if command.unique:
+    if command.values.unique:
         merged = list({item_key(command.order, line): line for line in reversed(merged)}.values())[::-1]
     assert (done.returncode, done.stdout) == (0, b"".join(line + b"\n" for line in merged))

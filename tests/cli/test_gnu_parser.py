@@ -1,4 +1,4 @@
-"""gpumerge sort's command line: what it comes to, and what it refuses, as GNU sort does."""
+"""gpumerge sort parses and refuses command lines as GNU sort does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 SECOND = LineKey(start_field=1)
 POSIX_2001 = {"_POSIX2_VERSION": "200112"}
@@ -106,6 +106,7 @@ def test_what_is_no_key(spec: str) -> None:
         (["-z"], LineOrder(terminator=NUL)),
         (["-t,"], LineOrder(separator=ord(","))),
         (["-t", "\\0"], LineOrder(separator=0)),
+        (["-t", "\\t"], LineOrder(separator=9)),
         (["-t", "\n"], LineOrder(separator=10)),
         (["-t\udce9"], LineOrder(separator=0xE9)),
         (["-t,", "--field-sep=,"], LineOrder(separator=ord(","))),
@@ -215,34 +216,31 @@ def test_every_option_at_once() -> None:
         *("--backend", "cpu", "--device=1", "--header", "2", "--csv", "--report=r.json", "--kernel", "basic"),
         *("--algorithm", "radix", "--progress", "--", "-c"),
     )
-    assert command == SortCommand(
-        mode="merge",
-        files=("b", "a", "-c"),
-        order=LineOrder(stable=True, terminator=NUL),
-        unique=True,
-        output="out",
-        memory=1 << 20,
-        threads=3,
-        batch_size=7,
-        temporary_folders=("/x", "/y"),
-        compress_program="gzip",
-        random_source="seed",
-        backend="cpu",
-        device=1,
-        header=2,
-        csv=True,
-        report="r.json",
-        kernel="basic",
-        algorithm="radix",
-        progress=True,
-        compressed=True,
-    )
-    assert command.zero_terminated
+    assert (command.mode, command.files) == ("merge", ("b", "a", "-c"))
+    assert command.order == LineOrder(stable=True, terminator=NUL)
+    expected = {
+        "merge": True, "unique": True, "stable": True, "zero_terminated": True, "output": "out", "memory": 1 << 20,
+        "threads": 3, "batch_size": 7, "temporary_directory": ("/x", "/y"), "compress_program": "gzip",
+        "random_source": "seed", "backend": "cpu", "device": 1, "header": 2, "csv": True, "report": "r.json",
+        "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True,
+    }  # fmt: skip
+    assert command.values.said == expected
+
+
+def test_names_of_other_commands_are_taken() -> None:
+    values = parse("--memory=100M", "--threads", "2", "-q", "-v", "--fsync", "--traceback").values
+    assert (values.memory, values.threads) == (100 << 20, 2)
+    assert values.quiet
+    assert values.verbose
+    assert values.fsync
+    assert parse("--memory", "1G", "-S1").values.memory == 1 << 30
+    for option in ("--memory=0", "--memory=1x", "--threads=0", "--memor=1", "--thread=1"):
+        assert refusal(option).exit_code == 2
 
 
 def test_lists_of_names() -> None:
     command = parse("--files0-from", "a", "--files0-from=b", "-c")
-    assert (command.files0_from, command.files) == ("b", ())
+    assert (command.values.files0_from, command.files) == ("b", ())
     check_operands(command, ["x"])
     with pytest.raises(UsageError, match="only one file"):
         check_operands(command, ["x", "y"])
@@ -257,13 +255,13 @@ def test_lists_of_names() -> None:
     ],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert parse("-S", text).memory == size
-    assert parse("-S", text, "--buffer-size=1b").memory == max(size, 1), "the largest counts"
+    assert parse("-S", text).values.memory == size
+    assert parse("-S", text, "--buffer-size=1b").values.memory == max(size, 1), "the largest counts"
 
 
 def test_a_share_of_the_memory() -> None:
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert parse("-S50%").memory == whole // 2
+    assert parse("-S50%").values.memory == whole // 2
 
 
 @pytest.mark.parametrize(
@@ -280,9 +278,9 @@ def test_what_is_no_size(text: str) -> None:
 def test_batch_sizes_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 61
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
-    assert parse(f"--batch-size={most}").batch_size == most
-    assert parse("--batch-size= +2").batch_size == 2
-    assert parse(f"--parallel={10**30}").threads == SATURATED
+    assert parse(f"--batch-size={most}").values.batch_size == most
+    assert parse("--batch-size= +2").values.batch_size == 2
+    assert parse(f"--parallel={10**30}").values.threads == SATURATED
     for text in ("", "0", "1", "a", "-2", "2k", str(most + 1), str(2**64), str(2**64 + 5)):
         assert "--batch-size" in refusal("--batch-size", text).what
     for text in ("", "0", "00", "a", "-1", "1k"):
@@ -336,5 +334,5 @@ def test_posixly_correct_ends_options_at_the_first_file() -> None:
     assert parse("-n", "a", "-r", "--", "b").files == ("a", "b")
     assert parse("-n", "a", "-r", "--", "b", POSIXLY_CORRECT="1").files == ("a", "-r", "--", "b")
     command = parse("a", "b", "-o", "c", "-r", "-o", POSIXLY_CORRECT="1")
-    assert (command.files, command.output) == (("a", "b", "-r", "-o"), "c")
+    assert (command.files, command.values.output) == (("a", "b", "-r", "-o"), "c")
     assert parse("a", "-oc", POSIXLY_CORRECT="1", **POSIX_2001).files == ("a", "-oc")

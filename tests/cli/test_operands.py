@@ -1,4 +1,4 @@
-"""All operands are looked at before any of them is read: reading one may take for ever."""
+"""All operands are opened before any of them is read, because reading one may take for ever."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_output_is_as_it_was_until_its_inputs_are_read(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("command", ["sort", "sort -m", "merge -q", "check"])
 def test_the_name_of_a_field_is_not_looked_up_in_a_pipe(command: str, tmp_path: Path) -> None:
-    """What is read of a pipe is gone: its records would be missing in the output."""
+    """Bytes that are read from a pipe are gone, so their records would be missing in the output."""
     (tmp_path / "p.csv").write_bytes(b"id,v\n1,y\n2,x\n")
     os.mkfifo(tmp_path / "pipe")
     words = [*command.split(), "--csv", "--header", "1", "-k", "id:n"]
@@ -66,3 +66,25 @@ def test_the_name_of_a_field_is_not_looked_up_in_a_pipe(command: str, tmp_path: 
     if command != "check":
         assert done.stdout.splitlines()[0] == b"id,v"
         assert sorted(done.stdout.splitlines()[1:]) == [b"1,y", b"1,z", b"2,x", b"3,z"]
+
+
+@pytest.mark.parametrize("command", ["merge -q", "sort -m", "merge -q --no-check"])
+@pytest.mark.parametrize("way", [">> a", "1<> a", "-o /dev/stdout >> a", "-o /dev/fd/7 7>> a", "- < a >> a"])
+def test_a_merge_into_an_open_input_is_refused_before_a_byte_is_written(command: str, way: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a\nc\n")
+    (tmp_path / "b").write_text("b\n")
+    names = "b" if way.startswith("-") and "<" in way else "b a"
+    shell = f"{sys.executable} -m gpumerge_cli {command} {names} {way}"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"too; name it with -o" in done.stderr
+    assert (tmp_path / "a").read_text() == "a\nc\n"
+
+
+def test_a_sort_into_an_open_input_writes_once_all_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("c\nb\n")
+    shell = f"{sys.executable} -m gpumerge_cli sort a 1<> a"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "a").read_text() == "b\nc\n"

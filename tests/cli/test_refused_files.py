@@ -1,4 +1,4 @@
-"""Files that are not what a command would take them for: refused in one line, before anything is written."""
+"""Files with another content than a command expects are refused in one line, before anything is written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The line that the command line `words` is refused with; no file may have changed."""
+    """The line that refuses the command line `words`. No file may have changed."""
     before = contents(Path())
     assert door.run([words[0], *CPU, *words[1:]]) == 2, words
     assert contents(Path()) == before
@@ -139,7 +139,6 @@ def test_lines_that_only_begin_a_little_like_that(start: bytes) -> None:
         ["sort", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv", "-o", "o.csv"],
         ["sort", "-m", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv"],
         ["merge", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv", "-o", "p.csv"],
-        ["check", "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv"],
         ["sort", "--csv", "--header", "1", "-k", "2", "p.csv", "q.csv"],
         ["merge", "--header", "1", "p.csv", "q.csv"],
         ["sort", "--header", "1", "text.txt", "p.csv", "q.csv"],

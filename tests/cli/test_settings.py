@@ -1,4 +1,4 @@
-"""Options from the environment and configuration files: who wins, what is refused, and that sort stays sort."""
+"""Options from the environment and configuration files: which one wins, which are refused, and that sort stays sort."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import all_commands, run
+from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.batch_tasks import commands
-from gpumerge_cli.cli.gnu_options import LONG, OWN, SETTINGS
+from gpumerge_cli.cli.options import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.trust import tell_once
 
@@ -37,9 +37,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def used(command: str, name: str) -> tuple[object, str]:
-    """What is set of an option, and where, without folders."""
-    settings = Settings(all_commands)
-    option = next(option for option in settings.command(command).options if option.name == name)
+    """The setting of an option and the name of its source, without folders."""
+    settings = Settings()
+    option = next(option for option in options_of(command) if option.name == name)
     found = settings.find(command, option)
     return (None, "") if found is None else (found[0], found[1].source.rpartition("/")[2])
 
@@ -117,7 +117,7 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
     ("project", "variables", "arguments", "start", "words"),
     [
         ("", {"GPUMERGE_THREDS": "4"}, ["merge", "a"], "GPUMERGE_THREDS: ", ["GPUMERGE_THREADS"]),
-        ("", {"GPUMERGE_THREADS": "four"}, ["merge", "a"], "GPUMERGE_THREADS: ", ["integer"]),
+        ("", {"GPUMERGE_THREADS": "four"}, ["merge", "a"], "GPUMERGE_THREADS: ", ["no number"]),
         ("", {"GPUMERGE_THREADS": "0"}, ["check", "a"], "GPUMERGE_THREADS: ", ["1"]),
         ("", {"GPUMERGE_QUIET": "maybe"}, ["merge", "a"], "GPUMERGE_QUIET: ", ["'maybe'", "1 or 0"]),
         ("", {"GPUMERGE_BACKEND": "tpu"}, ["merge", "a"], "GPUMERGE_BACKEND: ", ["tpu", "gpu"]),
@@ -125,10 +125,12 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("", {"GPUMERGE_MEMORY": "much"}, ["sort", "a"], "GPUMERGE_MEMORY: ", ["'much'", "256M"]),
         ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["'x'", "1 or more"]),
         ("", {"GPUMERGE_SORT_REVERSE": "1"}, ["sort", "a"], "GPUMERGE_SORT_REVERSE: ", []),
-        ("", {"GPUMERGE_MERGE_SORT_KEY": "'2"}, ["merge", "a"], "GPUMERGE_MERGE_SORT_KEY: ", ["quot"]),
+        ("", {"GPUMERGE_MERGE_KEY": "'2"}, ["merge", "a"], "GPUMERGE_MERGE_KEY: ", ["quot"]),
+        ("", {"GPUMERGE_MERGE_SORT_KEY": "2"}, ["merge", "a"], "SORT_KEY: ", ["mean GPUMERGE_MERGE_KEY?"]),
+        ("[merge]\nsort-key = ['2']", {}, ["merge", "a"], "gpumerge.toml:2: ", ["did you mean key?"]),
         ("threads = 4\nthreds = 1", {}, ["merge", "a"], "gpumerge.toml:2: ", ["'threds'", "threads"]),
         ("[marge]\nthreads = 1", {}, ["sort", "a"], "gpumerge.toml:1: ", ["'marge'", "merge"]),
-        ("\n[check]\n\nmemory = '1G'", {}, ["info"], "gpumerge.toml:4: ", ["check has no", "'memory'"]),
+        ("\n[check]\n\nfsync = true", {}, ["info"], "gpumerge.toml:4: ", ["check has no", "'fsync'"]),
         ("[sort]\nunique = true", {}, ["sort", "a"], "gpumerge.toml:2: ", ["sort has no", "'unique'"]),
         ("threads = '4'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["whole number, not '4'"]),
         ("threads = 4.5", {}, ["merge", "a"], "gpumerge.toml:1: ", ["whole number"]),
@@ -217,7 +219,7 @@ def test_a_job_is_another_one_where_settings_changed(
     assert run([*command, "--dry-run"]) == 0
     here = os.getcwd()
     assert capfd.readouterr().out == (
-        f"gpumerge merge --random-source={here}/a.txt --unique --backend=cpu --no-check --numeric-sort "
+        f"gpumerge merge --no-check --random-source={here}/a.txt --unique --backend=cpu --numeric-sort "
         f"--output={here}/out.txt -- {here}/a.txt  # m\n"
     )
     for variables, state, expected in (
@@ -256,7 +258,7 @@ def test_only_what_changes_no_output_reaches_sort(
 ) -> None:
     place(
         "reverse = true\nnumeric-sort = true\nstable = true\nunique = true\nheader = 1\ncsv = true\n",
-        GPUMERGE_SORT_KEY="2",
+        GPUMERGE_KEY="2",
         GPUMERGE_DTYPE="int32",
         GPUMERGE_OUTPUT="out.txt",
     )
@@ -282,40 +284,30 @@ def test_sorts_flags_win(place: Callable[..., None]) -> None:
         GPUMERGE_THREADS="3",
         GPUMERGE_SORT_COMPRESS_PROGRAM="gzip",
     )
-    command = read_command(["a"], Settings(all_commands))
-    assert (command.memory, command.threads, command.compress_program) == (2 << 30, 3, "gzip")
-    assert [os.path.basename(folder) for folder in command.temporary_folders] == ["deep"]
+    command = read_command(["a"], Settings())
+    values = command.values
+    assert (values.memory, values.threads, values.compress_program) == (2 << 30, 3, "gzip")
+    assert [os.path.basename(folder) for folder in values.temporary_directory] == ["deep"]
     given = ["-S", "1M", "--parallel=1", "-T", ".", "--compress-program", "zstd", "a"]
-    command = read_command(given, Settings(all_commands))
-    assert (command.memory, command.threads, command.compress_program) == (1 << 20, 1, "zstd")
-    assert command.temporary_folders == (".",)
+    command = read_command(given, Settings())
+    values = command.values
+    assert (values.memory, values.threads, values.compress_program) == (1 << 20, 1, "zstd")
+    assert values.temporary_directory == (".",)
 
 
-def test_sorts_settable_options_are_options() -> None:
-    assert set(SETTINGS) <= {*LONG, *OWN}
-    ordering = {
-        "key",
-        "field-separator",
-        "stable",
-        "unique",
-        "zero-terminated",
-        "merge",
-        "check",
-        "output",
-        "sort",
-        "csv",
-    }
-    assert not ordering & set(SETTINGS)
-    assert not {name for name, letter in LONG.items() if letter in "bdfghiMnRrV"} & set(SETTINGS)
+def test_what_can_be_set_for_sort_orders_nothing() -> None:
+    settable = [option for option in options_of("sort") if option.settable]
+    assert {option.group for option in settable} == {"Output", "Where to run", "About the program", "Tuning"}
+    assert "output" not in {option.name for option in settable}
 
 
 def test_no_variable_means_two_things() -> None:
-    settings = Settings(all_commands)
+    settings = Settings()
     meant: dict[str, set[tuple[str, str]]] = {}
     for scope, name in settings.variables.values():
         meant.setdefault(f"{scope}_{name}", set()).add((scope, name))
     assert all(len(found) == 1 for found in meant.values())
-    assert settings.variables["GPUMERGE_SORT_KEY"] == ("", "sort-key")
+    assert settings.variables["GPUMERGE_KEY"] == ("", "key")
 
 
 def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
@@ -330,9 +322,9 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert rows["threads", "GPUMERGE_THREADS"]["value"] == "3"
     variables = {row["variable"] for row in told["settings"] if row["setting"] == "report"}
     assert variables == {"GPUMERGE_REPORT", "GPUMERGE_BATCH_REPORT"}
-    assert rows["parallel", "GPUMERGE_THREADS"]["commands"] == ["sort"]
-    assert rows["buffer-size", "GPUMERGE_MEMORY"]["value"] == f"{1 << 30}b"
-    settable = {(c.name, o.name) for c in all_commands() for o in c.options if o.settable}
+    assert "sort" in rows["threads", "GPUMERGE_THREADS"]["commands"]
+    assert rows["memory", "GPUMERGE_MEMORY"]["value"] in ("1G", f"{1 << 30}b")
+    settable = {(c.name, o.name) for c in COMMANDS for o in c.options if o.settable}
     assert {(name, row["setting"]) for row in told["settings"] for name in row["commands"]} == settable
     assert run(["info", "--config"]) == 0
     table = capsys.readouterr().out
@@ -350,7 +342,7 @@ def test_names_stay_whole_in_80_columns(
     assert max(map(len, table.splitlines()[2:])) <= 80
     words = table.split()
     assert {"GPUMERGE_PATH_BLOCK_SIZE", "GPUMERGE_CHECK_IGNORE_LEADING_BLANKS"} <= set(words)
-    assert {option.name for command in all_commands() for option in command.options if option.settable} <= set(words)
+    assert {option.name for command in COMMANDS for option in command.options if option.settable} <= set(words)
 
 
 def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:

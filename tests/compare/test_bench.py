@@ -1,4 +1,4 @@
-"""Benches: cases as planned, runs as their shape says, every contestant right first and then timed."""
+"""Benches: the cases are as planned, the runs have their shapes, and every contestant is checked before it is timed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
@@ -19,8 +20,9 @@ from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 def kernels_of(backend: Backend) -> list[str]:
     """The reference has one way of everything."""
-    tiled = ["tiled full"] if isinstance(backend, ReferenceBackend) else ["tiled full", "tiled exact"]
-    return ["basic", *tiled, "circular", "path"]
+    if isinstance(backend, ReferenceBackend):
+        return list(NAMES)
+    return list(RUNGS)
 
 
 @pytest.mark.parametrize("shape", BENCH_SHAPES)
@@ -160,7 +162,7 @@ def test_the_ceiling_of_copies(backend: Backend, nbytes: int) -> None:
 
 
 class Workspace(ReferenceWorkspace):
-    """Whose circular kernel is wrong, and whose library needs more memory than there is."""
+    """A backend with a wrong circular kernel, and a library that needs more memory than there is."""
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         super().merge(policy, unique)

@@ -1,4 +1,4 @@
-"""Comparisons: right first, then timed; what is wrong is shown as wrong and not timed."""
+"""Comparisons: a result is checked first and then timed. A wrong one is shown as wrong and not timed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.variants import LADDER, RUNGS, asked_for, named
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare
 from gpumerge_cli.compare.stats import relative_spread, with_ratios
@@ -40,7 +41,7 @@ def loaded_lines(*runs: bytes, order: Order) -> Loaded:
 
 
 class FakeWorkspace(ReferenceWorkspace):
-    """Does wrong what its backend says, and counts what it is told to do."""
+    """Gives wrong results where its backend says so, and counts its calls."""
 
     def __init__(self, order: Order, capacity: int, backend: FakeBackend) -> None:
         super().__init__(order, capacity)
@@ -80,10 +81,10 @@ class FakeBackend(ReferenceBackend):
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         if request.block_size and request.block_size > 1024:
             raise UsageError(f"--block-size {request.block_size}: at most 1024")
-        if request.tile_size and request.kernel == "basic":
-            raise UsageError("--tile-size: the basic kernel stages no tile")
+        if request.tile_size and "tile_size" not in asked_for(replace(request, tile_size=None)).options:
+            raise UsageError(f"--tile-size: the {request.kernel} kernel stages no tile")
         policy = super().resolve(request, order)
-        load = request.tile_load or "full" if policy.kernel == "tiled" else "full"
+        load = request.tile_load or "full" if named(policy.kernel).loads else None
         return replace(policy, block_size=request.block_size or 128, tile_size=request.tile_size or 0, tile_load=load)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
@@ -97,7 +98,7 @@ def run(backend: FakeBackend, data: Loaded, request: LaunchRequest | None = None
 
 def test_all_variants_and_libraries_are_compared() -> None:
     report = compare(loaded([1, 3], [2, 4]), FakeBackend(), LaunchRequest(), repeat=3)  # type: ignore[arg-type]
-    assert [row.name for row in report.rows] == ["basic", "tiled full", "tiled exact", "circular", "path", "library"]
+    assert [row.name for row in report.rows] == [*RUNGS, "library"]
     assert report.all_right
     assert report.items == 4
     assert len(report.copy_seconds) == 3
@@ -120,7 +121,7 @@ def test_a_wrong_variant_is_shown_as_wrong_and_not_timed(wrong: str) -> None:
         assert row.right is not row.name.startswith(wrong)
         assert bool(row.seconds) is row.right
         assert bool(row.problem) is not row.right
-    assert len([policy for policy in backend.merged if policy.kernel == wrong]) == (2 if wrong == "tiled" else 1)
+    assert len([policy for policy in backend.merged if policy.kernel == wrong]) == (len(named(wrong).loads) or 1)
 
 
 def test_a_variant_that_leaves_the_output_of_the_one_before_is_caught() -> None:
@@ -146,16 +147,15 @@ def test_one_kernel_is_compared_with_basic() -> None:
     backend = FakeBackend()
     assert list(run(backend, loaded([1], [2]), LaunchRequest("circular"))) == ["basic", "circular", "library"]
     assert list(run(backend, loaded([1], [2]), LaunchRequest("basic"))) == ["basic", "library"]
-    assert list(run(backend, loaded([1], [2]), LaunchRequest(tile_load="exact"))) == [
-        "basic", "tiled exact", "circular", "path", "library",
-    ]  # fmt: skip
+    exact = list(run(backend, loaded([1], [2]), LaunchRequest(tile_load="exact")))
+    assert exact == [*(rung for rung in RUNGS if not rung.endswith("full")), "library"]
 
 
 def test_wishes_reach_the_kernels_that_can_take_them() -> None:
     backend = FakeBackend()
     run(backend, loaded([1], [2]), LaunchRequest(tile_size=64, block_size=32))
     shapes = {policy.kernel: (policy.block_size, policy.tile_size) for policy in backend.merged}
-    assert shapes == {"basic": (32, 0), "tiled": (32, 64), "circular": (32, 64), "path": (32, 64)}
+    assert shapes == {one.name: (32, 64 if "tile_size" in one.options else 0) for one in LADDER}
 
 
 def test_a_wish_that_no_kernel_can_take_is_an_error() -> None:

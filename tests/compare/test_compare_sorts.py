@@ -64,7 +64,7 @@ def test_whole_sorts_of_the_files(backend: Backend, rng: np.random.Generator, tm
 
 
 def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generator, tmp_path: Path) -> None:
-    """What is timed is the same work: the output has the same bytes."""
+    """All timed commands do the same work: their outputs have the same bytes."""
     for name, items in (("a.i32", ItemRequest()), ("b.i32", ItemRequest(reverse=True))):
         rng.integers(0, 999, 5000).astype("i4").tofile(tmp_path / name)
         request = SortFilesRequest((str(tmp_path / name),), items=items)

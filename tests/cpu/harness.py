@@ -57,7 +57,7 @@ class LaunchSpec(c.Structure):
 
 
 def loaded() -> c.CDLL:
-    """The library that these tests hold, with what its entries return."""
+    """The library under test, with the types that its entries return."""
     library = c.CDLL(str(libraries.path()))
     library.gm_open.restype = library.gm_result.restype = library.gm_gate_open.restype = c.c_void_p
     for name in ("gm_cut", "gm_chunk"):
@@ -72,10 +72,11 @@ def spec_of(order: Order) -> OrderSpec:
         spec = OrderSpec(4, terminator=order.text.terminator, table=table.ctypes.data)
         spec.kept = table
         return spec
+    layout = order.layout()
     kinds = {"uint": 0, "int": 1, "float": 2, "bytes": 0}
     kind = kinds[order.kind]
     return OrderSpec(
-        3 if order.record else kind, order.width, order.descending, order.record, order.offset, kind, order.big_endian
+        3 if order.record else kind, order.width, order.descending, order.record, layout.offset, kind, layout.big_endian
     )
 
 

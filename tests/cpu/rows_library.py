@@ -40,7 +40,7 @@ class Launch(ctypes.Structure):
 
 
 def loaded() -> Any:
-    """The library, with what its entries return."""
+    """The library, with the types that its entries return."""
     library = ctypes.CDLL(str(libraries.path()))
     for name in ("gm_open", "gm_staging", "gm_result"):
         getattr(library, name).restype = ctypes.c_void_p
@@ -91,7 +91,7 @@ class Rows:
         return (failure.input, failure.position) if status else None
 
     def run(self, name: str, equals: int = KEEP_ALL, launch: Launch | None = None) -> bytes:
-        """What gm_merge, gm_sort or gm_merge_heads gives."""
+        """The result of gm_merge, gm_sort or gm_merge_heads."""
         launch = launch or Launch(PATH, 1, 0, 1 << 14, RADIX, 1)
         if name == "gm_merge_heads":
             none, taken = ((ctypes.c_int64 * self._runs)() for _ in range(2))
@@ -118,6 +118,6 @@ class Rows:
 
 
 def compare(library: Any, order: Order, a: bytes, b: bytes) -> int:
-    """What gm_compare gives."""
+    """The result of gm_compare."""
     spec = Spec(order)
     return int(library.gm_compare(ctypes.byref(spec.spec), a, ctypes.c_int64(len(a)), b, ctypes.c_int64(len(b))))

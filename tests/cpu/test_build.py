@@ -1,4 +1,4 @@
-"""What building the CPU's library says when it cannot be built, and what it leaves alone."""
+"""The messages of a build of the CPU's library that fails, and the files that a build keeps."""
 
 from __future__ import annotations
 

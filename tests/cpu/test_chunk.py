@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.lines import LineKey, LineOrder
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
 from tests.cpu.harness import DONE, SinkSpec, memory_source, spec_of
 from tests.cpu.test_cuts import draw_keys, draw_lines
@@ -30,7 +30,7 @@ Items = list[list[bytes]]
 
 
 def merged(order: Order, items: Items, *, unique: bool = False) -> bytes:
-    trim = int(order.is_lines)
+    trim = int(isinstance(order, Lines))
     rows = sorted((item for run in items for item in run), key=lambda item: item_key(order, item[: len(item) - trim]))
     if unique:
         keys = [item_key(order, item[: len(item) - trim]) for item in rows]

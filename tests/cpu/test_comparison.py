@@ -1,4 +1,4 @@
-"""How single items compare, and where keys lie, against Python's keys; lines as long as they come."""
+"""Comparisons of single items, and the places of keys, against Python's keys. Lines have any length."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds, key_by
-from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import linekeys
 from tests.line_cases import INEXACT, cases, lines
 from tests.linekeys import key_of

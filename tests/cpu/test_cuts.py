@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.lines import LineKey, LineOrder
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
 from tests.cpu.harness import DONE, memory_source, spec_of
 from tests.linekeys import item_key, key_of
@@ -34,9 +34,9 @@ def check_cuts(
     library: ctypes.CDLL, order: Order, items: list[list[bytes]], targets: list[int], slack: int,
     sources: list[harness.SourceSpec] | None = None,
 ) -> None:  # fmt: skip
-    """Hold the cuts against all (key, input, position) in order. slack: how far from its target a cut may lie."""
+    """Compare the cuts with the order of all (key, input, position). slack: how far from its target a cut may lie."""
     starts = positions_of(items)
-    trim = 1 if order.is_lines else 0
+    trim = 1 if isinstance(order, Lines) else 0
     merged = sorted(
         (item_key(order, item[: len(item) - trim]), run, number)
         for run, of_run in enumerate(items)

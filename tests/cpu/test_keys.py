@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends.variants import RUNGS
 from gpumerge_cli.order import DTYPES, Order
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array
 
-KERNELS = ["BASIC", "TILED_FULL", "TILED_EXACT", "CIRCULAR", "PATH"]
+KERNELS = [rung.upper().replace(" ", "_") for rung in RUNGS]
 ALGORITHMS = ["SORT_MERGE", "SORT_BOTTOM_UP", "SORT_ITERATIVE", "SORT_RECURSIVE", "SORT_RADIX"]
 ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
 if os.environ.get("GPUMERGE_TEST_FEW"):  # one of each width, kind and direction

@@ -1,4 +1,4 @@
-"""Which level of the CPU's library is loaded, and what a library says that does not fit."""
+"""The choice of the level of the CPU's library, and the messages for a library that does not fit."""
 
 from __future__ import annotations
 
@@ -88,10 +88,33 @@ def test_the_command_ends_with_one_line(tmp_path: Path) -> None:
 
 
 def test_the_library_is_of_these_sources() -> None:
-    """Fails where kernels/ was edited since: run python kernels/build_library.py."""
+    """If this fails, kernels/ was edited since the build: run python kernels/build_library.py."""
     level = loader.library().gm_level().decode()
     assert level in loader.processor_levels()
     root = Path(__file__).parents[2]
     built = (root / "gpumerge_cli" / "lib" / f"gpumerge-{level}.so").stat().st_mtime
     sources = [*(root / "kernels").glob("*.cuh"), *(root / "kernels" / "cpu").iterdir()]
     assert [path.name for path in sources if path.stat().st_mtime > built] == []
+
+
+AT_ONCE = """
+import sys, threading
+from gpumerge_cli.backends.cpu.library import library
+found, together = [], threading.Barrier(8)
+def ask():
+    together.wait()
+    found.append(library())
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len({id(one) for one in found}))
+"""
+
+
+def test_threads_that_ask_at_once_get_one_library() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", AT_ONCE], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

@@ -53,7 +53,7 @@ def library() -> Any:
 
 
 def kept(items: list[bytes], order: Order, equals: int) -> list[bytes]:
-    """What is left of sorted items."""
+    """The items that stay when equal ones are dropped from sorted items."""
     found, last = [], item_key(order, items[0]) if items and equals == KEEP_NONE_LIKE_FIRST else None
     for item in items:
         key = item_key(order, item)
@@ -100,7 +100,7 @@ def agrees(library: Any, order: Order, runs: list[list[bytes]], end: bytes, thre
 
 
 def by_heads(order: Order, runs: list[list[bytes]]) -> list[bytes]:
-    """Always the least of the runs' next items, of equal ones that of the first run."""
+    """The next item is always the least of the runs' next items; among equal ones, the one of the first run."""
     heads, found = [list(run) for run in runs], []
     while any(heads):
         at = min(
@@ -200,7 +200,7 @@ def test_many_lines(library: Any) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_long_lines(library: Any, threads: int) -> None:
-    """Lines whose length no longer lies in their rows, alike in all but their last bytes, among short ones."""
+    """Lines that are too long for the length in their rows, and differ only in their last bytes, among short lines."""
     long = b"7" * ((1 << 24) + 5)
     runs = [[b"1", long + b"a", long + b"c"], [b"", long + b"b", long + b"c", b"8"]]
     order = Order.lines()

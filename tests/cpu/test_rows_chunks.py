@@ -1,4 +1,4 @@
-"""Chunks of rows that hold far more than was foreseen."""
+"""Chunks of rows that are far larger than foreseen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cpu.rows_library import loaded
 @pytest.mark.parametrize("sorts", [False, True])
 @pytest.mark.parametrize("unique", [False, True])
 def test_a_long_line_is_written_by_parts(tmp_path: Path, sorts: bool, unique: bool) -> None:
-    """The result of such a chunk is never in one place, which would take its memory once more."""
+    """The result of such a chunk is never in one place, because that would double its memory."""
     library, order = loaded(), Order.lines()
     library.gm_result.restype = c.c_void_p
     long = b"m" * (17 << 20)

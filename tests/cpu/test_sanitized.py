@@ -28,7 +28,7 @@ SHARED = "threads or many or long or their_place or sorts or two_runs"
 
 
 def preload(sanitizers: str) -> str:
-    """What a program must load first. The C++ runtime, too: without it a sanitizer does not find what throws."""
+    """The libraries that a program must load first. A sanitizer needs the C++ runtime too, to follow exceptions."""
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     names = [RUNTIMES[sanitizers], "libstdc++.so"]
@@ -77,7 +77,7 @@ def passes(sanitizers: str, level: str, *, few: bool) -> None:
 
 
 def test_a_selection() -> None:
-    """Of the best level under the one, of the least under the other: vectors and plain bodies are both seen."""
+    """One sanitizer watches the best level and the other the least, so both vectors and plain loops are tested."""
     chosen = {"address,undefined": BEST, "thread": LEAST}
     for sanitizers, level in chosen.items():
         preload(sanitizers)

@@ -1,4 +1,4 @@
-"""The stages of a chunk that are told: of those that took time, the ones that its items have."""
+"""A chunk reports the stages that took time, and only stages that its kind of items has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker, Work
+from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.order import Order
 
 
@@ -20,7 +20,7 @@ def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.
     backend = cpu.create()
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
     source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda start, out: np.copyto(out, data))
-    work = Work(Sources([source]), order, backend.resolve(LaunchRequest(), order), False, False, None)
+    work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, False, None)
     worker = ChunkWorker(Chunks(work), 100)
     merge = library().gm_chunk
 

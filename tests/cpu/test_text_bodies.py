@@ -1,4 +1,4 @@
-"""The bodies that read words and vectors give what those give that read bytes."""
+"""Functions that read words and vectors give the same results as the functions that read bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.lines import COMPARISONS, LineKey, LineOrder
+from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 from tests.line_cases import cases, lines
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 class Place:
-    """A text at an offset from an aligned address, between bytes that it does not hold."""
+    """A text at an offset from an aligned address. The bytes around it do not occur in it."""
 
     def __init__(self, text: bytes, offset: int, fill: int) -> None:
         self._room = np.full(len(text) + offset + PADDING + 64, fill, np.uint8)
@@ -56,7 +56,7 @@ class Place:
 
 
 def told(library: Any, table: Any, keys: int, x: Place, y: Place) -> list[Any]:
-    """What the bodies of one form say."""
+    """The results of the functions in one form."""
     order = table.ctypes.data_as(ctypes.c_void_p)
     bounds, looks = (ctypes.c_int64 * (2 * keys))(), (ctypes.c_int64 * 4)()
     library.key_bounds(order, *x.given, bounds)

@@ -1,5 +1,5 @@
-// The bodies of the shared headers that have two forms, for a test that compares these: by words and vectors where
-// TEXT_PADDING is 64, byte by byte where it is 0.
+// The functions of the shared headers that have two forms, for a test that compares these. If TEXT_PADDING is 64 they read
+// words and vectors; if it is 0 they read bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

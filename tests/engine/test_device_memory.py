@@ -12,6 +12,7 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Pace, Workspace
+from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.merge import merge_files
@@ -37,6 +38,9 @@ class _Small:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
+
+    def chunk_calls(self, work: ChunkWork) -> None:
+        return None
 
     def workspace(self, order: Order, capacity: int) -> Workspace:
         workspace = self._backend.workspace(order, capacity)

@@ -115,7 +115,7 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
 
 @pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.thorough)])
 def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, rng: np.random.Generator, moments: int) -> None:
-    """The output is the old one or the whole new one; what is left beside it goes with the next run."""
+    """The output is the old one or the whole new one. The next run removes any temporary file beside it."""
     output = tmp_path / "out.i32"
     command = [*COMMAND, *inputs, "-o", str(output), "-q", "--threads", "2"]
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""Merges of lines that are not in order, at any size, to any output: the plain way's bytes, and sort -m's."""
+"""Merges of lines out of order, of any size and to any output, give the bytes of the plain merge and of sort -m."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.stream import Outcome, Stream
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.lines import COMPARISONS, LineOrder
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order.rules import COMPARISONS, LineOrder
 from gpumerge_cli.plan import Chunk
 from tests import line_cases
 from tests.linekeys import key_of
@@ -34,7 +34,7 @@ needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="there is n
 
 
 def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, memory: int) -> tuple[bytes, Outcome]:
-    """What a merge by heads alone gives."""
+    """The result of a merge that compares only the next lines of the inputs."""
     backend = cpu.create()
     with opened(tuple(names), ItemRequest("text", lines=order)) as inputs:
         sink = open_sink(str(folder / "out"), inputs.format, None, None, head=inputs.head)
@@ -82,12 +82,12 @@ def test_heads_are_merged_as_line_by_line(tmp_path: Path, data: st.DataObject, u
 
 
 def disordered(rng: np.random.Generator, lines: int) -> list[bytes]:
-    """Sorted lines, some of them long, some changed into others at places that are not."""
+    """Sorted lines, some of them long, and some replaced so that they are out of order."""
     run = sorted(
         b"%d x%d" % tuple(pair) + b"y" * (5000 * (pair[0] % 97 == 0)) for pair in rng.integers(0, 500, (lines, 2))
     )
     for _ in range(rng.integers(0, 4)):
-        low, size = int(rng.integers(0, lines)), int(rng.integers(1, 1 + lines // 3))
+        low, size = int(rng.integers(0, lines)), int(rng.integers(1, 1 + max(1, lines // 3)))
         run[low : low + size] = [run[i] for i in low + rng.permutation(len(run[low : low + size]))]
     return run
 
@@ -124,7 +124,7 @@ def test_disorder_anywhere_gives_what_sort_gives(
 @needs_sort
 @pytest.mark.parametrize("options", [["-S", "4M"], ["-n", "-S", "1M", "--parallel=2"]], ids=" ".join)
 def test_many_megabytes_to_a_stream(tmp_path: Path, rng: Any, options: list[str]) -> None:
-    """Beyond every size up to which inputs were once looked at ahead."""
+    """Inputs larger than every size that is read ahead."""
     names = []
     for name in "ab":
         names.append(str(tmp_path / name))

@@ -46,7 +46,7 @@ def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[s
 def test_a_long_line_is_held_once_and_moved_once(
     tmp_path: Path, options: list[str], small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside the line there is memory for its parts only, and what is put out is no more than what goes in."""
+    """Beside the line there is memory only for its parts, and the output has the size of the input."""
     size = 200 * MB
     lines = [b"n", *(b"%07d" % number for number in range(small)), b"m" * size, b"z 1", b"b"]
     (tmp_path / "a").write_bytes(b"".join(line + b"\n" for line in lines))
@@ -74,7 +74,7 @@ def test_a_long_line_is_held_once_and_moved_once(
 
 
 def peak_of(arguments: list[str]) -> int:
-    """Bytes of memory that a process of its own takes at most."""
+    """The most bytes of memory that a process of its own takes."""
     program = (
         "import sys; from gpumerge_cli.cli.app import run; from gpumerge_cli.engine.resources import peak_memory; "
         "assert run(sys.argv[1:]) == 0; print(peak_memory())"

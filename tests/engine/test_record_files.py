@@ -230,8 +230,8 @@ BY_ID, BY_PLACE = RecordRequest(field="id"), RecordRequest(offset=0, width=4)
         ),
         (BY_PLACE, np.zeros(2, "V2"), r"b\.npy: a key of 4 bytes at byte 0 is not within a record of 2 bytes"),
         (BY_ID, np.zeros(2, [("id", ">u4"), ("x", "<f8")]), r"b\.npy: holds records of 12 bytes \(id >u4"),
-        (BY_ID, np.zeros(2, "V12"), r"b\.npy: --key id: records of 12 bytes have no field 'id'; it has no fields"),
-        (BY_ID, np.zeros(2), r"b\.npy: --key id: the items are float64, not records"),
+        (BY_ID, np.zeros(2, "V12"), r"b\.npy: --field id: records of 12 bytes have no field 'id'; it has no fields"),
+        (BY_ID, np.zeros(2), r"b\.npy: --field id: the items are float64, not records"),
     ],
 )
 def test_layouts_must_be_the_same(

@@ -1,4 +1,4 @@
-"""How much of the machine a run takes."""
+"""The memory, descriptors and threads that a run takes."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_containers_limits_count(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is told by Linux's /proc")
 def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_path: Path) -> None:
-    """The whole process, which without sorting takes most of it."""
+    """The limit holds for the whole process, and Python takes most of it."""
     rng.integers(0, 1 << 62, 12_000_000).tofile(tmp_path / "a.i64")
     np.zeros(3, np.int64).tofile(tmp_path / "tiny.i64")
     peaks = []

@@ -52,7 +52,7 @@ class Place:
         assert self.beside() == []
 
     def beside(self) -> list[str]:
-        """What is left in temporary folders, and beside the output."""
+        """The files that are left in temporary folders, and beside the output."""
         known = {"a.i64", "b.i64", "t0", "t1"}
         here = [name for name in os.listdir(self.folder) if name not in known]
         return here + [name for one in self.temporary for name in os.listdir(one)]
@@ -101,7 +101,7 @@ def test_a_folder_fills_up_in_the_midst(place: Place, small: Path) -> None:
 
 
 class _FullAfter:
-    """The module os, of which write fails once there were so many calls."""
+    """The module os. Its write fails after some number of calls."""
 
     def __init__(self, calls: int, number: int) -> None:
         self._left = calls
@@ -155,7 +155,7 @@ def test_the_disk_of_the_output_is_full(place: Place) -> None:
 def test_an_error_while_runs_are_merged(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Temporary files that were cut, as by a failing disk."""
+    """Temporary files that are cut short, as by a failing disk."""
     spilled: list[held.SpilledFile] = []
     keep, work, calls = held.SpilledFile.__init__, ChunkWorker.run, iter(range(1 << 30))
 
@@ -215,7 +215,7 @@ def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, m
 
 
 def test_a_program_that_packs_is_stopped_with_the_sort(place: Place) -> None:
-    """Ctrl-C in a terminal goes to all of them; the program's end is no error of its own then."""
+    """Ctrl-C in a terminal reaches all processes. Then the end of the compression program is no separate error."""
     slow = place.folder / "t0" / ".." / "slow"
     begun = place.folder / "begun"
     slow.write_text(f"#!/bin/sh\ntouch {begun}\nsleep 5\ncat\n")

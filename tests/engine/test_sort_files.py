@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.lines import LineKey, LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 
 SPILLED: list[dict[str, Any]] = [
@@ -49,9 +50,11 @@ def sort(
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces so small that a test has many runs."""
     monkeypatch.setattr(engine, "_LEAST_PIECE", 4 << 10)
-    monkeypatch.setattr(engine, "_CPU_PIECE", 16 << 10)
-    monkeypatch.setattr(engine, "_GPU_PIECE", 64 << 10)
-    monkeypatch.setattr(engine, "_MOST_RUNS", 1 << 20)
+    monkeypatch.setattr(engine, "_LEAST_ROOM", 16 << 10)
+    monkeypatch.setattr(cpu_backend, "_PIECE", 16 << 10)
+    monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)
+    if (gpu_backend := sys.modules.get("gpumerge_cli.backends.gpu.backend")) is not None:
+        monkeypatch.setattr(gpu_backend, "_PIECE", 64 << 10)
     monkeypatch.setattr(engine, "_PART", 12_345)  # no multiple of any item
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
@@ -85,7 +88,7 @@ def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype:
 
 
 class _NoRoom:
-    """The CPU's backend, as one whose device says that all fits, and then has no memory for it."""
+    """The CPU's backend as a device that reports enough memory for all items, and then has none."""
 
     def __init__(self, most: int) -> None:
         self._backend = cpu.create()

@@ -16,7 +16,7 @@ from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.foreign import FOREIGN
 from gpumerge_cli.formats.kinds import all_formats, dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.registry import resolve_format
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 NUMERIC = LineOrder((LineKey("numeric"),))
 

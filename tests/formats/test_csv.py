@@ -23,8 +23,8 @@ from gpumerge_cli.formats.csv_quotes import Shape, shape_of
 from gpumerge_cli.formats.csv_records import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.lines import COMPARISONS, LineKey, LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 
 Write = Callable[[str, Any], str]
 

@@ -16,8 +16,8 @@ from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageErr
 from gpumerge_cli.formats.kinds.npy_array import npy_header
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.rules import LineOrder
 
 Write = Callable[[str, Any], str]
 
@@ -70,7 +70,7 @@ def test_options_fit_together_or_say_why(
     format: str | None,
     numeric: bool,
 ) -> None:
-    """Whatever is said, one line tells what is wrong, or what comes out is an order within its record."""
+    """All options give an order whose key lies in its record, or one line of error."""
     request = RecordRequest(size, offset, width, field)
     wrong: GpumergeError | None = None
     try:

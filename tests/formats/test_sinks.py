@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import subprocess
@@ -69,7 +70,7 @@ def test_owners_are_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pyte
     assert replaced(place) == 0o6755
     really, before = os.fchown, os.stat(place)
     other = os.stat_result((before.st_mode, *before[1:4], before.st_uid + 1, before.st_gid + 1, *before[6:]))
-    monkeypatch.setattr("gpumerge_cli.formats.output._status_of", lambda _: other)
+    monkeypatch.setattr("gpumerge_cli.replacement._status_of", lambda _: other)
     monkeypatch.setattr(os, "fchown", chown)
     assert replaced(place) == 0o755
     assert gave == [(before.st_uid + 1, before.st_gid + 1), (-1, before.st_gid + 1)]
@@ -115,6 +116,83 @@ def test_files_left_by_killed_runs_are_removed_and_living_ones_kept(tmp_path: Pa
     assert len([name for name in os.listdir(tmp_path) if name.startswith(".out.")]) == 2
     living.abort()
     second.abort()
+
+
+def test_what_only_bears_the_name_of_a_left_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".out.gpumerge-0123456789ab")
+    (tmp_path / ".out.gpumerge-0123456789ac").symlink_to("elsewhere")
+    (tmp_path / ".out.gpumerge-0123456789ad").mkdir()
+    (tmp_path / "elsewhere").write_bytes(b"precious")
+    output = OutputFile(str(tmp_path / "out"))
+    output.write_at(0, DATA)
+    output.commit()
+    assert (tmp_path / "out").read_bytes() == DATA.tobytes()
+    assert (tmp_path / "elsewhere").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("way", ["removed", "locked"])
+def test_a_run_that_begins_at_the_same_moment_takes_nothing(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, calls = fcntl.flock, 0
+
+    def flock(descriptor: int, how: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1 and way == "removed":
+            next(tmp_path.glob(".out.*")).unlink()
+        if calls == 1 and way == "locked":
+            raise BlockingIOError(errno.EWOULDBLOCK, "")
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    output = OutputFile(str(tmp_path / "out"))
+    output.write_at(0, DATA)
+    output.commit()
+    assert calls > 1
+    assert (tmp_path / "out").read_bytes() == DATA.tobytes()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_write_that_is_told_to_have_failed_as_the_file_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").write_bytes(b"old")
+    output = OutputFile(str(tmp_path / "out"))
+    output.write_at(0, DATA)
+    close, calls = os.close, 0
+
+    def closed(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        close(descriptor)
+        if calls == 1:
+            raise OSError(errno.EDQUOT, "")
+
+    monkeypatch.setattr(os, "close", closed)
+    with pytest.raises(OutputError, match="quota"):
+        output.commit()
+    assert (tmp_path / "out").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_outputs_where_files_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    output = OutputFile(str(tmp_path / "out"))
+    output.commit()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_an_output_in_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(OutputError) as caught:
+        OutputFile("out")
+    assert caught.value.where == "out"
 
 
 def test_outputs_that_cannot_be(tmp_path: Path) -> None:
@@ -183,7 +261,7 @@ def test_durable_outputs_are_forced_to_storage_in_order(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/./stdout"])
 def test_a_descriptors_name_is_written_to_and_not_replaced(tmp_path: Path, name: str) -> None:
-    """Behind it may be a regular file that the shell holds open and writes to before and after."""
+    """Standard output may be a regular file that the shell keeps open, and writes to before and after."""
     write = f"""if True:
         import numpy as np
         from gpumerge_cli.formats.format import Content

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.order.rules import LineOrder
 
 Write = Callable[[str, Any], str]
 
@@ -206,7 +208,7 @@ def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:
 
 
 def test_copies_share_a_file_where_descriptors_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of compressed inputs and pipes, which are copied first."""
+    """Compressed inputs and pipes are copied first."""
     igzip = pytest.importorskip("isal.igzip")
     from gpumerge_cli.formats import input
 
@@ -253,3 +255,26 @@ def test_headers_that_warn_warn_nobody(write: Write, recwarn: pytest.WarningsRec
     except InputError:
         assert b"3L" not in header
     assert not [*recwarn]
+
+
+def test_files_whose_sizes_are_made_up_are_read_as_far_as_they_go() -> None:
+    name = "/sys/kernel/mm/transparent_hugepage/enabled"
+    if not os.path.exists(name):
+        pytest.skip("no such file here")
+    with open(name, "rb") as file:
+        there = file.read()
+    assert os.path.getsize(name) > len(there)
+    assert content(opened(name, format="text")) == there
+
+
+def test_who_shares_standard_input_goes_on_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("x\nb\na\n")
+    shell = f"(read one; {sys.executable} -m gpumerge_cli sort; echo end; cat) < in"
+    done = subprocess.run(
+        ["sh", "-c", shell],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == b"a\nb\nend\n"

@@ -53,15 +53,21 @@ def test_what_is_no_field(text: str) -> None:
         with_fields(text, fields_of("j", "a"))
 
 
+def matches(folder: Folder, pattern: str, *to_come: str) -> list[str]:
+    """What a glob stands for where files of these names are to come."""
+    return folder.matches(pattern, {folder.place(name): os.path.normpath(name) for name in to_come})
+
+
 def test_globs_match_what_is_there_and_what_will_be(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", "all.txt", "c.csv", ".hidden.txt"):
         (tmp_path / name).touch()
     (tmp_path / "folder.txt").mkdir()
     folder = Folder(str(tmp_path))
-    assert folder.matches("*.txt", [], None) == ["a.txt", "all.txt", "b.txt"]
-    assert folder.matches("*.txt", ["aa.txt", "x/y.txt", ".other.txt"], "all.txt") == ["a.txt", "aa.txt", "b.txt"]
-    assert folder.matches("*.csv", ["all.txt"], "c.csv") == []
-    assert folder.matches(".*.txt", [".other.txt"], None) == [".hidden.txt", ".other.txt"]
+    assert folder.matches("*.txt", {}) == ["a.txt", "all.txt", "b.txt"]
+    found = matches(folder, "*.txt", "aa.txt", "x/y.txt", ".other.txt")
+    assert found == ["a.txt", "aa.txt", "all.txt", "b.txt"]
+    assert matches(folder, "*.csv", "all.txt") == ["c.csv"]
+    assert matches(folder, ".*.txt", ".other.txt") == [".hidden.txt", ".other.txt"]
 
 
 def test_globs_match_what_will_be_however_its_folder_is_spelt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,11 +79,9 @@ def test_globs_match_what_will_be_however_its_folder_is_spelt(tmp_path: Path, mo
     folder = Folder("base")
     for pattern in spellings:
         for output in spellings:
-            will_be = [f"{output}/b"]
-            assert folder.matches(f"{pattern}/*", will_be, None) == [f"{pattern}/a", f"{pattern}/b"], output
-            assert folder.matches(f"{pattern}/*", will_be, f"{output}/a") == [f"{pattern}/b"]
-    assert folder.matches("*/*", ["link/b"], "out/c") == ["link/a", "out/b"]
-    assert folder.matches("*/*", ["out/a"], "./link/a") == []
+            found = matches(folder, f"{pattern}/*", f"{output}/a", f"{output}/b")
+            assert found == [f"{pattern}/a", f"{pattern}/b"], output
+    assert matches(folder, "*/*", "link/b") == ["link/a", "out/b"]
 
 
 def test_names_with_the_letters_of_globs_are_names_where_they_are_there(tmp_path: Path) -> None:
@@ -112,5 +116,5 @@ def test_what_will_be_is_matched_as_glob_matches_what_is_there(
     there = glob.glob(pattern, root_dir=tmp_path, recursive=True)
     expected = sorted({os.path.normpath(name) for name in there if os.path.isfile(f"{tmp_path}/{name}")})
     (tmp_path / "elsewhere").mkdir()
-    found = Folder(str(tmp_path / "elsewhere")).matches(pattern, made, None)
+    found = matches(Folder(str(tmp_path / "elsewhere")), pattern, *made)
     assert [os.path.normpath(name) for name in found] == expected

@@ -9,21 +9,20 @@ import pytest
 
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.jobs.joblog import COLUMNS, JobLog, LineFile, LogEntry, read_log, standing_of
-from gpumerge_cli.jobs.runner import Result
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.spec import Job, Result
 
 
 def job(number: int, inputs: tuple[str, ...] = (), output: str | None = None) -> Job:
     return Job(number, f"j{number}", number, "merge", inputs, output, (), f"gpumerge merge {number}")
 
 
-def result(number: int, exit_code: int = 0) -> Result:
+def ended(number: int, exit_code: int = 0) -> Result:
     return Result(job(number), "failed" if exit_code else "done", exit_code, started=1e9 + number, seconds=0.5)
 
 
 def test_the_columns_are_those_of_gnu_parallel_and_three(tmp_path: Path) -> None:
     log = JobLog(str(tmp_path / "log"), resume=False)
-    log.add(result(3))
+    log.add(ended(3))
     log.close()
     head, line = (tmp_path / "log").read_text().splitlines()
     assert head == ("Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\tBytes\tBackend\tKernel")
@@ -36,14 +35,14 @@ def test_a_log_cut_anywhere_goes_on_with_its_whole_lines(kept: int, tmp_path: Pa
     path = tmp_path / "log"
     log = JobLog(str(path), resume=False)
     for number in (1, 2, 3):
-        log.add(result(number))
+        log.add(ended(number))
     log.close()
     data = path.read_bytes()
     path.write_bytes(data[:kept])
     whole = data[:kept].count(b"\n")
     log = JobLog(str(path), resume=True)
     assert set(log.entries) == {f"gpumerge merge {number}" for number in range(1, whole)}
-    log.add(result(4))
+    log.add(ended(4))
     log.close()
     assert path.read_bytes().count(b"\n") == max(whole, 1) + 1
     assert set(read_log(str(path))) == {f"gpumerge merge {number}" for number in [*range(1, whole), 4]}
@@ -54,7 +53,7 @@ def test_without_resume_a_log_is_replaced_and_nothing_else_is(tmp_path: Path) ->
     for _ in range(2):
         log = JobLog(str(path), resume=False)
         assert log.entries == {}
-        log.add(result(1))
+        log.add(ended(1))
         log.close()
     assert path.read_text().count("\n") == 2
     for content in ("precious data\n", "\t".join(COLUMNS) + "\n1\t2\n", "\t".join(COLUMNS[:9]) + "\n"):
@@ -71,20 +70,34 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
     log = JobLog(str(tmp_path / "log"), resume=False)
     with pytest.raises(OutputError, match="another run writes it"):
         JobLog(str(tmp_path / "log"), resume=True)
-    log.add(result(1))
+    log.add(ended(1))
     log.close()
     JobLog(str(tmp_path / "log"), resume=True).close()
 
 
 def test_a_line_that_cannot_be_written_leaves_whole_lines() -> None:
+    file = LineFile("/dev/full", keep=False, begins="", what="log")
     with pytest.raises(OutputError, match="no space left"):
-        LineFile("/dev/full", keep=False).write("line")
+        file.write("line")
+    file.close()
+
+
+@pytest.mark.parametrize("content", ["precious", "\0", "Seq\tHosts", '{"jobs": '])
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_holds_something_else_is_left_as_it_is(content: str, keep: bool, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(content)
+    with pytest.raises(InputError, match="is no log of jobs"):
+        JobLog(str(path), resume=keep)
+    with pytest.raises(InputError, match="is no report"):
+        LineFile(str(path), keep=keep, begins='{"job": ', what="report")
+    assert path.read_text() == content
 
 
 def test_of_two_entries_of_a_command_the_last_counts(tmp_path: Path) -> None:
     log = JobLog(str(tmp_path / "log"), resume=False)
-    log.add(result(1, 2))
-    log.add(result(1, 0))
+    log.add(ended(1, 2))
+    log.add(ended(1, 0))
     log.close()
     assert read_log(str(tmp_path / "log"))["gpumerge merge 1"].exit_code == 0
 

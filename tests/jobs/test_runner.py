@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import Interrupted
-from gpumerge_cli.jobs.runner import Advance, Outcome, Result, Runner, in_order
-from gpumerge_cli.jobs.spec import Job
+from gpumerge_cli.jobs.joblog import Standing
+from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError, in_order
+from gpumerge_cli.jobs.spec import Job, Limits, Result
 
 
 class Asking:
@@ -33,10 +34,11 @@ def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[J
 
 
 class Work:
-    """Does nothing, and takes note. failing: numbers of the jobs that fail. done: of those done before."""
+    """Does no work, and records its calls. failing: the numbers of jobs that fail. done: those of jobs done before."""
 
     def __init__(self, failing: Iterable[int] = (), *, seconds: float = 0.0, done: Iterable[int] = ()) -> None:
         self.began: list[int] = []
+        self.results: list[Result] = []
         self.ended: list[int] = list(done)
         self.memory = self.most_memory = 0
         self.at_once = self.most_at_once = 0
@@ -44,7 +46,7 @@ class Work:
         self._seconds = seconds
         self._lock = threading.Lock()
 
-    def __call__(self, job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
+    def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
         with self._lock:
             assert job.after <= set(self.ended)
             self.began.append(job.number)
@@ -57,7 +59,15 @@ class Work:
             self.ended.append(job.number)
             self.memory -= memory
             self.at_once -= 1
-        return Outcome(None, "broken", 2) if job.number in self._failing else Outcome(job.number)
+        if job.number in self._failing:
+            raise JobError("broken", 2)
+        return job.number
+
+    def earlier(self, job: Job) -> Standing | None:
+        return None
+
+    def told(self, result: Result) -> None:
+        self.results.append(result)
 
 
 def states(runner: Runner) -> str:
@@ -68,7 +78,7 @@ def states(runner: Runner) -> str:
 def test_one_at_a_time_goes_by_the_file_as_far_as_it_can() -> None:
     work = Work()
     jobs = jobs_after({3}, set(), set(), {1}, set())
-    Runner(jobs, work, at_once=1, memory=1).run()
+    Runner(jobs, work, Limits(1, 1)).run()
     assert work.began == [2, 3, 1, 4, 5]
     assert [job.number for job in in_order(jobs)] == work.began
 
@@ -83,11 +93,10 @@ def test_random_graphs_run_in_order(at_once: int, rng: np.random.Generator) -> N
             if rng.random() < 0.05:
                 after[number - 1].add(int(other))
     work = Work(seconds=0.001)
-    told: list[Result] = []
-    runner = Runner(jobs_after(*after), work, at_once=at_once, memory=100, told=told.append)
+    runner = Runner(jobs_after(*after), work, Limits(at_once, 100))
     runner.run()
     assert sorted(work.ended) == list(range(1, count + 1))
-    assert sorted(result.job.number for result in told) == list(range(1, count + 1))
+    assert sorted(result.job.number for result in work.results) == list(range(1, count + 1))
     assert work.most_at_once <= at_once
     assert work.most_memory <= 100
 
@@ -102,17 +111,18 @@ def test_threads_bound_what_runs_at_once() -> None:
     most: list[int] = []
     lock = threading.Lock()
 
-    def do(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
-        threads = min(asking[job.number - 1] or 2, 8)
-        with lock:
-            running.append(threads)
-            most.append(sum(running))
-        time.sleep(0.01)
-        with lock:
-            running.remove(threads)
-        return Outcome(job.number)
+    class Counted(Work):
+        def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+            threads = min(asking[job.number - 1] or 2, 8)
+            with lock:
+                running.append(threads)
+                most.append(sum(running))
+            time.sleep(0.01)
+            with lock:
+                running.remove(threads)
+            return job.number
 
-    Runner(jobs, do, at_once=4, memory=100, threads=8).run()
+    Runner(jobs, Counted(), Limits(4, 100, 8)).run()
     assert len(most) == len(jobs)
     assert max(most) == 8
 
@@ -120,14 +130,14 @@ def test_threads_bound_what_runs_at_once() -> None:
 def test_memory_bounds_what_runs_at_once() -> None:
     work = Work(seconds=0.01)
     jobs = jobs_after(*[set() for _ in range(12)], memory={2: 90, 5: 100, 7: 10, 9: 1000})
-    Runner(jobs, work, at_once=4, memory=100).run()
+    Runner(jobs, work, Limits(4, 100)).run()
     assert len(work.ended) == 12
     assert work.most_memory <= 100
 
 
 def test_a_failure_stops_what_has_not_begun() -> None:
     work = Work({2})
-    runner = Runner(jobs_after(set(), set(), {2}, set(), {4}), work, at_once=1, memory=1)
+    runner = Runner(jobs_after(set(), set(), {2}, set(), {4}), work, Limits(1, 1))
     runner.run()
     assert states(runner) == "dffll"
     assert work.began == [1, 2]
@@ -136,7 +146,7 @@ def test_a_failure_stops_what_has_not_begun() -> None:
 
 def test_keep_going_runs_all_but_what_depends_on_failures() -> None:
     work = Work({2, 6})
-    runner = Runner(jobs_after(set(), set(), {2}, {1}, {3, 4}, set()), work, at_once=2, memory=2, keep_going=True)
+    runner = Runner(jobs_after(set(), set(), {2}, {1}, {3, 4}, set()), work, Limits(2, 2), keep_going=True)
     runner.run()
     assert states(runner) == "dffdff"
     assert sorted(work.began) == [1, 2, 4, 6]
@@ -144,14 +154,16 @@ def test_keep_going_runs_all_but_what_depends_on_failures() -> None:
 
 
 def test_what_an_earlier_run_did_is_asked_when_its_turn_has_come() -> None:
-    work = Work(done=[1])
     asked: list[tuple[int, list[int]]] = []
+    before: dict[int, Standing] = {1: "done", 3: "failed"}
 
-    def earlier(job: Job) -> str | None:
-        asked.append((job.number, list(work.ended)))
-        return {1: "done", 3: "failed"}.get(job.number)
+    class Resumed(Work):
+        def earlier(self, job: Job) -> Standing | None:
+            asked.append((job.number, list(self.ended)))
+            return before.get(job.number)
 
-    runner = Runner(jobs_after(set(), {1}, set(), {3}, {2}), work, at_once=1, memory=1, earlier=earlier)  # type: ignore[arg-type]
+    work = Resumed(done=[1])
+    runner = Runner(jobs_after(set(), {1}, set(), {3}, {2}), work, Limits(1, 1))
     runner.run()
     # A failure of an earlier run stops nothing.
     assert states(runner) == "sdffd"
@@ -161,10 +173,11 @@ def test_what_an_earlier_run_did_is_asked_when_its_turn_has_come() -> None:
 
 
 def test_work_that_raises_is_a_failure() -> None:
-    def work(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
-        raise ValueError("surprise")
+    class Broken(Work):
+        def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+            raise ValueError("surprise")
 
-    runner = Runner(jobs_after(set()), work, at_once=1, memory=1)
+    runner = Runner(jobs_after(set()), Broken(), Limits(1, 1))
     runner.run()
     assert runner.results[1].error == "ValueError: surprise"
 
@@ -173,26 +186,27 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
     stopped: list[int] = []
     all_there = threading.Barrier(3)
 
-    def work(job: Job, memory: int, advance: Advance, settle: Callable[[], None]) -> Outcome:
-        all_there.wait(60)
-        if job.number == 1:
-            return Outcome()
-        try:
-            while True:
-                time.sleep(0.005)
-                advance(1, 2) if job.number % 2 else settle()
-        finally:
-            stopped.append(job.number)
+    class Stopped(Work):
+        def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+            all_there.wait(60)
+            try:
+                while job.number != 1:
+                    time.sleep(0.005)
+                    check()
+                return 1
+            except StoppedError:
+                stopped.append(job.number)
+                raise
 
-    def told(result: Result) -> None:
-        os.kill(os.getpid(), signal.SIGUSR1)
+        def told(self, result: Result) -> None:
+            os.kill(os.getpid(), signal.SIGUSR1)
 
     def interrupt(number: int, _frame: object) -> None:
         raise Interrupted(number)
 
     before = signal.signal(signal.SIGUSR1, interrupt)
 
-    runner = Runner(jobs_after(*[set() for _ in range(9)]), work, at_once=3, memory=3, told=told)
+    runner = Runner(jobs_after(*[set() for _ in range(9)]), Stopped(), Limits(3, 3))
     try:
         with pytest.raises(Interrupted):
             runner.run(patience=60)
@@ -204,13 +218,13 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
 
 
 def test_a_result_that_cannot_be_told_stops_the_batch() -> None:
-    work = Work()
+    class Full(Work):
+        def told(self, result: Result) -> None:
+            if result.job.number == 2:
+                raise OSError("full")
 
-    def told(result: Result) -> None:
-        if result.job.number == 2:
-            raise OSError("full")
-
-    runner = Runner(jobs_after(set(), set(), set(), set()), work, at_once=1, memory=1, told=told)
+    work = Full()
+    runner = Runner(jobs_after(set(), set(), set(), set()), work, Limits(1, 1))
     with pytest.raises(OSError, match="full"):
         runner.run()
     assert work.ended == [1, 2]

@@ -14,8 +14,10 @@ import pytest
 
 from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.jobs.document import Mistake
+from gpumerge_cli.jobs.draft import OWN_KEYS
+from gpumerge_cli.jobs.expand import Folder
 from gpumerge_cli.jobs.read import read_jobs
-from gpumerge_cli.jobs.spec import OWN_KEYS, Job, quoted
+from gpumerge_cli.jobs.spec import Job, Limits, quoted
 
 Read = Callable[..., tuple[list[Job], list[Mistake]]]
 
@@ -28,10 +30,14 @@ def read(tmp_path: Path) -> Read:
         (tmp_path / name).touch()
     commands.cache_clear()  # an earlier test's had its settings
     (tmp_path / "dashes").write_bytes(b"a.txt\0-")
+    (tmp_path / "globs").write_bytes(b"*.txt")
     (tmp_path / "list").write_bytes(b"a.txt\0sub/e.txt\0")
 
-    def judge(text: str, **keywords: object) -> tuple[list[Job], list[Mistake]]:
-        return read_jobs(text.encode(), str(tmp_path), commands(), **keywords)  # type: ignore[arg-type]
+    def judge(
+        text: str, taken: dict[str, str] | None = None, environ: dict[str, str] | None = None
+    ) -> tuple[list[Job], list[Mistake]]:
+        folder = Folder(str(tmp_path), taken)
+        return read_jobs(text.encode(), folder, commands(), Limits(1, 1 << 30, 64), environ or {})
 
     return judge
 
@@ -56,7 +62,7 @@ name = "one two"
 inputs = ["a.txt", "*.txt", "${SUB}/*"]
 output = "{dir}/{stem}-{job}{suffix}"
 report = "{job}.json"
-sort-key = ["2,2", "1n"]
+key = ["2,2", "1n"]
 numeric-sort = false
 """
     (job,) = sound(read(text, environ={"SUB": "sub"}))
@@ -66,7 +72,7 @@ numeric-sort = false
     assert job.output == base + "./a-one two.txt"
     assert shlex.split(job.command) == [
         "gpumerge", "merge", "--no-numeric-sort", "--threads=3", "--no-check", f"--report={base}one two.json",
-        "--sort-key=2,2", "--sort-key=1n",
+        "--key=2,2", "--key=1n",
         f"--output={base}a-one two.txt", "--", *job.inputs,
     ]  # fmt: skip
     request = job.task.request  # type: ignore[union-attr]
@@ -184,7 +190,7 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD}dtype = 2020-01-01', [(5, "dtype takes a value")]),
         (f'[[job]]\n{GOOD}kernel = "fast"', [(5, "--kernel")]),
         (f'[[job]]\n{GOOD.replace("o.txt", "o.npy")}', [(4, "lines of text cannot be written as .npy")]),
-        ('[[job]]\noperation="merge"\noutput = "o"\ninputs = ["a.txt",\n"odd.dat"]', [(5, "odd.dat: what the suffix")]),
+        ('[[job]]\noperation="merge"\noutput = "o"\ninputs = ["a.txt",\n"odd.dat"]', [(4, "odd.dat: what the suffix")]),
         (f'[[job]]\n{GOOD}tile-size = 3', [(5, "tile")]),
         (f'[[job]]\n{GOOD.replace("merge", "sort")}algorithm = "quick"', [(5, "quick")]),
         (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),
@@ -196,17 +202,17 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         (f'[[job]]\n{GOOD}plan = true', [(5, "there is no plan")]),
         (f'[[job]]\n{GOOD}quiet = true', [(5, "there is no quiet")]),
         (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),
-        (f'[[job]]\n{GOOD}key = "x"', [(5, "have no such key")]),
-        (f'[[job]]\n{GOOD}sort-key = ["0"]\nfield-separator = "ab"', [(5, "character 0"), (6, "more than one byte")]),
-        (f'[[job]]\n{GOOD}threads = 0\nblock-size = 0', [(5, "--threads"), (6, "--block-size")]),
-        ('[[job]]\noperation="merge"\ninputs = ["a.txt",\n"no.txt"]\noutput = "o"', [(4, "no.txt: no such file")]),
+        (f'[[job]]\n{GOOD}key = "x"', [(5, "--field takes names")]),
+        (f'[[job]]\n{GOOD}key = ["0"]\nfield-separator = "ab"', [(6, "more than one byte")]),
+        (f'[[job]]\n{GOOD}threads = 0\nblock-size = 0', [(5, "--threads")]),
+        ('[[job]]\noperation="merge"\ninputs = ["a.txt",\n"no.txt"]\noutput = "o"', [(3, "no.txt: no such file")]),
         ('[[job]]\noperation="merge"\ninputs = ["*.text", "sub"]\noutput = "o"',
          [(3, "*.text matches no file"), (3, "sub: is a directory")]),
         ('[[job]]\noperation="merge"\ninputs = []\noutput = "o"', [(3, "inputs is no list of names")]),
         ('[[job]]\noperation="merge"\ninputs = ["a.txt", 3]\noutput = "o"', [(3, "inputs is no list of names")]),
         ('[[job]]\noperation="merge"\ninputs = "-"\noutput = "o"', [(3, "a job reads files")]),
         ('[[job]]\noperation="merge"\ninputs = "/dev/stdin"\noutput = "o"', [(3, "a job reads files")]),
-        ('[[job]]\noperation="merge"\nfiles0-from="dashes"\noutput="o"', [(3, "dashes names -")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="dashes"\noutput="o"', [(3, "'-' is named, but a job reads files")]),
         ('{"operation": "merge", "inputs": ["a.txt", "\\ud800"], "output": "o"}', [(1, "is no text for a command")]),
         ('{"operation": "merge", "inputs": "a.txt", "output": "\\u0000"}', [(1, "is no text for a command")]),
         ('{"operation": "merge", "inputs": "\\ud800*", "output": "\\udfff"}', [(1, "ud800"), (1, "udfff")]),
@@ -222,7 +228,7 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{job"', [(4, "lone brace")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{nome}"', [(4, "{nome} is no field")]),
         ('[[job]]\noperation="merge"\ninputs = "{stem}"\noutput = "o"', [(3, "{stem} is no field here; use {job}")]),
-        ('[[job]]\noperation="merge"\ninputs = "*.txt"\noutput = "{stem}"', [(4, "which is a glob")]),
+        ('[[job]]\noperation="merge"\ninputs = "*.txt"\noutput = "{stem}"', [(4, "{stem} is no field here")]),
         (f'[[job]]\nname = "x"\n{GOOD}\n[[job]]\nname = "x"\n{GOOD.replace("o.txt", "p.txt")}',
          [(8, "the job of line 1 is called x too")]),
         (f'[[job]]\nname = ""\n{GOOD}', [(2, "'' is no name")]),
@@ -238,29 +244,31 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
          [(1, "jobs wait for each other")]),
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
          [(1, "no output"), (2, "there is no x")]),
-        # One mistake hides no other, and makes none.
+        # One mistake makes no other. Those in values are all told; a command line is read where there are none.
         (f'[[job]]\n{GOOD}unique = 1\nthreads = 0\nkernel = "${{NO}}"\nmemory = "lots"',
-         [(5, "unique is true or"), (6, "--threads"), (7, "${NO}: the env"), (8, "lots")]),
+         [(5, "unique is true or"), (7, "${NO}: the env")]),
         ('[[job]]\noperation="merge"\noutput = "${NO}"\ninputs = ["a.txt",\n"${NO}",\n"no.txt"]\nthreads = 0',
-         [(3, "${NO}"), (5, "${NO}"), (6, "no.txt: no such"), (7, "--threads")]),
+         [(3, "${NO}"), (4, "${NO}")]),
         ('[[job]]\noperation="merge"\ninputs = ["odd.dat"]\noutput = "o"\ndtype = false', [(5, "dtype takes")]),
         ('[[job]]\noperation="merge"\ninputs = "${NO}"\noutput = "{stem}"', [(3, "${NO}")]),
-        (f'[defaults]\nsort-key = ["1",\n"${{NO}}",\n"0"]\n[[job]]\n{GOOD}', [(2, "character 0"), (3, "${NO}")]),
+        (f'[defaults]\nkey = ["1",\n"${{NO}}",\n"0"]\n[[job]]\n{GOOD}', [(2, "${NO}")]),
         ('[[job]]\noperation="merge"\nfiles0-from="nolist"\noutput="o"', [(3, "nolist: no such file")]),
-        ('[[job]]\noperation="merge"\nfiles0-from="list"\noutput="./list"', [(4, "list is a list of names")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="list"\noutput="./list"', [(4, "list is read before any job runs")]),
         ('[[job]]\noperation="merge"\nfiles0-from="log"\noutput="o"', [(3, "log would be replaced: it is the log")]),
         ('[[job]]\noperation="sort"\nfiles0-from="list"\noutput="o"\nreport="sub/../list"',
-         [(5, "a list of names"), (5, "no suffix of a report")]),
+         [(5, "list is read before any job runs")]),
         (f'[[job]]\n{GOOD.replace("o.txt", "b.txt")}random-sort=true\nrandom-source="b.txt"',
-         [(4, "b.txt is what a hash begins with"), (6, "fewer than 16 bytes")]),
+         [(4, "b.txt is read before any job runs")]),
         ('[[job]]\noperation="merge"\nfiles0-from="list"\ninputs="a.txt"\noutput="o"',
          [(3, "named by inputs already")]),
+        ('[[job]]\noperation="merge"\nfiles0-from="globs"\noutput="o"', [(3, "*.txt: no such file")]),
+        (f'[defaults]\noutput = "o.txt"\n[[job]]\n{GOOD}[[job]]\n{GOOD.replace("o.txt", "${NO}")}', [(10, "${NO}")]),
     ],
 )  # fmt: skip
 def test_every_mistake_has_its_line(text: str, expected: list[tuple[int, str]], read: Read, tmp_path: Path) -> None:
     taken = {os.path.realpath(tmp_path / "job.toml"): "the job file", os.path.realpath(tmp_path / "log"): "the log"}
     (tmp_path / "log").write_bytes(b"a.txt\0")
-    _, mistakes = read(text, taken=taken, memory=1 << 30, threads=64, environ={})
+    _, mistakes = read(text, taken)
     told = [(each.line, f"{each.what}; {each.way_out}") for each in mistakes]
     assert [line for line, _ in told] == [line for line, _ in expected], told
     for (_, words), (_, line) in zip(expected, told, strict=True):
@@ -285,18 +293,19 @@ def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random
                 job[str(key)] = VALUES[rng.integers(len(VALUES))]
             lines.append(json.dumps(job if rng.random() < 0.9 else {"defaults": job}))
         text = "\n".join(lines)
-        jobs, mistakes = read(text, memory=1 << 30)
+        jobs, mistakes = read(text)
         assert all(1 <= mistake.line <= len(lines) for mistake in mistakes), text
         assert mistakes or all(job.task is not None or job.after for job in jobs), text
         assert all("\n" not in job.command for job in jobs), text
 
 
-def test_two_cycles_are_two_mistakes(read: Read) -> None:
-    pairs = [("a1", "a2"), ("a2", "a1"), ("b1", "b2"), ("b2", "b3"), ("b3", "b1"), ("a.txt", "c")]
-    text = "".join(f'[[job]]\noperation="merge"\ninputs="{a}"\noutput="{b}"\n' for a, b in pairs)
-    _, mistakes = read(text)
-    assert [each.line for each in mistakes] == [1, 9]
-    assert all("jobs wait for each other" in each.what for each in mistakes)
+def test_a_circle_of_jobs_is_told_with_their_names(read: Read) -> None:
+    pairs = [("a1", "a2"), ("a.txt", "c"), ("a2", "a3"), ("a3", "a1")]
+    text = "".join(f'[[job]]\nname="to {b}"\noperation="merge"\ninputs="{a}"\noutput="{b}"\n' for a, b in pairs)
+    _, (mistake,) = read(text)
+    assert mistake.line == 1
+    assert mistake.what.startswith("jobs wait for each other: to a")
+    assert {f"to a{n}" for n in (1, 2, 3)} == set(mistake.what.partition(": ")[2].split(" -> "))
 
 
 @pytest.mark.parametrize(

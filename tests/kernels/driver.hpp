@@ -1,4 +1,4 @@
-// Reads cases from a file, runs each on its variant of the kernels, and compares what comes out with what should.
+// Reads cases from a file, runs each on its variant of the kernels, and compares the output with the right one.
 #pragma once
 
 #include "shim.hpp"
@@ -14,9 +14,9 @@
 enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK,
     ROWS_PREFIXES, ROWS_COMPARE, SORT, ROWS_SORT, SERIAL, LEVEL };
 
-// As tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE; skew: items by which a buffer starts off a
-// 16-byte boundary. strict: for CHECK. loose: the runs are not in order; nothing is expected but that what comes out came
-// in, and of cuts that they lie in the runs and add up.
+// A case as tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE. skew: the items by which a buffer
+// starts behind a 16-byte boundary. strict: for CHECK. loose: the runs are not in order. Then each output item must be an
+// input item, and cuts must lie in the runs and add up.
 struct Header {
     long long variant, work, merge, block, items, tile, blocks, m, n, a_skew, b_skew, out_skew, strict, loose, order_bytes,
         a_bytes, b_bytes, expected_bytes;
@@ -36,7 +36,7 @@ public:
         return reinterpret_cast<T*>(memory_.get() + skew_);
     }
 
-    // Whether what lies around the bytes was left alone.
+    // Whether the memory around the bytes is unchanged.
     bool nothing_around(long long bytes) const
     {
         const unsigned char *const begin = memory_.get(), *const end = begin + (skew_ + bytes + 15) / 16 * 16;
@@ -73,7 +73,7 @@ private:
     shim::Bytes memory_;
 };
 
-// order: what lies ahead of the starts of lines.
+// order: the words that lie ahead of the starts of lines.
 struct Case {
     Header header;
     std::string order, a, b, expected;
@@ -95,7 +95,7 @@ inline bool read_case(std::ifstream& file, Case& next)
     return true;
 }
 
-// What is wrong with items that should all be among those of `input`.
+// The error in items that should all be items of `input`.
 inline std::string made_up(const char* items, std::size_t count, const std::string& input, std::size_t size)
 {
     std::set<std::string> known;

@@ -17,8 +17,8 @@ import numpy as np
 
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import ALGORITHMS, FAN_INS, KERNELS, Backend, LaunchRequest, SortRequest
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.rules import LineOrder
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import key_of
 from tests.oracles import first_keys, merged_keys, same_bits

@@ -1,4 +1,4 @@
-"""Runs that find merges out: blocky, disjoint, all equal, tiny, empty, and the textbook's own."""
+"""Runs that are hard for merges: blocky, disjoint, all equal, tiny, empty, and the textbook's own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOOK_PAIRS: dict[str, tuple[list[int], list[int]]] = {
 
 
 def in_order(order: Order, keys: Run) -> Run:
-    """`keys`, sorted as `order` has it."""
+    """`keys`, sorted by `order`."""
     return keys[np.argsort(order.image(keys), kind="stable")]
 
 

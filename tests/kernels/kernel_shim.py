@@ -1,7 +1,7 @@
 """Builds the kernels for the CPU, under a sanitizer, and runs cases on them. See shim.hpp.
 
-One program holds many variants: a variant is the kernels for one order and one path shape, in a namespace of its own,
-perhaps with its text changed to see whether a test notices.
+One program holds many variants. A variant is the kernels for one order and one path shape, in a namespace of its own.
+Its text may be changed, to see whether a test notices.
 """
 
 from __future__ import annotations
@@ -21,37 +21,29 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.lines import LineOrder
+from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 
 HERE = Path(__file__).parent
 FILES = {
     "keys": "tile.cuh",
     "parts": "partition.cu",
-    "basic": "merge_basic.cu",
-    "tiled": "merge_tiled.cu",
-    "circular": "merge_circular.cu",
-    "path": "merge_path.cu",
+    **{name: f"merge_{name}.cu" for name in NAMES},
     "check": "check.cu",
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
 }
 LEVELS = {
     "level_parts": "partition.cu",
-    "level_basic": "merge_basic.cu",
-    "level_tiled": "merge_tiled.cu",
-    "level_circular": "merge_circular.cu",
-    "level_path": "merge_path.cu",
+    **{f"level_{name}": f"merge_{name}.cu" for name in NAMES},
     "level_serial": "sort_serial.cu",
 }
 """The same kernels on all runs of a level."""
+MERGES = tuple(rung.replace(" ", "_") for rung in RUNGS)
 WORKS = (
     "partition",
-    "basic",
-    "tiled_full",
-    "tiled_exact",
-    "circular",
-    "path",
+    *MERGES,
     "runs",
     "check",
     "mark",
@@ -65,7 +57,6 @@ WORKS = (
     "serial",
     "level",
 )
-MERGES = WORKS[1:6]
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
@@ -77,10 +68,10 @@ _ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];
 
 @dataclass(frozen=True)
 class Variant:
-    """The kernels for one order; those for lines do for every order of lines.
+    """The kernels for one order. The kernels for lines serve every order of lines.
 
-    partition: threads a block, edges a block and the stride of marks. change: takes and gives the flattened text of
-    every file, by its short name.
+    partition: threads a block, edges a block and the stride of marks. change: takes the flattened text of every file,
+    by its short name, and returns it changed.
     """
 
     order: Order
@@ -110,10 +101,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Case:
-    """One run of one kernel (`work`; for rows also which `merge`), and the bytes that must come out.
+    """One run of one kernel (`work`; for rows also the kernel `merge`), and the bytes of the right output.
 
-    text: the order of lines. strict: equal neighbours are disorder. loose: the runs are not in order, and nothing is
-    expected but that the output's items are the input's.
+    text: the order of lines. strict: equal neighbours are disorder. loose: the runs are not in order, and the output
+    must only have the items of the input.
     """
 
     variant: int
@@ -134,7 +125,7 @@ class Case:
     loose: bool = False
 
     def pack(self) -> bytes:
-        order = b"" if self.text is None else lines_order(self.text).tobytes()
+        order = b"" if self.text is None else lines_order(self.text.table()).tobytes()
         header = struct.pack(
             "18q",
             *(self.variant, WORKS.index(self.work), WORKS.index(self.merge)),
@@ -145,7 +136,7 @@ class Case:
 
 
 class Program:
-    """A built program; `run` gives the exit status and what it printed."""
+    """A built program. `run` returns the exit status and the output."""
 
     def __init__(self, variants: Sequence[Variant], sanitizer: str, directory: Path) -> None:
         compiler = shutil.which("g++")
@@ -202,7 +193,7 @@ class Program:
 
 
 def without_barrier(name: str, which: int) -> Callable[[str, str], str]:
-    """A change: file `name` without its barrier number `which`, those of its headers counted too."""
+    """A change: file `name` without barrier number `which`, counted in the file and its headers."""
 
     def change(file: str, text: str) -> str:
         if file != name:
@@ -214,7 +205,7 @@ def without_barrier(name: str, which: int) -> Callable[[str, str], str]:
 
 
 def barriers(name: str) -> int:
-    """How many barriers file `name` has, those of its headers counted too."""
+    """The number of barriers in file `name` and its headers."""
     return flatten(FILES[name]).count("__syncthreads();")
 
 
@@ -226,6 +217,6 @@ def function_around(name: str, which: int) -> str:
 
 
 def merged(order: Order, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What a stable merge gives: both runs behind each other, stably sorted by key image."""
+    """The result of a stable merge: both runs, one behind the other, stably sorted by key image."""
     both = np.concatenate([a, b])
     return both[np.argsort(order.image(both), kind="stable")]

@@ -68,7 +68,7 @@ inline Barrier barrier;
 
 constexpr unsigned WARP = 32;
 
-// What the threads of a warp say to each other: each leaves a value, and reads those of others behind a barrier.
+// Lets the threads of a warp exchange values: each leaves a value, and reads those of others behind a barrier.
 struct Warp {
     Barrier barrier;
     unsigned long long said[WARP];

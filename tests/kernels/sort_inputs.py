@@ -1,4 +1,4 @@
-"""Inputs that find sorts out: in order, reversed, all equal, few values, and a sawtooth that meets in shared memory."""
+"""Inputs that are hard for sorts: sorted, reversed, all equal, few values, a sawtooth that meets in shared memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def number_inputs(count: int, seed: int) -> Iterator[tuple[str, Keys]]:
 
 
 def key_inputs(order: Order, count: int, seed: int) -> Iterator[tuple[str, Keys]]:
-    """Those, as keys of the order, and arrays of the dtype's own oddities."""
+    """The arrays of numbers as keys of the order, and arrays with the special values of the dtype."""
     low = -60 if order.kind != "uint" else 0
     for name, numbers in number_inputs(count, seed):
         yield name, (numbers + low).astype(order.dtype)
@@ -51,10 +51,10 @@ def record_inputs(order: Order, count: int, seed: int) -> Iterator[tuple[str, Ke
 
 
 def stable(order: Order, keys: Keys) -> Keys:
-    """What a stable sort by key image gives."""
+    """The result of a stable sort by key image."""
     return keys[np.argsort(order.image(keys), kind="stable")]
 
 
 def stable_records(order: Order, records: Keys) -> Keys:
-    """What a stable sort by the images of the records' keys gives."""
+    """The result of a stable sort by the images of the records' keys."""
     return records[np.argsort(order.image(order.keys(records.reshape(-1))), kind="stable")]

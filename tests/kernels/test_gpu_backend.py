@@ -13,8 +13,8 @@ from kernel_pairs import in_order, key_pairs, line_pairs
 
 from gpumerge_cli.backends.base import KERNELS, Disorder, LaunchRequest
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.lines import LineOrder
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.order.rules import LineOrder
 from tests.line_orders import LINE_ORDERS
 from tests.line_prefix import prefix
 from tests.linekeys import item_key, key_of
@@ -84,7 +84,7 @@ def test_merges_arrays_in_place_at_any_alignment(gpu: GpuBackend, dtype: str) ->
 def test_refuses_arrays_that_do_not_fit(gpu: GpuBackend) -> None:
     import cupy
 
-    order = Order("int", 4)
+    order = Keys("int", 4)
     policy = gpu.resolve(LaunchRequest(), order)
     memory = cupy.zeros(20, cupy.int32)
     with pytest.raises(UsageError, match="out overlaps"):
@@ -122,7 +122,7 @@ def test_merges_lines(gpu: GpuBackend, text: LineOrder) -> None:
 
 @pytest.mark.parametrize("text", LINE_ORDERS, ids=LineOrder.describe)
 def test_prefixes_of_lines(gpu: GpuBackend, text: LineOrder) -> None:
-    """Those that the CPU's tests hold the CPU backend to."""
+    """The orders of the CPU backend's tests."""
     import cupy
 
     order = Order.lines(text)
@@ -169,7 +169,7 @@ def test_many_lines(gpu: GpuBackend) -> None:
 def test_finds_the_first_disorder(gpu: GpuBackend) -> None:
     import cupy
 
-    order = Order("int", 4)
+    order = Keys("int", 4)
     good, bad = np.arange(3000, dtype=np.int32), np.arange(3000, dtype=np.int32)
     bad[[1234, 2000]] = -1
     workspace = gpu.workspace(order, 0)
@@ -187,7 +187,7 @@ def test_finds_the_first_disorder(gpu: GpuBackend) -> None:
 
 
 def test_nothing_to_merge(gpu: GpuBackend) -> None:
-    for order in (Order("int", 4), Order.lines()):
+    for order in (Keys("int", 4), Order.lines()):
         workspace = gpu.workspace(order, 100)
         fill(workspace, [b"", b""])
         assert workspace.disorder() is None
@@ -214,7 +214,7 @@ def test_baselines_agree_by_key_image(gpu: GpuBackend, dtype: str) -> None:
 
 
 def test_spans_and_time(gpu: GpuBackend) -> None:
-    order = Order("int", 4)
+    order = Keys("int", 4)
     run = np.arange(1 << 16, dtype=np.int32).tobytes()
     workspace = gpu.workspace(order, 0)
     began = time.perf_counter()
@@ -234,17 +234,17 @@ def test_spans_and_time(gpu: GpuBackend) -> None:
 
 
 def test_out_of_memory_is_one_clear_line(gpu: GpuBackend) -> None:
-    workspace = gpu.workspace(Order("int", 4), 1 << 50)
+    workspace = gpu.workspace(Keys("int", 4), 1 << 50)
     with pytest.raises(DeviceError, match=r"no 1\.13 PB of host memory can be pinned"):
         workspace.staging(8)
-    order = Order("int", 4)
+    order = Keys("int", 4)
     with pytest.raises(DeviceError, match="the GPU is out of memory"):
         gpu.workspace(order, 1 << 50).upload([0])
 
 
 def test_shapes_with_much_shared_memory_follow_each_other(gpu: GpuBackend) -> None:
     """A tile at the usual limit, a large one, a smaller one above that limit, and the large one again."""
-    order = Order("int", 8)
+    order = Keys("int", 8)
     runs = [np.arange(20_000, dtype=np.int64)] * 2
     workspace = gpu.workspace(order, 0)
     for tile in (3072, 7000, 4000, 7000):

@@ -1,4 +1,4 @@
-"""Where the ceiling of copies on the GPU is looked for, played through without one."""
+"""The search for the fastest copy on a GPU, simulated without one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ceiling: Any = pytest.importorskip("gpumerge_cli.backends.gpu.ceiling", reason="
 
 
 class Memory:
-    """Device memory of `size` bytes, of which buffers take from the front."""
+    """Device memory of `size` bytes. Buffers take it from the front."""
 
     def __init__(self, size: int) -> None:
         self.size = size

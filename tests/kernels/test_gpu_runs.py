@@ -1,4 +1,4 @@
-"""Passes over several runs on a GPU, and arrays whose lengths no 32-bit number holds."""
+"""Passes over several runs on a GPU, and arrays whose lengths need more than 32 bits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_one_pass(gpu: GpuBackend, dtype: str, fan_in: int, transfer: Transfer) 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [2, 3, 8, 16, 40])
 def test_many_tiles(gpu: GpuBackend, count: int, shape: Any) -> None:
-    """More than blocks cut for themselves, of runs whose keys interleave in every way."""
+    """More tiles than blocks cut for themselves. The keys of the runs interleave in every way."""
     for dtype in ("int32", "uint8"):
         family = Family(shape, np.dtype(dtype), 20_000_000 // count, count, seed=count)
         runs = family.all_keys()

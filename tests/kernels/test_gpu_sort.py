@@ -13,7 +13,7 @@ from sort_inputs import key_inputs, record_inputs, stable, stable_records
 from gpumerge_cli.backends.base import FAN_INS, KERNELS, LaunchRequest, SortPolicy, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.sort_policy import tile_shape
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, Keys, Order
 from tests.linekeys import item_key
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def test_lengths_past_32_bits(gpu: GpuBackend) -> None:
 
 
 def test_a_span_and_a_time(gpu: GpuBackend) -> None:
-    order = Order("uint", 4)
+    order = Keys("uint", 4)
     policy = gpu.resolve_sort(SortRequest("merge"), order, 1 << 22)
     assert policy.tile <= tile_shape(policy.tile, order, gpu._limits).room
     workspace = gpu.workspace(order, 0)

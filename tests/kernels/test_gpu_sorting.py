@@ -1,4 +1,4 @@
-"""What sorts launch, played through on a Python model of memory."""
+"""The launches of sorts, simulated on a Python model of memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 import pytest
 
 from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, item_bytes
+from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
     for_ranks,
@@ -18,8 +18,9 @@ from gpumerge_cli.backends.gpu.sort_policy import (
 )
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins, passes
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order import DTYPES, Keys, Lines, Order
 
 IN, OUT, SCRATCH = 10_000, 20_000, 30_000
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
@@ -33,7 +34,7 @@ ORDERS = [
 
 
 class Model:
-    """Memory of items, which are pairs of a key and a number, addressed one each."""
+    """A memory of items. An item is a pair of a key and a number, and has one address."""
 
     def __init__(self) -> None:
         self.memory: dict[int, tuple[int, int]] = {}
@@ -115,7 +116,7 @@ def test_passes_merge_no_more_runs_than_they_need(most: int) -> None:
 @pytest.mark.parametrize("limits", [SMALL, HOPPER], ids=["small", "hopper"])
 def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
     for algorithm in ("auto", *ALGORITHMS):
-        if algorithm == "radix" and (order.is_lines or order.width > 8):
+        if algorithm == "radix" and (isinstance(order, Lines) or order.width > 8):
             continue
         policy = resolve_sort(SortRequest(algorithm), order, limits, 1 << 10)
         assert policy.why
@@ -125,14 +126,14 @@ def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
         assert policy.tile <= shape.room
         assert shape.resident * tile_shared_bytes(shape, order) <= limits.shared_memory
         assert policy.launch.kernel == "path"
-        # What the first pass merges at a time fills its blocks.
+        # The runs that the first pass merges together fill its blocks.
         group = policy.launch.fan_in * policy.tile
         assert group > 0.8 * -(-group // policy.launch.tile_size) * policy.launch.tile_size, item_bytes(order)
         for fan_in in (2, 4):
             if fan_in <= policy.launch.fan_in:
                 smaller = of_fan_in(policy.launch, fan_in)
                 assert smaller.tile_size >= policy.launch.tile_size
-    ranks = for_ranks(resolve_sort(SortRequest("merge"), Order("int", 4), limits, 1), limits, 1)
+    ranks = for_ranks(resolve_sort(SortRequest("merge"), Keys("int", 4), limits, 1), limits, 1)
     assert ranks.tile <= tile_shape(ranks.tile, RANKS, limits).room
 
 
@@ -140,22 +141,22 @@ def test_auto() -> None:
     def algorithm(order: Order, launch: LaunchRequest = LaunchRequest()) -> str:  # noqa: B008
         return resolve_sort(SortRequest("auto", launch), order, HOPPER, 1 << 30).algorithm
 
-    assert algorithm(Order("int", 4)) == "radix"
-    assert algorithm(Order("float", 4)) == "radix"
-    assert algorithm(Order("float", 2)) == algorithm(Order("uint", 8)) == algorithm(Order.records(4, 0, 4)) == "merge"
-    assert algorithm(Order("int", 4), LaunchRequest("path")) == "merge"
-    assert algorithm(Order("int", 4), LaunchRequest("tiled")) == "bottom-up"
+    assert algorithm(Keys("int", 4)) == "radix"
+    assert algorithm(Keys("float", 4)) == "radix"
+    assert algorithm(Keys("float", 2)) == algorithm(Keys("uint", 8)) == algorithm(Order.records(4, 0, 4)) == "merge"
+    assert algorithm(Keys("int", 4), LaunchRequest("path")) == "merge"
+    assert algorithm(Keys("int", 4), LaunchRequest("tiled")) == "bottom-up"
 
 
 @pytest.mark.parametrize(
     ("request_", "order", "nbytes", "said"),
     [
-        (SortRequest("recursive"), Order("int", 4), 1 << 20, r"262144 items .*; it takes 65536 items at most"),
-        (SortRequest("iterative"), Order("int", 1), 1 << 27, r"--algorithm iterative: .* by a single thread"),
+        (SortRequest("recursive"), Keys("int", 4), 1 << 20, r"262144 items .*; it takes 65536 items at most"),
+        (SortRequest("iterative"), Keys("int", 1), 1 << 27, r"--algorithm iterative: .* by a single thread"),
         (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that no 8 bytes hold"),
         (SortRequest("radix"), Order.records(20, 0, 10), 8, r"--algorithm radix: records"),
-        (SortRequest("radix", LaunchRequest("path")), Order("int", 4), 8, r"--kernel: --algorithm radix has no use"),
-        (SortRequest("bottom-up", LaunchRequest(fan_in=4)), Order("int", 4), 8, r"--fan-in 4: --algorithm bottom-up"),
+        (SortRequest("radix", LaunchRequest("path")), Keys("int", 4), 8, r"--kernel: --algorithm radix has no use"),
+        (SortRequest("bottom-up", LaunchRequest(fan_in=4)), Keys("int", 4), 8, r"--fan-in 4: --algorithm bottom-up"),
     ],
 )
 def test_refusals_name_the_way_out(request_: SortRequest, order: Order, nbytes: int, said: str) -> None:

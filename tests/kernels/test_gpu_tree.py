@@ -1,4 +1,4 @@
-"""Passes over runs, played through on a Python model of memory."""
+"""Passes over runs, simulated on a Python model of memory."""
 
 from __future__ import annotations
 

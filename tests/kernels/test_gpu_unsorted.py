@@ -15,8 +15,8 @@ import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchRequest
 from gpumerge_cli.errors import DisorderError
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.rules import LineOrder
 from tests.backends.test_unsorted import RECORDS, disorder
 from tests.line_orders import LINE_ORDERS
 
@@ -69,7 +69,7 @@ def test_keys(gpu: GpuBackend, kernel: str, dtype: str, rng: np.random.Generator
 
 
 def merged(gpu: GpuBackend, order: Order, runs: list[bytes], request: LaunchRequest) -> bytes | None:
-    """The runs merged, None where that is an error, of which nothing is left in the output."""
+    """The merge of the runs; None if the merge is an error, and then nothing of it is in the output."""
     workspace = gpu.workspace(order, 1)
     try:
         staging = workspace.staging(sum(map(len, runs)))
@@ -113,7 +113,7 @@ def test_lines(gpu: GpuBackend, kernel: str, number: int, rng: np.random.Generat
 
 
 def test_lines_that_merge_to_others_are_an_error(gpu: GpuBackend, rng: np.random.Generator) -> None:
-    """Long lines taken twice or not at all take more room than there is, or leave some of it unwritten."""
+    """Long lines may be taken twice or not at all. Then the output has too little room, or is not filled."""
     order = Order.lines(LineOrder())
     errors = 0
     for _ in range(20):

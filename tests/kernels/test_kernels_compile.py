@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli import lines
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, path_tile
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -24,8 +22,12 @@ from gpumerge_cli.backends.gpu.source import (
     row_macros,
     tile_macros,
 )
-from gpumerge_cli.lines import NUL, LineKey, LineOrder
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants import NAMES
+from gpumerge_cli.backends.variants.path import path_tile
+from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.order import rules as lines
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 RECORD_ORDERS = [
     Order.records(size, offset, key, descending=down)
@@ -38,7 +40,7 @@ RECORD_ORDERS = [
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 # Those between take the same ways through the sources as their neighbours.
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
-LEVELS = ("partition.cu", "merge_basic.cu", "merge_tiled.cu", "merge_circular.cu", "merge_path.cu")
+LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
 
@@ -73,7 +75,7 @@ def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("file", MERGES)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_architecture(architecture: int, file: str) -> None:
-    """Each with an order of its own choosing, so that all widths and kinds are met."""
+    """Each device takes other orders, so that all widths and kinds occur."""
     orders = itertools.islice(itertools.cycle(KEY_ORDERS), architecture % len(KEY_ORDERS), None, 5)
     compile_for(architecture, file, compiler_options(order_macros(next(orders))))
 
@@ -111,7 +113,7 @@ def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
 
 @pytest.mark.parametrize("order", ordered(RECORD_ORDERS))
 def test_every_record_order(order: Order) -> None:
-    """Only where keys are longer than prefixes do merges depend on the record."""
+    """Merges depend on the record only if keys are longer than prefixes."""
     merges = MERGES if order.width > order.prefix_bytes else ("merge_path.cu",)
     for file in (*(("rows.cu",) if moves_rows(order) else ()), *merges):
         compile_for(90, file, compiler_options(order_macros(order)))
@@ -126,12 +128,12 @@ def test_records_on_every_architecture(architecture: int) -> None:
 @pytest.mark.parametrize(("block", "items"), [(1, 1), (2, 2), (3, 64), (1024, 1)])
 def test_odd_path_shapes(block: int, items: int) -> None:
     policy = LaunchPolicy("path", block, items, block * items)
-    compile_for(75, "merge_path.cu", compiler_options((*order_macros(Order("int", 2)), *policy_macros(policy))))
+    compile_for(75, "merge_path.cu", compiler_options((*order_macros(Keys("int", 2)), *policy_macros(policy))))
 
 
 @pytest.mark.parametrize("transfer", ["bulk", "vector"])
 @pytest.mark.parametrize("fan_in", FAN_INS)
-@pytest.mark.parametrize("order", [Order("int", 4), Order("uint", 1), Order.lines(), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("order", [Keys("int", 4), Keys("uint", 1), Order.lines(), Order.records(12, 0, 8)])
 def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
     policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer=transfer)
     architecture = 90 if transfer == "bulk" else 75
@@ -140,7 +142,7 @@ def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
 
 
 def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
-    """As sort_tile.cu is launched on such a device."""
+    """The launch of sort_tile.cu on such a device."""
     limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
     policy = resolve_sort(SortRequest("merge"), order, limits, 1 << 20)
     shape = tile_shape(policy.tile, order, limits)
@@ -154,7 +156,7 @@ def test_sorts_of_every_order(order: Order) -> None:
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("order", [Order("uint", 4), Order("float", 8), Order.lines(), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.lines(), Order.records(12, 0, 8)])
 @pytest.mark.parametrize("architecture", SOME)
 def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
@@ -162,14 +164,14 @@ def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("order", [Order("uint", 1), Order("float", 2), Order("int", 8), Order.records(4, 1, 3)])
+@pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])
 def test_rows_of_keys_and_small_records(order: Order) -> None:
     compile_for(75, "rows.cu", compiler_options(row_macros(order)))
 
 
 @pytest.mark.parametrize("fan_in", FAN_INS)
 def test_levels_of_every_fan_in(fan_in: int) -> None:
-    for order in (Order("uint", 4), Order("uint", 8), Order.lines()):
+    for order in (Keys("uint", 4), Keys("uint", 8), Order.lines()):
         policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
         options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
         compile_for(90, "merge_path.cu", options)
@@ -189,18 +191,18 @@ def test_hold(architecture: int) -> None:
 
 def test_cub_baseline() -> None:
     baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
-    options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("float", 4))))
+    options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Keys("float", 4))))
     compile_for(90, "baseline_cub.cu", options)
     for payload in (4, 8):
-        options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Order("int", 8), payload)))
+        options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Keys("int", 8), payload)))
         compile_for(90, "baseline_cub.cu", options)
 
 
 @pytest.mark.parametrize(
     "order",
     [
-        Order("uint", 4),
-        *(pytest.param(order, marks=pytest.mark.thorough) for order in (Order("uint", 8), Order("float", 2, True))),
+        Keys("uint", 4),
+        *(pytest.param(order, marks=pytest.mark.thorough) for order in (Keys("uint", 8), Keys("float", 2, True))),
     ],
     ids=Order.describe,
 )
@@ -214,7 +216,7 @@ def test_cub_sort_baseline(order: Order) -> None:
 def test_a_header_is_written_out_once() -> None:
     text = flatten("merge_path.cu")
     assert text.count("struct Lines {") == 1
-    # What is the CPU's own is left out by the preprocessor.
+    # The preprocessor leaves out the CPU's own code.
     assert {line for line in text.splitlines() if line.startswith('#include "')} <= {
         '#include "cpu/words.hpp"', '#include "cpu/lines.hpp"', '#include "cpu/field_marks.hpp"',
     }  # fmt: skip

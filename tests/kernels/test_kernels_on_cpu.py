@@ -13,28 +13,28 @@ from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs, special_
 from kernel_shim import MERGES, Case, Program, Variant, barriers, function_around, merged, without_barrier
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys, Lines, Order
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
 
 KEYS = [
-    Variant(Order("int", 4), 4, 3),
-    Variant(Order("uint", 1), 2, 2),
-    Variant(Order("int", 2, True), 2, 8),
-    Variant(Order("float", 2), 3, 5),
-    Variant(Order("float", 4, True), 4, 3),
-    Variant(Order("float", 8), 2, 2),
-    Variant(Order("uint", 8, True), 5, 7),
+    Variant(Keys("int", 4), 4, 3),
+    Variant(Keys("uint", 1), 2, 2),
+    Variant(Keys("int", 2, True), 2, 8),
+    Variant(Keys("float", 2), 3, 5),
+    Variant(Keys("float", 4, True), 4, 3),
+    Variant(Keys("float", 8), 2, 2),
+    Variant(Keys("uint", 8, True), 5, 7),
 ]
 PATHS = [
-    Variant(Order("uint", 8), 5, 7, bulk=1),
-    Variant(Order("uint", 1), 4, 4, bulk=1),
-    Variant(Order("int", 2), 3, 2, bulk=1),
-    Variant(Order("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
-    Variant(Order("int", 4), 4, 3, 4, 0, (8, 6, 2)),
-    Variant(Order("float", 8), 9, 2, 8, 1, (8, 3, 3)),
-    Variant(Order("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
-    Variant(Order("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
+    Variant(Keys("uint", 8), 5, 7, bulk=1),
+    Variant(Keys("uint", 1), 4, 4, bulk=1),
+    Variant(Keys("int", 2), 3, 2, bulk=1),
+    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
+    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2)),
+    Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3)),
+    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
+    Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
 ]
 """For the path kernel alone: bulk copies, more runs, and other ways to cut."""
 LINES = [
@@ -70,7 +70,7 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterator[Case]:
-    """Every pair of runs on every variant for keys, the shapes taken in turn."""
+    """Every pair of runs on every variant for keys. The launch shapes take turns."""
     turn = 0
     for number, variant in enumerate(program.variants):
         if variant.order.is_rows or (variant in PATHS and work != "path"):
@@ -86,8 +86,8 @@ def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterato
 
 
 def line_orders(program: Program) -> Iterator[tuple[int, Order]]:
-    """Every order of lines, the variants for lines taken in turn."""
-    numbers = cycle(number for number, variant in enumerate(program.variants) if variant.order.is_lines)
+    """Every order of lines. The variants for lines take turns."""
+    numbers = cycle(number for number, variant in enumerate(program.variants) if isinstance(variant.order, Lines))
     yield from zip(numbers, map(Order.lines, LINE_ORDERS), strict=False)
 
 
@@ -103,7 +103,7 @@ def line_cases(program: Program, merge: str) -> Iterator[Case]:
 
 
 def key_of_line(order: Order, line: bytes) -> Any:
-    """Of a line with its terminator."""
+    """The key of a line with its terminator."""
     return item_key(order, line[:-1])
 
 
@@ -134,7 +134,7 @@ def test_merges_keys_within_bounds(checked: Program, work: str) -> None:
     passes(checked, list(key_cases(checked, work)))
 
 
-# Rows merge as keys do, whatever rows they are of; what lines need of their own, every merge calls alike.
+# Rows merge as keys do, whether they are lines or records. Every merge calls the code for lines in the same way.
 @pytest.mark.parametrize("merge", [m if m == "path" else pytest.param(m, marks=pytest.mark.thorough) for m in MERGES])
 def test_merges_lines_within_bounds(checked: Program, merge: str) -> None:
     passes(checked, list(line_cases(checked, merge)))
@@ -189,7 +189,7 @@ def test_partition_cuts_at_every_tile_edge(checked: Program) -> None:
 
 
 def few(variant: Variant) -> int:
-    """How many cases of runs a variant gets: with many threads a barrier takes long on a CPU."""
+    """The number of cases for a variant. Variants with many threads get few, because barriers are slow on a CPU."""
     return 1000 if variant.runs <= 4 else 6 if variant.runs <= 8 else 3
 
 
@@ -283,8 +283,8 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     mutants = [
         mutant for mutant in mutants if mutant[0] != "path" or function_around(*mutant) not in ("block_section", "load")
     ]
-    # Of narrow keys path has barriers of its own, which make others superfluous.
-    orders = [Order("uint", 1) if function_around(*mutant) == "fill_tile" else Order("int", 4) for mutant in mutants]
+    # For narrow keys path has other barriers, which make some of the usual ones superfluous.
+    orders = [Keys("uint", 1) if function_around(*mutant) == "fill_tile" else Keys("int", 4) for mutant in mutants]
     program = Program(
         [Variant(orders[number], 4, 3, change=without_barrier(*mutant)) for number, mutant in enumerate(mutants)],
         "thread",

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_shim import MERGES, Case, Program, Variant
 
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 from tests.line_cases import INEXACT, cases, lines
 from tests.line_prefix import prefix
 from tests.linekeys import item_key, key_of

@@ -31,7 +31,7 @@ TOLD = {
         "tell(tile_a, tile, 0, a_count, a_used); tell(tile_b, tile, 0, b_count, round - a_used);",
     ),
 }
-"""Where a round is over and its buffers are still as they were, and what is put there."""
+"""For each kernel: a place where a round is over and its buffers are unchanged, and the code that is put there."""
 TELL = """
 inline void tell(const int* items, int size, int head, int held, int used)
 {
@@ -82,7 +82,7 @@ def telling(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def told(block: int, buffer: Buffer) -> list[int]:
-    """What the kernel would tell of a buffer."""
+    """The state of a buffer, as the kernel would print it."""
     unread = [buffer.places[(buffer.head + at) % len(buffer.places)] for at in range(len(buffer.places))]
     keys = [int(place.label) for place in unread if place is not None]
     return [block, buffer.head, len(keys), buffer.used, *keys]

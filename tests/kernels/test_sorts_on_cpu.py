@@ -11,19 +11,19 @@ from kernel_shim import MERGES, Case, Program, Variant, barriers, function_aroun
 from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys, Lines, Order
 from tests.linekeys import item_key
 
 pytestmark = pytest.mark.thorough
 KEYS = [
-    Variant(Order("int", 4), 4, 3),
-    Variant(Order("uint", 1), 4, 4, bulk=1),
-    Variant(Order("int", 2, True), 2, 8),
-    Variant(Order("float", 8), 5, 2),
-    Variant(Order("float", 2, True), 3, 5, bulk=1),
-    Variant(Order("uint", 8, True), 8, 7, 4, 1, (8, 4, 2)),
-    Variant(Order("uint", 4), 8, 5, 8, 0, (8, 3, 3)),
-    Variant(Order("float", 4), 1, 9),
+    Variant(Keys("int", 4), 4, 3),
+    Variant(Keys("uint", 1), 4, 4, bulk=1),
+    Variant(Keys("int", 2, True), 2, 8),
+    Variant(Keys("float", 8), 5, 2),
+    Variant(Keys("float", 2, True), 3, 5, bulk=1),
+    Variant(Keys("uint", 8, True), 8, 7, 4, 1, (8, 4, 2)),
+    Variant(Keys("uint", 4), 8, 5, 8, 0, (8, 3, 3)),
+    Variant(Keys("float", 4), 1, 9),
 ]
 ROWS = [
     Variant(Order.lines(), 4, 3),
@@ -49,7 +49,7 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def sizes(variant: Variant) -> tuple[int, ...]:
-    """Around the edges of a tile, and over levels of which the last run is short, or alone."""
+    """Counts around the edges of a tile, and for levels whose last run is short or alone."""
     tile = variant.path_block * variant.path_items
     return (1, 2, tile - 1, tile, tile + 1, 2 * tile, 5 * tile + 3)
 
@@ -80,7 +80,7 @@ def row_cases(program: Program, merge: str) -> Iterator[Case]:
         if not order.is_rows or (variant.runs > 2 and merge != "path"):
             continue
         inputs: list[tuple[bytes, bytes, int]] = []
-        if order.is_lines:
+        if isinstance(order, Lines):
             for _, a, b in line_pairs(order, seed=number):
                 expected = sorted(b + a, key=lambda line: item_key(order, line[:-1]))
                 inputs.append((b"".join(b + a), b"".join(expected), len(a + b)))
@@ -120,10 +120,10 @@ def test_sorts_without_a_race(raced: Program, merge: str) -> None:
 
 
 def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Those of the tile sort's own functions; others have their own test."""
+    """The barriers of the tile sort's own functions. Other barriers have another test."""
     own = ("load", "sort_shares", "merge_stretches", "sort_tile")
     mutants = [which for which in range(barriers("sorts")) if function_around("sorts", which) in own]
-    order = Order("int", 4)
+    order = Keys("int", 4)
     program = Program(
         [
             Variant(order, 4, 3, bulk=bulk, change=without_barrier("sorts", which))

@@ -1,6 +1,6 @@
 """The defects of the textbook's merge kernels, each held off by a test of its name, on the CPU and on the GPU.
 
-Programming Massively Parallel Processors, the chapter on merge. A case is what the printed kernel gets wrong.
+Programming Massively Parallel Processors, the chapter on merge. The printed kernel fails on each of these cases.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kernel_pairs import BOOK_PAIRS, special_floats
 from kernel_shim import MERGES, Case, Program, Variant, merged
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
 Run = np.ndarray[Any, Any]
-INT32, UINT8, FLOAT32 = Order("int", 4), Order("uint", 1), Order("float", 4)
+INT32, UINT8, FLOAT32 = Keys("int", 4), Keys("uint", 1), Keys("float", 4)
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,7 @@ static Rows find_rows(const std::string& order, const unsigned char* text, long 
     memory.resize(ahead + lines + 1);
     shim::launch(blocks, threads, threads * sizeof(int),
         [&] { find_lines(text, nbytes, terminator, ends.data(), memory.data() + ahead); });
-    memory.shrink_to_fit();  // what lies behind is out of bounds
+    memory.shrink_to_fit();  // so that the bytes behind are out of bounds
     return {lines, std::move(memory), ahead};
 }
 
@@ -297,8 +297,8 @@ static void gather(const unsigned char* text, const Rows& found, const void* mer
 
 #endif
 
-// Of every two rows, whether the first goes before the second: 1 as their prefixes, then their texts say, and 2 more as
-// the texts alone say; of lines without keys, whose beginnings are taken for equal then, the 1 counts for both.
+// For every two rows, whether the first one goes before the second: 1 if their prefixes, then their texts say so, plus 2 if
+// the texts alone say so. Lines without keys take the first answer for both, because the bytes in prefixes are not read.
 static std::string comparisons(const rows::Item* items, long long count, rows::Lines lines)
 {
     std::string said;

@@ -19,7 +19,7 @@ from gpumerge_cli.report.notes import chance, differ, notes, rule
 from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window
 from tests.report.test_renderers import COMPARE, MERGE
 
-RESULTS = Path(__file__).parents[2] / "data" / "results"
+RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 HOSTILE = (
     "<script>alert(1)</script>.i32",
@@ -182,7 +182,7 @@ def test_ticks_are_few_round_and_within(begin: float, long: float) -> None:
 def test_bars_are_the_stages_and_their_ceilings() -> None:
     bars = {bar.name: bar for bar in stage_bars(MERGE)}
     assert list(bars) == [
-        "storage", "read inputs", "write output", "merging", "to the device", "from the device", "whole program",
+        "storage", "read inputs", "write output", "merging", "copy to the GPU", "copy from the GPU", "whole program",
     ]  # fmt: skip
     # Two at once: half the seconds that were added up.
     assert bars["read inputs"].rate == pytest.approx(6000 / 0.025)
@@ -190,7 +190,7 @@ def test_bars_are_the_stages_and_their_ceilings() -> None:
     assert bars["storage"].ceiling == 2e5
     assert bars["merging"].rate == pytest.approx(12000 / 0.02)
     assert (bars["whole program"].rate, bars["whole program"].ceiling) == (6000 / 0.5, 60000)
-    assert bars["to the device"].ceiling == 0
+    assert bars["copy to the GPU"].ceiling == 0
 
 
 def test_a_comparison_draws_every_timing() -> None:

@@ -17,8 +17,10 @@ from rich.console import Console
 from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
-from gpumerge_cli.report import markdown, terminal
-from gpumerge_cli.report.model import Ceiling, CompareReport, InputFile, Measured, MergeReport, Stage, Stretch
+from gpumerge_cli.report import markdown, terminal, timeline
+from gpumerge_cli.report.line import line
+from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
+from gpumerge_cli.report.model import Ceiling, CompareReport, InputFile, Measured, MergeReport, Stage, Stretch, bounded
 from gpumerge_cli.report.notes import ceiling, notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 
@@ -55,7 +57,7 @@ MERGE = MergeReport(
         Stage("download", 0.01, 6000),
         Stage("write", 0.06, 6000),
     ),
-    bound="start-up: half of the run was spent before the first byte",
+    bound="start-up",
     peak_memory=12345678,
     version="0.1.0",
     timeline=(
@@ -72,6 +74,17 @@ MERGE = MergeReport(
         Ceiling("merging", ("index", "check", "kernel"), 4e5, 1, "built in"),
     ),
     expected=0.1,
+)
+
+LONG = replace(
+    MERGE,
+    items=123_456_789_012,
+    nbytes=999_900_000_000,
+    output="a-folder-with-a-long-name/another/and-a-file-in-it-that-has-a-long-name-too.i32",
+    device="Some Processor of a Maker who Says it All in the Name, 128 Cores at 3.70 GHz",
+    workers=128,
+    wall=1234.5,
+    bound="download",
 )
 
 ROWS = (
@@ -157,28 +170,120 @@ def table_rows(text: str) -> list[list[str]]:
 def test_markdown_tables_are_whole(report: MergeReport | CompareReport) -> None:
     text = markdown.render(report)
     widths = [len(row) for row in table_rows(text)]
-    assert set(widths) <= {3, 4, 8}
+    assert set(widths) <= {3, 5, 8}
     assert "NVIDIA H200" in text
     assert ("wrong" in text) is isinstance(report, CompareReport)
 
 
-@pytest.mark.parametrize("report", [MERGE, COMPARE, SORTS])
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(
+    ("report", "width"),
+    [
+        (MERGE, 60),
+        (LONG, 60),
+        *((report, width) for report in (MERGE, LONG, COMPARE, SORTS) for width in (80, 120, 200)),
+    ],
+)
 def test_tables_fit_the_terminal(report: MergeReport | CompareReport, width: int) -> None:
     text = shown(report, width)
     assert max(len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
     assert "…" not in text
+    if isinstance(report, CompareReport):  # columns are left out rather than folded
+        for words in ("variant", *(row.name for row in report.rows), "median", "GB/s", "result"):
+            assert words in text
+        assert ("launch" in text) is (width > 60)
 
 
-def test_the_merge_table_tells_kernel_and_whole_program_apart() -> None:
+def test_the_merge_table_tells_whole_time_and_busy_time_apart() -> None:
     text = shown(MERGE)
-    assert "10.0 ms a worker of 500 ms, 2.0% of the whole program" in text
-    for words in ("start-up", "read inputs", "to the device", "merge kernel", "from the device", "write output"):
+    for words in (
+        "whole time", "start-up", "whole program",
+        "busy, all 2 workers", "read inputs", "copy to the GPU", "merge kernel", "copy from the GPU", "write output",
+        "10.0 ms per worker, 2.0% of the whole program",
+        "start-up, 250 ms before the first byte, 200 ms of work",
+    ):  # fmt: skip
         assert words in text
-    assert MERGE.bound in " ".join(text.split())
     assert MERGE.backend_why in text
     assert "600 kB/s" in text
+
+
+def test_more_seconds_of_writing_than_the_run_took_add_up() -> None:
+    report = replace(
+        MERGE, wall=2.7, start_up=0.3, busy=2.4, plan=0.0, workers=3, timeline=(),
+        stages=(Stage("read", 1.0, 6000), Stage("kernel", 1.2, 6000), Stage("write", 3.4, 6000)),
+    )  # fmt: skip
+    assert clock_cells(report) == [
+        ("start-up", "300 ms", "11%", "", ""),
+        ("work", "2.40 s", "89%", "6.00 kB", "2.50 kB/s"),
+        ("whole program", "2.70 s", "100%", "6.00 kB", "2.22 kB/s"),
+    ]
+    assert busy_header(report)[0] == "busy, all 3 workers"
+    assert [row[:3] for row in busy_cells(report)] == [
+        ("read inputs", "1.00 s", "14%"),
+        ("merge kernel", "1.20 s", "17%"),
+        ("write output", "3.40 s", "47%"),
+        ("waiting and the rest", "1.60 s", "22%"),
+        ("work x 3 workers", "7.20 s", "100%"),
+    ]
+    assert bound_told(bounded(report)) == "writing, 47% of the time of 3 workers"
+    alone = replace(report, workers=1)
+    assert busy_header(alone)[0] == "busy, one worker"
+    # More hands than workers were at it: there is no sum.
+    assert [row[0] for row in busy_cells(alone)] == ["read inputs", "merge kernel", "write output"]
+
+
+def test_a_sorts_kernel_time_is_sorting_and_merging_and_it_checks_no_order() -> None:
+    told = dict(facts(replace(MERGE, kind="sort", stages=(Stage("sort", 0.18, 6000), *MERGE.stages))))
+    assert told["kernel time"] == "100 ms per worker, 20.0% of the whole program"
+    assert "order" not in told
+    assert "kernel time" not in dict(facts(replace(MERGE, stages=())))
+
+
+def test_what_took_long_ahead_of_the_first_byte_is_named() -> None:
+    unpacked = (Stretch("decompress", 0, 0.1, 0.9, 0.8, 0), Stretch("decompress", 1, 0.1, 1.1, 1.0, 0))
+    report = bounded(replace(MERGE, start_up=1.2, wall=1.4, timeline=unpacked))
+    assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  decompress inputs", "1.00 s")]
+    assert report.bound == "decompress"
+    assert bound_told(report) == "decompression, 1.00 s ahead of the work, 200 ms of work"
+    compiled = (Stage("compile", 1.1, 0), *MERGE.stages)
+    report = bounded(replace(report, stages=compiled, timeline=(Stretch("compile", 0, 0.1, 1.2, 1.1, 0),)))
+    assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  compile kernels", "1.10 s")]
+    assert "compile kernels" not in [row[0] for row in busy_cells(report)]
+    assert bound_told(report) == "compiling, 1.10 s, once: the result is kept"
+    late = replace(report, timeline=(Stretch("compile", 0, 1.3, 2.4, 1.1, 0),))
+    assert "compile kernels" in [row[0] for row in busy_cells(late)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "bound"),
+    [
+        ({}, "start-up"),
+        ({"busy": 0.3}, "write"),
+        ({"busy": 0.3, "plan": 0.2}, "plan"),
+        ({"busy": 0.3, "stages": (Stage("compile", 0.2, 0), *MERGE.stages)}, "compile"),
+        ({"busy": 0.3, "stages": (), "plan": 0.0}, "start-up"),
+    ],
+)
+def test_what_bounded_a_run(changes: dict[str, object], bound: str) -> None:
+    assert bounded(replace(MERGE, **changes)).bound == bound  # type: ignore[arg-type]
+
+
+def test_the_line_says_how_much_how_fast_where_and_what_bounded_it() -> None:
+    report = replace(MERGE, dropped=0)
+    assert line(report) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu, bounded by start-up"
+    assert line(report, 60) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu,\n  bounded by start-up"
+    assert line(MERGE).startswith("merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, 1 dropped, gpu, ")
+    nothing = replace(report, items=0, nbytes=0)
+    assert line(nothing) == "merged 0 items, 0 B in 500 ms, gpu, bounded by start-up"
+    for width in range(len("  bounded by copies from the GPU"), 100):
+        rows = line(LONG, width).split("\n")
+        assert max(map(len, rows)) <= width
+        assert " ".join(map(str.strip, rows)) == line(LONG)
+
+
+@pytest.mark.parametrize("stage", [*timeline.ORDER, "start-up"])
+def test_every_bound_has_words_of_its_own(stage: str) -> None:
+    assert (bound_name(replace(MERGE, bound=stage)) != stage) is (stage != "start-up")
 
 
 def test_names_are_shown_as_they_are() -> None:

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu.policy import DeviceLimits, resolve
+from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
@@ -80,7 +83,7 @@ def test_a_rank_beyond_the_end_is_refused() -> None:
 
 
 def nested(total: int, *sizes: int) -> list[list[int]]:
-    """Ranks where each size in turn cuts the pieces of those before it."""
+    """The ranks of all cuts, if each size cuts the pieces of the sizes before it."""
     edges, found = [0, total], []
     for size in sizes:
         cuts = [at for start, stop in pairwise(edges) for at in range(start + size, stop, size)]
@@ -142,6 +145,9 @@ def test_a_gpu_cuts_by_its_own_policy(choice: Literal["auto", "gpu"], monkeypatc
 
         def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
             return resolve(request, order, DeviceLimits(1024, 100_000, 8))
+
+        def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+            return named(policy.kernel).gpu.splits(policy, total)
 
     monkeypatch.setattr(select, "select", lambda *arguments, **options: select.Selected(Gpu(), "it is there"))
     shape = shape_of(BackendRequest(choice), INT32, 10**5, 1)

@@ -1,4 +1,4 @@
-"""What buffers hold round by round: rings that are filled and emptied as the circular kernel's say the same."""
+"""The contents of buffers, round by round, against rings that are filled and emptied as in the circular kernel."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.variants import LADDER
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.path_model import Buffer, Round
@@ -19,7 +20,7 @@ from tests.trace.test_path import INT32, items
 SORTED = st.lists(st.integers(0, 5), max_size=20).map(sorted)
 LAUNCHES = st.builds(
     lambda kernel, block, tile, blocks: LaunchRequest(kernel, block, tile_size=tile, blocks=blocks),
-    st.sampled_from(["circular", "tiled"]),
+    st.sampled_from([one.name for one in LADDER if one.rounds]),
     st.integers(1, 3),
     st.integers(1, 7),
     st.integers(1, 3),
@@ -94,7 +95,7 @@ class Ring:
 
 
 def of_the_twin(a: list[int], b: list[int], tile: int) -> tuple[list[Any], list[int]]:
-    """(head, held, places) of both rings whenever they were filled, and what the merge of them puts out."""
+    """(head, held, places) of both rings each time they are filled, and the output of their merge."""
     seen: list[Any] = []
     out: list[int] = []
     rings = Ring(a, tile), Ring(b, tile)

@@ -16,15 +16,19 @@ from gpumerge_cli.backends.base import (
     LaunchPolicy,
     LaunchRequest,
     Pace,
+    SortPace,
     SortPolicy,
     SortRequest,
     judge_recursion,
 )
-from gpumerge_cli.backends.cpu import policy
+from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.cpu import policy as policies
+from gpumerge_cli.backends.cpu.chunks import Chunks
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
+from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.order import Order
 
 # A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
@@ -43,6 +47,9 @@ _WHOLE_ROW_BYTES = 52  # a line's start, image of two words, pair of two, and wh
 # took a third longer in one piece, of 33 to 100 bytes a fifth less (cheaper where the system has memory at hand).
 _LEAST_WHOLE_ROW = 24
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
+_PIECE, _MOST_RUNS = 32 << 20, 64  # of a sort
+_MOST_MERGED = 8  # runs: a chunk of more is sorted again by digits sooner than it is merged, pair by pair
+_PAIR_BYTES = 16  # of a row, which the radix sort deals through two such arrays
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
 
 
@@ -50,6 +57,7 @@ class CpuBackend:
     """Merges in host memory. Raises DeviceError where the library is missing or does not fit."""
 
     name = "cpu"
+    remote = False
 
     def __init__(self) -> None:
         self._own = library()
@@ -61,10 +69,13 @@ class CpuBackend:
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        return policy.resolve(request, order)
+        return policies.resolve(request, order)
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
-        return policy.resolve_sort(request, order, nbytes)
+        return policies.resolve_sort(request, order, nbytes)
+
+    def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+        return policies.splits(policy, threads)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         _judge(policy, len(items))
@@ -84,6 +95,10 @@ class CpuBackend:
             return Pace(_ROW_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
         return Pace(_CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
+    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+        room = 2 * _PAIR_BYTES / item_bytes if order.is_rows else 1
+        return SortPace(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
+
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         # By many threads sorts are faster in pieces that stay near the cores.
         if threads > _FEW_THREADS or (order.is_rows and item_bytes < _LEAST_WHOLE_ROW):
@@ -94,6 +109,9 @@ class CpuBackend:
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)
+
+    def chunk_calls(self, work: ChunkWork) -> Chunks:
+        return Chunks(work)
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         with Team(threads) as team:

@@ -6,53 +6,29 @@ import ctypes
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import Bytes, LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.calls import Bytes, ChunkWork, Disordered
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import equals, launch_spec, order_spec, sort_spec
+from gpumerge_cli.backends.launch import SortPolicy
 from gpumerge_cli.errors import output_error
-from gpumerge_cli.extents import Target
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
 
 _STAGES = ("read", "index", "check", "kernel", "write")
 
 
-class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
-    """An input is not in order. source: its number."""
-
-    def __init__(self, source: int) -> None:
-        super().__init__(source)
-        self.source = source
-
-
-@dataclass(frozen=True)
-class Work:
-    """What is done with every chunk. unique: of items that compare equal only the first goes out.
-
-    target: where results go; None if they stay in memory.
-    """
-
-    sources: Sources
-    order: Order
-    policy: LaunchPolicy | SortPolicy
-    check: bool
-    unique: bool
-    target: Target | None
-
-
 class Chunks:
-    """The work, for any number of workers."""
+    """See ChunkCalls."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: ChunkWork) -> None:
         own = library()
         self.work = work
+        self.sources = Sources(work.sources)
         self.order = order_spec(work.order)
         self.sorts = isinstance(work.policy, SortPolicy)
         self.launch = sort_spec(work.policy) if isinstance(work.policy, SortPolicy) else launch_spec(work.policy)
@@ -63,13 +39,16 @@ class Chunks:
             if self.gate is None:
                 raise MemoryError
 
+    def worker(self, capacity: int) -> ChunkWorker:
+        return ChunkWorker(self, capacity)
+
     def __del__(self) -> None:
         if getattr(self, "gate", None) is not None:
             library().gm_gate_close(self.gate)
 
 
 class ChunkWorker:
-    """Works on one chunk at a time. counts: items of each source in the last chunk; dropped: items left out of it."""
+    """See calls.ChunkWorker."""
 
     def __init__(self, chunks: Chunks, capacity: int) -> None:
         self.counts: list[int] = []
@@ -82,20 +61,11 @@ class ChunkWorker:
         if self._handle is None:
             raise MemoryError
 
-    @property
-    def writes(self) -> bool:
-        """Whether results are written to the target."""
-        return self._chunks.work.target is not None
-
     def run(self, ranges: Sequence[tuple[int, int]], offset: int) -> None:
-        """Merge these ranges of the sources, and write the result at `offset` of the target, if there is one.
-
-        Raises Disordered, InputError, OutputError, MemoryError.
-        """
         own, chunks, work = self._own, self._chunks, self._chunks.work
         count = len(ranges)
         edges = np.array(ranges, np.int64)
-        spec = own.ChunkSpec(work.sources.specs, edges.ctypes.data, count, work.check, chunks.sorts, chunks.equals)
+        spec = own.ChunkSpec(chunks.sources.specs, edges.ctypes.data, count, work.check, chunks.sorts, chunks.equals)
         sink = own.SinkSpec(descriptor=-1)
         if work.target is not None:
             target = work.target
@@ -108,7 +78,7 @@ class ChunkWorker:
         if status == own.WRITE_FAILED:
             assert work.target is not None
             raise output_error(OSError(failure.error, os.strerror(failure.error)), work.target.name)
-        work.sources.judge(status, failure)
+        chunks.sources.judge(status, failure)
         counts = (ctypes.c_int64 * count)()
         own.gm_counts(self._handle, counts)
         self.counts, self.dropped, self.merged_bytes = list(counts), result.dropped, result.nbytes
@@ -127,11 +97,9 @@ class ChunkWorker:
         self.spans.reverse()
 
     def outputs(self) -> list[Bytes]:
-        """The result of the last `run`, valid until the next."""
         return [view(self._own.gm_result(self._handle, None, None), self.merged_bytes)]
 
     def close(self) -> None:
-        """Give its memory back."""
         handle, self._handle = self._handle, None
         if handle is not None:
             self._own.gm_close(handle)

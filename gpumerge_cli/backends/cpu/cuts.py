@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.sources import Readable, Sources
+from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import order_spec
 from gpumerge_cli.order import Order
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import zlib
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,16 @@ def library() -> Any:
     Raises DeviceError where it is missing, of another version or for another processor, UsageError for a level that
     cannot be forced.
     """
+    # Two threads would have two kinds of each structure, and take those of the one to the functions of the other.
+    with _loading:
+        return _loaded()
+
+
+_loading = threading.Lock()
+
+
+@cache
+def _loaded() -> Any:
     return load(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
 
 

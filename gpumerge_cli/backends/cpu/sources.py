@@ -5,29 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.errors import input_error
-from gpumerge_cli.extents import Extent
-
-
-class Readable(Protocol):
-    """What is needed of formats.base.Source."""
-
-    name: str
-    size: int
-
-    @property
-    def extent(self) -> Extent | None:
-        """Where its bytes lie; None if only `read_into` gets at them."""
-
-    def read_into(self, start: int, out: Bytes) -> None:
-        """Fill `out` from `start` on."""
 
 
 class Sources:

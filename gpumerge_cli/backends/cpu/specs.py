@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.order import Order
 
-_KINDS = {
-    "uint": "UNSIGNED_KEYS",
-    "bytes": "UNSIGNED_KEYS",
-    "int": "SIGNED_KEYS",
-    "float": "FLOAT_KEYS",
-    "lines": "LINES",
-}
 _EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
 
 
 def order_spec(order: Order) -> Any:
     """The OrderSpec of an order; it keeps alive what it points to."""
-    own = library()
-    kind = getattr(own, _KINDS[order.kind])
-    spec = own.OrderSpec(
-        kind=own.RECORDS if order.record else kind,
-        width=order.width,
-        descending=order.descending,
-        record=order.record,
-        offset=order.offset,
-        key_kind=kind if order.record else 0,
-        big_endian=order.record > 0 and order.big_endian,
-    )
-    if order.text is not None:
-        spec.kept = order.text.table()
-        spec.table = spec.kept.ctypes.data
-        spec.terminator = order.text.terminator
+    layout = order.layout()
+    numbers = {field.name: getattr(layout, field.name) for field in fields(layout) if field.name != "table"}
+    spec = library().OrderSpec(**numbers)
+    if layout.table is not None:
+        spec.kept = layout.table
+        spec.table = layout.table.ctypes.data
     return spec
 
 
 def launch_spec(policy: LaunchPolicy) -> Any:
     """The LaunchSpec of a merge."""
-    name = f"tiled_{policy.tile_load}" if policy.kernel == "tiled" else policy.kernel
     return library().LaunchSpec(
-        kernel=getattr(library(), name.upper()),
+        kernel=getattr(library(), policy.rung.replace(" ", "_").upper()),
         block_size=policy.block_size,
         items=policy.items_per_thread,
         tile=policy.tile_size,

@@ -27,7 +27,7 @@ _PART = 8 << 20  # of what is far larger than asked for, what is put out at once
 
 
 class CpuWorkspace:
-    """As Workspace says. Arrays that it gives are the library's memory, gone when it is closed."""
+    """As ComparedWorkspace says. Arrays that it gives are the library's memory, gone when it is closed."""
 
     remote = False
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
+from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.errors import DeviceError
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
-__all__ = ["compile_seconds", "create"]
+__all__ = ["compile_seconds", "create", "in_sight", "limits_of"]
+
+_DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
+"""What the driver of a GPU shows on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
+
+
+def in_sight() -> bool:
+    """Whether the system shows a GPU, be it one that can be used or not; where it shows none, nobody asks about it."""
+    return any(map(os.path.exists, _DEVICE_FILES))
+
+
+def limits_of(device: int) -> DeviceLimits:
+    """What GPU number `device` allows of a launch; where it is not there, what that allows which defaults suit."""
+    try:
+        return create(device).limits
+    except DeviceError:
+        return TUNED_ON
 
 
 def create(device: int = 0) -> GpuBackend:

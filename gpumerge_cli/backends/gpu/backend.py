@@ -8,7 +8,16 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import DeviceInfo, LaunchPolicy, LaunchRequest, Pace, SortPolicy, SortRequest, Workspace
+from gpumerge_cli.backends.base import (
+    DeviceInfo,
+    LaunchPolicy,
+    LaunchRequest,
+    Pace,
+    SortPace,
+    SortPolicy,
+    SortRequest,
+)
+from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
@@ -20,6 +29,9 @@ from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
@@ -27,17 +39,24 @@ from gpumerge_cli.order import Order
 # workers would only queue at it: of 4 to 16 workers and 16 to 64 MiB these were the fastest for 2 x 4 GB on an H200.
 _CHUNK = 16 << 20
 _WORKERS = 4
+_PIECE = 1 << 30
 _WHOLE = 1.5  # of what a merge takes: what the library's radix sort does
 
 
 class GpuBackend:
-    """See backends.base.Backend. One device, chosen by number. Raises DeviceError if it is not there."""
+    """See backends.compared.ComparedBackend. One device, chosen by number. Raises DeviceError if it is not there."""
 
     name = "gpu"
+    remote = True
 
     def __init__(self, number: int = 0) -> None:
         self._device = device.select(number)
         self._limits = device.limits(self._device)
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """What the device allows of a launch."""
+        return self._limits
 
     def info(self) -> DeviceInfo:
         """See Backend."""
@@ -51,13 +70,21 @@ class GpuBackend:
         """See Backend."""
         return resolve_sort(request, order, self._limits, nbytes)
 
+    def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
+        """See Backend. `threads` is for backends that work on the host."""
+        return named(policy.kernel).gpu.splits(policy, total)
+
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
         spare = runs > 2
         # Its row before and after the merge and once more, and a flag; of a line also its start and its end.
-        rows = (2 * 8 * order.is_lines + (3 + spare) * 16 + 1) / item_bytes
+        rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
+
+    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+        """See Backend."""
+        return SortPace(1, _PIECE)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         """See Backend: wherever there is room, since the device sorts sooner than its link brings it anything."""
@@ -66,9 +93,12 @@ class GpuBackend:
             free, _ = cupy.cuda.runtime.memGetInfo()
         return threads * part if each * nbytes <= free else None
 
-    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. `threads` is for backends that work on the host."""
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
+
+    def chunk_calls(self, work: ChunkWork) -> None:
+        """See Backend. Steps of a workspace do it."""
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         """See Backend. `threads` is for backends that work on the host."""

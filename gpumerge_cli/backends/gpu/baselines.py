@@ -13,9 +13,10 @@ import numpy as np
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.compiled import functions
-from gpumerge_cli.backends.gpu.source import Macros, compiler_options, order_macros
+from gpumerge_cli.backends.gpu.source import compiler_options, order_macros
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
-from gpumerge_cli.order import Order
+from gpumerge_cli.backends.variants.variant import Macros
+from gpumerge_cli.order import Order, Records
 
 CUB_BLOCK_SIZE = 512
 CUB_SORT_BLOCK_SIZE = 256
@@ -163,22 +164,22 @@ class CubPairs:
 
 def cub_pairs(
     device: int,
-    order: Order,
+    order: Records,
     runs: Sequence[Run],
     records: Callable[[int, Any], cupy.ndarray],
     out: Callable[[int, Any], cupy.ndarray],
 ) -> CubPairs | None:
     """CUB's way to merge `runs`, if it has one: two runs of records, each a number of 4 or 8 bytes and a payload of as
     many. records, out: give views of memory as so many 32-bit words."""
-    payload = order.record - order.width
-    if order.kind == "bytes" or order.offset or order.swapped or len(runs) != 2:
+    payload = order.size - order.width
+    if order.key is None or order.offset or order.swapped or len(runs) != 2:
         return None
     if order.width not in (4, 8) or payload not in (4, 8):
         return None
     counts = (runs[0][1], runs[1][1])
-    total, words = sum(counts), order.record // 4
+    total, words = sum(counts), order.size // 4
     views = [give(total * words, np.dtype(np.uint32)).reshape(total, words) for give in (records, out)]
-    return CubPairs(device, Order(order.kind, order.width, order.descending), payload, counts, *views)
+    return CubPairs(device, order.key, payload, counts, *views)
 
 
 def _merge_by_cub(

@@ -6,7 +6,7 @@ import cupy
 
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.policy import DeviceLimits
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import DeviceError
 
 

@@ -13,8 +13,6 @@ import numpy as np
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.compiled import functions
 from gpumerge_cli.backends.gpu.policy import (
-    STATIC_SHARED,
-    DeviceLimits,
     grid_size,
     item_bytes,
     partition_size,
@@ -23,7 +21,6 @@ from gpumerge_cli.backends.gpu.policy import (
 )
 from gpumerge_cli.backends.gpu.sort_policy import tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
-    Macros,
     comparison_macros,
     compiler_options,
     lines_order,
@@ -33,6 +30,9 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.tree import Level
+from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
+from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.order import Order
 
@@ -128,14 +128,12 @@ class Kernels:
         batched = length > 0
         shared = shared_bytes(policy, self._order)
         macros = policy_macros(policy, batched=batched)
-        if policy.kernel != "path":
-            sizes = (
-                (policy.items_per_thread,) if policy.kernel == "basic" else (policy.items_per_thread, policy.tile_size)
-            )
-            name = f"merge_tiled_{policy.tile_load}" if policy.kernel == "tiled" else f"merge_{policy.kernel}"
+        variant = named(policy.kernel)
+        name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
+        if not variant.gpu.cut_ahead:
             self._launch(
-                name, grid_size(policy, total), policy.block_size, (source, out, *sizes, text, starts),
-                file=f"merge_{policy.kernel}.cu", macros=macros, shared=shared,
+                name, grid_size(policy, total), policy.block_size,
+                (source, out, *variant.gpu.sizes(policy), text, starts), file=file, macros=macros, shared=shared,
             )  # fmt: skip
             return
         group = min(policy.fan_in * length, total) if batched else total
@@ -145,8 +143,8 @@ class Kernels:
         if blocks > _OWN_CUTS * self._limits.multiprocessors:
             cuts = self._partition(policy, tiles + 1, _ceil_div(total, group), source, text, starts, batched=batched)
         self._launch(
-            "merge_path", blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
-            macros=macros, shared=shared,
+            name, blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
+            file=file, macros=macros, shared=shared,
         )  # fmt: skip
 
     def _partition(
@@ -219,9 +217,9 @@ class Kernels:
 
         Ahead of them in the same memory lie the words of the order, and their number (see lines.cuh).
         """
-        assert self._order.text is not None
-        terminator = self._order.text.terminator
-        ahead = lines_order(self._order.text)
+        layout = self._order.layout()
+        assert layout.table is not None
+        terminator, ahead = layout.terminator, lines_order(layout.table)
         blocks = self._text_blocks(nbytes)
         ends = cupy.empty(blocks, cupy.int64)
         self._launch(
@@ -252,8 +250,8 @@ class Kernels:
         """
         if rows[1] == 0:
             return 0, None
-        if self._order.record:
-            nbytes = rows[1] * self._order.record
+        if self._order.item_bytes:
+            nbytes = rows[1] * self._order.item_bytes
             self._launch("gather_records", self._text_blocks(nbytes + 3), _THREADS, (text, *rows, out), file="rows.cu")
             return nbytes, None
         ends = cupy.empty(rows[1], cupy.int64)

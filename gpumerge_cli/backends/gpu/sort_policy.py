@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from gpumerge_cli.backends.base import Algorithm, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
-from gpumerge_cli.backends.gpu.policy import STATIC_SHARED, DeviceLimits, item_bytes, resolve
+from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
+from gpumerge_cli.backends.launch import (
+    Algorithm,
+    LaunchPolicy,
+    LaunchRequest,
+    SortPolicy,
+    SortRequest,
+    judge_recursion,
+)
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants import LADDER, asked_for, named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
@@ -79,21 +88,20 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     why = _WHY[algorithm] if request.algorithm != "auto" else _why_auto(algorithm)
     if algorithm in ("iterative", "recursive", "radix"):
         _refuse_launch(algorithm, request.launch)
-        if algorithm == "radix" and (order.is_lines or order.width > _IMAGE_BYTES):
+        if algorithm == "radix" and not order.prefix_decides:
             raise UsageError(
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        if not order.is_lines:  # else nobody knows how many until they are found
-            judge_count(algorithm, nbytes // order.item_bytes)
-        return SortPolicy(algorithm, resolve(LaunchRequest("basic"), order, limits), why=why)
+        judge_count(algorithm, order.count(nbytes) or 0)  # else nobody knows how many until they are found
+        return SortPolicy(algorithm, resolve(LaunchRequest(LADDER[0].name), order, limits), why=why)
     if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
         raise UsageError(
             f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
             way_out="leave it out, or use --algorithm merge",
         )
-    by_path = algorithm == "merge" and request.launch.decided_kernel() == "path"
-    runs = _FAN_IN[item_bytes(order)] if by_path else 2  # the other kernels merge pairs
+    fans_in = algorithm == "merge" and asked_for(request.launch).fans_in
+    runs = _FAN_IN[item_bytes(order)] if fans_in else 2
     launch = resolve(request.launch, order, limits, runs)
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
 
@@ -127,7 +135,7 @@ def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
 def _auto(launch: LaunchRequest, order: Order) -> Algorithm:
     """A launch that was asked for is one of merges."""
     if launch != LaunchRequest():
-        return "merge" if launch.decided_kernel() == "path" else "bottom-up"
+        return "merge" if asked_for(launch).fans_in else "bottom-up"
     by_bits = not order.is_rows and (order.kind != "float" or order.width > 2)  # halves CuPy sorts by comparing
     return "radix" if by_bits and order.width <= _RADIX_BYTES else "merge"
 
@@ -150,13 +158,12 @@ def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:
 
 
 def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
-    """Items that are sorted before any merge. Of the path kernel about a whole number of its tiles, so that those of a
-    pass are full; basic, whose threads need no staging, starts from single items."""
+    """Items that are sorted before any merge. Where a kernel's blocks merge a tile of the output each, about a whole
+    number of its tiles, so that those of a pass are full; kernels that stage nothing start from single items."""
     room = _largest(order, limits).room
-    if launch.kernel == "basic":
-        return 1
-    if launch.kernel != "path":
-        return room
+    of = named(launch.kernel).tile
+    if of != "output":
+        return room if of else 1
     tiles = _ceil_div(room, launch.tile_size)
     if tiles == 1 or room > _FULL * tiles * launch.tile_size:
         return room
@@ -167,7 +174,7 @@ def _largest(order: Order, limits: DeviceLimits) -> TileShape:
     """The tuned shape, as far as it fits the device."""
     shape = _TILES[item_bytes(order)]
     shape = replace(shape, block_size=min(shape.block_size, limits.max_threads))
-    available = limits.shared_memory - STATIC_SHARED
+    available = limits.dynamic_shared
     while _shared_bytes(shape, item_bytes(order)) > available and shape.items_per_thread > 1:
         shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
     return replace(shape, resident=max(1, min(shape.resident, available // _shared_bytes(shape, item_bytes(order)))))

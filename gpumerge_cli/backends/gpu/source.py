@@ -6,25 +6,21 @@ Flat because CuPy's kernel cache does not look into included files: an edited he
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import LaunchPolicy, Transfer
+from gpumerge_cli.backends.launch import LaunchPolicy, Transfer
+from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.lines import LineOrder
 from gpumerge_cli.order import Order
 
-Macros = tuple[tuple[str, int], ...]
-
-_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
 _SMALL_RECORDS = (4, 8, 12, 16)
-_IMAGE_BYTES = 8
-_KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}
 
 
 def kernel_directory(package: Path | None = None) -> Path:
@@ -38,32 +34,31 @@ def kernel_directory(package: Path | None = None) -> Path:
 
 @cache
 def flatten(name: str, directory: Path | None = None) -> str:
-    """The text of kernel file `name` with the project's headers written out in place, each once."""
-    directory = directory or kernel_directory()
-    seen: set[str] = set()
+    """The text of `name` in kernels/gpu with the project's headers written out in place, each once."""
+    seen: set[Path] = set()
 
-    def inline(file: str) -> str:
-        text = _ONCE.sub("\n", (directory / file).read_text(encoding="utf-8"))
+    def inline(file: Path) -> str:
+        text = _ONCE.sub("\n", file.read_text(encoding="utf-8"))
         line_of = [0]
         for match in _INCLUDE.finditer(text):
             line_of.append(text.count("\n", 0, match.end()) + 1)
         resume = iter(line_of[1:])
 
         def written_out(match: re.Match[str]) -> str:
-            header, back = match.group(1), next(resume)
+            header, back = (file.parent / match.group(1)).resolve(), next(resume)
             if header in seen:
                 return "\n"
             seen.add(header)
-            return f'#line 1 "{header}"\n{inline(header)}\n#line {back} "{file}"\n'
+            return f'#line 1 "{header.name}"\n{inline(header)}\n#line {back} "{file.name}"\n'
 
         return _INCLUDE.sub(written_out, text)
 
-    return f'#line 1 "{name}"\n{inline(name)}'
+    return f'#line 1 "{name}"\n{inline((directory or kernel_directory()) / "gpu" / name)}'
 
 
 def moves_rows(order: Order) -> bool:
     """Whether rows are merged and items gathered by them; small records with a short key move themselves."""
-    return order.is_rows and not (order.record in _SMALL_RECORDS and order.width <= _IMAGE_BYTES)
+    return not order.moves_whole(_SMALL_RECORDS)
 
 
 def comparison_macros(order: Order) -> Macros:
@@ -71,32 +66,16 @@ def comparison_macros(order: Order) -> Macros:
 
     Rows of records whose prefixes decide are the same to it whatever the records, and need not be compiled again.
     """
-    if order.record and moves_rows(order) and order.width <= _IMAGE_BYTES:
-        order = Order.records(1, 0, 1)
-    return order_macros(order)
+    return order_macros(order.of_prefixes() if moves_rows(order) else order)
 
 
 def order_macros(order: Order) -> Macros:
     """The macros of keys.cuh and lines.cuh; they are the same for all orders of lines."""
-    if order.record:
-        return (
-            ("ROWS", int(moves_rows(order))),
-            ("KEY_BITS", 64 if moves_rows(order) or order.width > 4 else 32),
-            ("KEY_KIND", _KINDS[order.kind]),
-            ("DESCENDING", int(order.descending)),
-            ("RECORD_SIZE", order.record),
-            ("KEY_OFFSET", order.offset),
-            ("KEY_SIZE", order.width),
-            ("KEY_BIG_ENDIAN", int(order.big_endian)),
-        )
-    if order.is_lines:
-        return (("ROWS", 1), ("KEY_BITS", 64))
-    return (("KEY_BITS", 8 * order.width), ("KEY_KIND", _KINDS[order.kind]), ("DESCENDING", int(order.descending)))
+    return order.macros(rows=moves_rows(order))
 
 
-def lines_order(order: LineOrder) -> NDArray[np.int64]:
-    """What lies ahead of the starts of lines (see lines.cuh): the order's words, and last how many they are."""
-    words = order.table()
+def lines_order(words: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What lies ahead of the starts of lines (see lines.cuh): the words of LineOrder.table(), then their number."""
     return np.append(words, np.int64(len(words)))
 
 
@@ -104,23 +83,13 @@ def row_macros(order: Order) -> Macros:
     """The macros of rows.cu: rows are made of keys and of small records, too, though those are merged as they are."""
     if moves_rows(order):
         return order_macros(order)
-    record = order if order.record else replace(order, record=order.width)
-    return tuple({**dict(order_macros(record)), "ROWS": 1, "KEY_BITS": 64}.items())
+    return order.macros(rows=True)
 
 
 def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
-    """The macros of the kernel that the policy launches; only the path kernel's shape is compiled in."""
+    """The macros of the kernel that the policy launches."""
     batch = (("BATCHED", 1),) if batched else ()
-    if policy.kernel != "path":
-        return batch
-    return (
-        *batch,
-        ("RUNS", policy.fan_in),
-        ("BLOCK_SIZE", policy.block_size),
-        ("ITEMS_PER_THREAD", policy.items_per_thread),
-        ("BLOCKS_PER_MULTIPROCESSOR", policy.resident),
-        ("BULK", int(policy.transfer == "bulk")),
-    )
+    return (*batch, *named(policy.kernel).gpu.macros(policy))
 
 
 def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:

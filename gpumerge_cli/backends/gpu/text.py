@@ -28,7 +28,7 @@ class DeviceText:
     def __init__(self, order: Order, kernels: Kernels) -> None:
         self._order = order
         self._row = item_bytes(order)
-        self._record = order.record
+        self._size = order.item_bytes
         self._kernels = kernels
         self._address = 0
         self._lengths: Sequence[int] = ()
@@ -71,7 +71,7 @@ class DeviceText:
 
     def offset_of(self, row: int) -> int:
         """Where a row starts in the chunk, in bytes. Of lines it waits for the device."""
-        return row * self._record if self._starts is None else int(self._starts[row])
+        return row * self._size if self._starts is None else int(self._starts[row])
 
     def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
         """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped)."""
@@ -138,8 +138,8 @@ class DeviceText:
         """The numbers of the runs' first rows, and of the end."""
         if self._edges is None:
             bounds = list(accumulate(self._lengths, initial=0))
-            if self._record:
-                self._edges = [bound // self._record for bound in bounds]
+            if self._size:
+                self._edges = [bound // self._size for bound in bounds]
             elif bounds[-1] == 0:
                 self._edges = [0] * len(bounds)
             else:

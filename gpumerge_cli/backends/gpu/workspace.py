@@ -27,7 +27,7 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Order, Records
 
 _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 _TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost
@@ -37,7 +37,7 @@ _HEAD_START = 500_000  # nanoseconds, several times what the host needs to queue
 
 
 class GpuWorkspace:
-    """See backends.base.Workspace. Every span carries the bytes of the chunk, once.
+    """See backends.compared.ComparedWorkspace. Every span carries the bytes of the chunk, once.
 
     Lines are counted on the device: of them `counts` says 0 from `upload` until `disorder` or `merge`.
     """
@@ -112,9 +112,8 @@ class GpuWorkspace:
     def _take(self) -> None:
         if self._text is not None:
             self._text.reset(self._input.address, self._lengths)
-        size = self._order.item_bytes
         self.merged_bytes = self._total
-        self.counts = [length // size if size else 0 for length in self._lengths]
+        self.counts = [self._order.count(length) or 0 for length in self._lengths]
 
     def disorder(self, *, strict: bool = False) -> Disorder | None:
         """See Workspace."""
@@ -223,7 +222,7 @@ class GpuWorkspace:
             return {}
         if self._text is not None:
             return {}
-        if self._order.record:
+        if isinstance(self._order, Records):
             with self._entered():  # its arrays are made on the stream behind the upload
                 pairs = cub_pairs(self._device.id, self._order, self._runs(), self._input.view, self._output.view)
             return {} if pairs is None else {"cub pairs": partial(self._by_cub_pairs, pairs)}
@@ -290,8 +289,8 @@ class GpuWorkspace:
             self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
 
     def _sort_by_radix(self, count: int) -> None:
-        if self._order.record:
-            nbytes, of_bytes = count * self._order.record, np.dtype(np.uint8)
+        if self._order.is_rows:
+            nbytes, of_bytes = count * self._order.item_bytes, np.dtype(np.uint8)
             items, out = self._input.view(nbytes, of_bytes), self._output.view(nbytes, of_bytes)
             sort_by_ranks(self._kernels, items, out, self._order)
         else:

@@ -1,0 +1,67 @@
+"""The work on CuPy arrays, on the device that they lie on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.payload import joined
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.errors import UsageError
+
+
+class Device:
+    """Merges and sorts CuPy arrays of one device. Raises DeviceError if it cannot be worked with."""
+
+    def __init__(self, arrays: Sequence[Any], keys: Keys, backend: str) -> None:
+        if backend not in ("auto", "gpu"):
+            raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
+        if keys.dated or keys.order.is_rows:
+            raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
+        self._device = arrays[0].device
+        self._keys = keys
+        with self._device:
+            self._backend = select("gpu", self._device.id, keys.order, sum(array.nbytes for array in arrays)).backend
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Makes the device the current one, as all calls below need it."""
+        return self._device  # type: ignore[no-any-return]
+
+    def empty(self, count: int) -> Any:
+        """An array of the keys' dtype."""
+        import cupy
+
+        return cupy.empty(count, self._keys.dtype)
+
+    def run(self, array: Any) -> Any:
+        """The array as the backend takes it: contiguous, of dtype `items`."""
+        import cupy
+
+        return cupy.ascontiguousarray(array).view(self._keys.items)
+
+    def merge(self, runs: Sequence[Any], request: LaunchRequest, out: Any) -> None:
+        """Merge runs into `out`, of as many items, all of dtype `items`."""
+        policy = self._backend.resolve(request, self._keys.order, len(runs))
+        self._backend.merge_arrays(runs, self._keys.order, policy, out)
+
+    def sort(self, run: Any, request: SortRequest, out: Any) -> None:
+        """Sort a run into `out`, both of dtype `items`."""
+        policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
+        self._backend.sort_array(run, self._keys.order, policy, out)
+
+    def merged_ranks(self, runs: Sequence[Any], request: LaunchRequest) -> Any:
+        """The places of the items, of all runs one behind the other, in the order of their merge."""
+        # A stable sort of runs in order is their merge, and ranks are what sorts give.
+        return self.sorted_ranks(joined(runs), SortRequest("auto", request))
+
+    def sorted_ranks(self, run: Any, request: SortRequest) -> Any:
+        """The places of the items in their order."""
+        policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
+        return self._backend.sort_ranks(run, self._keys.order, policy)
+
+    def in_order(self, run: Any) -> bool:
+        """Whether a run is in order."""
+        return self._backend.first_disorder(run, self._keys.order) is None

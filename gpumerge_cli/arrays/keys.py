@@ -1,0 +1,121 @@
+"""Keys of arrays: the arrays' dtype, the order, and the dtype that backends take the items as.
+
+Backends know numbers, bytes, and records of them. A bool is taken as a uint8, a date or a time span as an int64. NaT is
+the smallest int64 yet sorts last, as NumPy has it (first if descending, as NaN does), so it is kept out of merges and
+put in its place afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.arrays.taking import judge_mask
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.record_options import Key, order_of
+from gpumerge_cli.order import Order
+
+Array = NDArray[Any]
+_WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.encode makes of strings"
+_REGISTERED = 2  # a dtype of another library, as bfloat16, whose kind may be that of raw bytes
+_NAT = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How the items of arrays are ordered.
+
+    dtype: of the arrays, native but for records, which stay as they are. items: the dtype of the same size that
+    backends take them as. order: of those items. field: the name of a record's key, None if items are their own keys.
+    path: the names that lead to the field, one inside the other. dated: whether keys may be NaT.
+    """
+
+    dtype: np.dtype[Any]
+    items: np.dtype[Any]
+    order: Order
+    field: str | None
+    path: tuple[str, ...]
+    dated: bool
+
+    @classmethod
+    def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> Keys:
+        """The keys of NumPy or CuPy arrays. Raises UsageError for arrays that have no order, or not the same."""
+        if field is not None and not isinstance(field, str):
+            raise UsageError(f"key={field!r} is no field's name", way_out="name a field of the arrays' dtype")
+        for array in arrays:
+            judge_mask(array)
+            if array.ndim != 1:
+                raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
+        dtypes = [array.dtype if array.dtype.kind in "SV" else array.dtype.newbyteorder("=") for array in arrays]
+        dtype = dtypes[0]
+        if any(other != dtype for other in dtypes):
+            names = ", ".join(sorted({str(other) for other in dtypes}))
+            raise UsageError(f"arrays of different dtypes: {names}", way_out="convert them to one dtype")
+        path = _path(dtype, field)
+        items, leaf = _as_items(dtype, path)
+        if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
+            raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
+        order = order_of(items, None if field is None else Key(field=field), descending=descending)
+        return cls(dtype, items, order, field, path, leaf.kind in "mM")
+
+    def run(self, array: Array) -> Array:
+        """A NumPy array as a backend takes it: contiguous, of dtype `items`; a view where it is so already."""
+        return np.ascontiguousarray(array, self.dtype).view(self.items)
+
+    def is_nat(self, run: Array) -> NDArray[np.bool_]:
+        """Which keys of a run of `items` are NaT, where they are dated."""
+        for name in self.path:
+            run = run[name]
+        return np.asarray(run == _NAT)
+
+    def nats(self, run: Array) -> int:
+        """How many NaTs a run in order has, where they belong: at its end, or at its start if descending."""
+        ends = run if self.order.descending else run[::-1]
+        if not self.dated or len(run) == 0 or not self.is_nat(ends[:1])[0]:
+            return 0
+        dates = ~self.is_nat(ends)
+        return int(dates.argmax()) if dates.any() else len(run)
+
+    def split(self, run: Array, nats: int) -> tuple[Array, Array]:
+        """(the dates, the NaTs) of a run that has so many where they belong."""
+        if self.order.descending:
+            return run[nats:], run[:nats]
+        return run[: len(run) - nats], run[len(run) - nats :]
+
+    def turned(self, run: Array, ranked: Array) -> Array:
+        """`ranked`, which a backend has sorted as integers, with NaTs where they belong. run: of `items`."""
+        nats = int(np.count_nonzero(self.is_nat(run))) if self.dated else 0
+        return np.roll(ranked, nats if self.order.descending else -nats) if nats else ranked
+
+
+def _path(dtype: np.dtype[Any], field: str | None) -> tuple[str, ...]:
+    """The names that lead to a field, "a.b" for b inside a; () where it leads nowhere, as `order_of` then says."""
+    path: tuple[str, ...] = ()
+    rest = field or ""
+    while rest:
+        names = dtype.names or ()
+        name, _, behind = (rest, "", "") if rest in names else rest.partition(".")
+        if name not in names:
+            return ()
+        path, rest, dtype = (*path, name), behind, dtype[name]
+    return path
+
+
+def _as_items(dtype: np.dtype[Any], path: tuple[str, ...]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """(the dtype with its key as a backend takes it, the key's own dtype)."""
+    if path:
+        inside, leaf = _as_items(dtype[path[0]], path[1:])
+        if inside == dtype[path[0]]:
+            return dtype, leaf
+        names, fields = list(dtype.names or ()), dict(dtype.fields or {})
+        formats = [inside if name == path[0] else dtype[name] for name in names]
+        offsets = [fields[name][1] for name in names]
+        parts: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize}
+        return np.dtype(parts), leaf
+    if dtype.kind == "b":
+        return np.dtype(np.uint8), dtype
+    return (np.dtype(f"{dtype.str[0]}i8") if dtype.kind in "mM" else dtype), dtype

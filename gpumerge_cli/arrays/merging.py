@@ -1,0 +1,119 @@
+"""gpumerge_cli.merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.host import Host
+from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_request, same_side
+from gpumerge_cli.arrays.payload import gathered, joined, payload
+from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.errors import UsageError
+
+
+def merge(
+    *arrays: Any,
+    values: Iterable[Any] | None = None,
+    key: str | None = None,
+    descending: bool = False,
+    out: Any = None,
+    backend: str = "auto",
+    device: int = 0,
+    threads: int | None = None,
+    **tuning: Unpack[Tuning],
+) -> Any:
+    """Merge sorted 1-D arrays of one dtype into one sorted array, stably.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.merge(np.array([1, 4, 9]), np.array([2, 4]))
+    array([1, 2, 4, 4, 9])
+    >>> names = [np.array(["a", "b"]), np.array(["c", "d"])]
+    >>> keys, moved = gpumerge_cli.merge(np.array([1, 4]), np.array([2, 4]), values=names)
+    >>> " ".join(moved)
+    'a c b d'
+
+    Parameters
+    ----------
+    arrays:
+        One or more, of any lengths: NumPy and CuPy arrays, and anything that offers `__array__`,
+        `__cuda_array_interface__`, `__dlpack__` or, with pyarrow installed, Arrow's C interface: Series of polars and
+        pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU are merged there. dtypes: int8 to int64, uint8 to
+        uint64, float16 to float64, bool; in host memory also datetime64, timedelta64, S, V and structured ones. Each
+        array must be sorted (see is_sorted); this is not checked. Unsorted ones come out in no order: the CPU puts out
+        every item once, a GPU some twice and others not at all.
+    values:
+        One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
+        have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
+        length alone.
+    key:
+        Of structured arrays, the field that they are sorted by; "a.b" for b inside a.
+    descending:
+        The arrays are in descending order, and so is the result.
+    out:
+        Array for the merged keys: NumPy's, or CuPy's for arrays on a GPU; contiguous, of the arrays' dtype in native
+        byte order and of their summed length. It shares no memory with them.
+    backend, device:
+        "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory.
+    threads:
+        Threads of the host that the CPU merges with; all cores by default.
+    tuning:
+        kernel ("auto", "basic", "tiled", "circular" or "path"), block_size, items_per_thread, tile_size, tile_load,
+        fan_in, transfer: the same as the options of `gpumerge merge`.
+
+    Returns
+    -------
+    The merged keys, `out` if it is given; or (keys, values) if values are given. NumPy arrays for arrays in host
+    memory, CuPy arrays for arrays on a GPU. The order is NumPy's: NaN and NaT last, -0.0 equal to 0.0, False before
+    True, bytes as memcmp has them. A descending order is its reverse, NaN and NaT first. Equal keys keep the order of
+    the arrays and of their items.
+
+    Raises
+    ------
+    UsageError: arrays or options that do not fit, nulls, masked arrays. DeviceError: a GPU that cannot be had.
+    """
+    if not arrays:
+        raise UsageError("no arrays to merge", way_out="give at least one")
+    given = [taken(array) for array in arrays]
+    keys = Keys.of(given, key, descending)
+    on_device = same_side(given)
+    request = launch_request(tuning)
+    workers = host_threads(threads)
+    total = sum(len(array) for array in given)
+    rows = None if values is None else payload(values, given)
+    if out is not None:
+        judge_out(out, keys.dtype, total, [*given, *(rows or ())])
+    if on_device:
+        return _on_device(given, rows, Device(given, keys, backend), keys, request, out)
+    runs = [keys.run(array) for array in given]
+    nbytes = sum(run.nbytes for run in runs)
+    host = Host(select(backend, device, keys.order, nbytes).backend, workers)
+    target = np.empty(total, keys.dtype) if out is None else out
+    if rows is None:
+        host.merge(runs, keys, request, target.view(keys.items))
+        return target
+    ranks = host.merged_ranks(runs, keys, request)
+    moved = gathered(rows, ranks)
+    target.view(keys.items)[:] = gathered(runs, ranks)
+    return target, moved
+
+
+def _on_device(
+    arrays: Sequence[Any], rows: Sequence[Any] | None, device: Device, keys: Keys, request: LaunchRequest, out: Any
+) -> Any:
+    with device.current():
+        runs = [device.run(array) for array in arrays]
+        target = device.empty(sum(len(run) for run in runs)) if out is None else out
+        if rows is None:
+            device.merge(runs, request, target.view(keys.items))
+            return target
+        ranks = device.merged_ranks(runs, request)
+        moved = gathered(rows, ranks)
+        target.view(keys.items)[:] = joined(runs)[ranks]
+        return target, moved

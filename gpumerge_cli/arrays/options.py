@@ -1,0 +1,77 @@
+"""The options of merges and sorts of arrays, judged."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import numpy as np
+
+from gpumerge_cli.arrays.taking import is_cupy, judge_mask
+from gpumerge_cli.backends.base import KernelName, LaunchRequest, TileLoad, Transfer
+from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.errors import UsageError
+
+
+class Tuning(TypedDict, total=False):
+    """How merges are launched; each defaults to the backend's choice. See LaunchRequest."""
+
+    kernel: KernelName
+    block_size: int | None
+    items_per_thread: int | None
+    tile_size: int | None
+    tile_load: TileLoad | None
+    fan_in: int | None
+    transfer: Transfer | None
+
+
+def launch_request(tuning: Tuning) -> LaunchRequest:
+    """Raises TypeError for a name that is no option, UsageError for a value that is none."""
+    for name in tuning:
+        if name not in Tuning.__annotations__:
+            raise TypeError(f"merge() got an unexpected keyword argument {name!r}")
+    for name in ("block_size", "items_per_thread", "tile_size"):
+        _judge_count(name, tuning.get(name))
+    return LaunchRequest(**tuning)
+
+
+def host_threads(threads: int | None) -> int:
+    """How many threads work on the host: all cores, unless said otherwise. Raises UsageError for less than 1."""
+    _judge_count("threads", threads)
+    return threads or cores()
+
+
+def _judge_count(name: str, value: Any) -> None:
+    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+        raise UsageError(f"{name}={value!r} is no number of 1 or more")
+
+
+def same_side(arrays: list[Any]) -> bool:
+    """Whether arrays lie on a GPU. Raises UsageError if some do and some do not, or on several GPUs."""
+    on_device = [is_cupy(array) for array in arrays]
+    if not any(on_device):
+        return False
+    if not all(on_device):
+        raise UsageError("arrays lie partly in host and partly in device memory", way_out="move them to one side")
+    if any(array.device != arrays[0].device for array in arrays):
+        raise UsageError("arrays lie on different devices", way_out="move them to one")
+    return True
+
+
+def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> None:
+    """Raises UsageError if `out` cannot take so many items of a dtype, or shares memory with one of the arrays."""
+    judge_mask(out)
+    on_device = is_cupy(arrays[0])
+    fits = is_cupy(out) and out.device == arrays[0].device if on_device else isinstance(out, np.ndarray)
+    if not fits or out.dtype != dtype or out.shape != (total,) or not out.flags.c_contiguous:
+        where = "CuPy" if on_device else "NumPy"
+        raise UsageError(f"out is not a contiguous {where} array of {total} items of {dtype}")
+    if on_device:
+        import cupy
+
+        shared = any(cupy.shares_memory(out, array) for array in arrays)
+    else:
+        if not out.flags.writeable:
+            raise UsageError("out is read-only", way_out="give an array that can be written to")
+        shared = any(np.shares_memory(out, array) for array in arrays)
+    if shared:
+        raise UsageError("out shares memory with an input", way_out="give an array of its own")

@@ -1,0 +1,57 @@
+"""Values that go along with keys: arrays of any dtype, a row for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.arrays.options import same_side
+from gpumerge_cli.arrays.taking import is_cupy, taken
+from gpumerge_cli.errors import UsageError
+
+
+def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
+    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError where they do not fit."""
+    if not isinstance(values, Iterable):
+        raise UsageError(f"values={values!r} is no list of arrays", way_out="give one array for each array of keys")
+    found = [taken(each) for each in values]
+    if len(found) != len(keys):
+        raise UsageError(
+            f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
+        )
+    for each, run in zip(found, keys, strict=True):
+        if is_cupy(each) != is_cupy(run):
+            raise UsageError("values and keys are not on one side", way_out="move them to the host, or to one device")
+        if each.shape[:1] != run.shape:
+            raise UsageError(f"values of shape {each.shape} for {len(run)} keys", way_out="give one row for each key")
+    if len({(each.dtype, each.shape[1:]) for each in found}) > 1:
+        kinds = ", ".join(sorted({f"{each.dtype} {each.shape[1:] or ''}".rstrip() for each in found}))
+        raise UsageError(f"values of different dtypes or shapes: {kinds}", way_out="convert them to one")
+    same_side([*found, *keys])
+    return found
+
+
+def gathered(values: Sequence[Any], ranks: Any) -> Any:
+    """The rows of all values, one array behind the other, by their numbers."""
+    return joined(values)[ranks]
+
+
+def joined(arrays: Sequence[Any]) -> Any:
+    """Arrays of one dtype, one behind the other: the array itself if there is one."""
+    if len(arrays) == 1:
+        return arrays[0]
+    shape = (sum(len(each) for each in arrays), *arrays[0].shape[1:])
+    if is_cupy(arrays[0]):
+        import cupy
+
+        return cupy.concatenate(arrays)
+    # NumPy's own way would make records of native byte order of them.
+    masked = any(isinstance(each, np.ma.MaskedArray) for each in arrays)
+    both = np.ma.empty(shape, arrays[0].dtype) if masked else np.empty(shape, arrays[0].dtype)
+    position = 0
+    for each in arrays:
+        both[position : position + len(each)] = each
+        position += len(each)
+    return both

@@ -1,0 +1,163 @@
+"""gpumerge_cli.sort, argsort and is_sorted."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.host import Host
+from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
+from gpumerge_cli.arrays.payload import gathered, payload
+from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.backends.base import Algorithm, KernelName, LaunchRequest, SortRequest
+from gpumerge_cli.backends.select import select
+
+
+def sort(
+    array: Any,
+    *,
+    values: Any = None,
+    key: str | None = None,
+    descending: bool = False,
+    out: Any = None,
+    algorithm: Algorithm | Literal["auto"] = "auto",
+    kernel: KernelName | Literal["auto"] = "auto",
+    backend: str = "auto",
+    device: int = 0,
+    threads: int | None = None,
+) -> Any:
+    """Sort a 1-D array, stably; the array stays as it is.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.sort(np.array([2.5, np.nan, 1.0]))
+    array([1. , 2.5, nan])
+    >>> keys, rows = gpumerge_cli.sort(np.array([3, 1]), values=np.array([[30, 31], [10, 11]]))
+    >>> rows.tolist()
+    [[10, 11], [30, 31]]
+
+    Parameters
+    ----------
+    array:
+        An array that `merge` takes, in any order.
+    values:
+        An array as long as `array` and on its side, of any dtype: rows that go where their keys go.
+    key, descending, out, backend, device, threads:
+        The same as for `merge`.
+    algorithm:
+        "auto", "merge", "bottom-up", "iterative", "recursive" or "radix", as the option of `gpumerge sort`.
+    kernel:
+        "auto", "basic", "tiled", "circular" or "path": the kernel that merges, if the algorithm merges.
+
+    Returns
+    -------
+    The sorted keys, `out` if it is given; or (keys, values) if values are given. On the side of the array, in the order
+    that `merge` describes.
+
+    Raises
+    ------
+    UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    """
+    given = taken(array)
+    keys = Keys.of([given], key, descending)
+    on_device = same_side([given])
+    request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
+    rows = None if values is None else payload([values], [given])
+    if out is not None:
+        judge_out(out, keys.dtype, len(given), [given, *(rows or ())])
+    if on_device:
+        on = Device([given], keys, backend)
+        with on.current():
+            run, target = on.run(given), on.empty(len(given)) if out is None else out
+            if rows is None:
+                on.sort(run, request, target.view(keys.items))
+                return target
+            ranks = on.sorted_ranks(run, request)
+            moved = gathered(rows, ranks)
+            target.view(keys.items)[:] = run[ranks]
+            return target, moved
+    run, target = keys.run(given), np.empty(len(given), keys.dtype) if out is None else out
+    host = Host(select(backend, device, keys.order, run.nbytes).backend, workers)
+    if rows is None:
+        host.sort(run, keys, request, target.view(keys.items))
+        return target
+    ranks = host.sorted_ranks(run, keys, request)
+    moved = gathered(rows, ranks)
+    target.view(keys.items)[:] = run[ranks]
+    return target, moved
+
+
+def argsort(
+    array: Any,
+    *,
+    key: str | None = None,
+    descending: bool = False,
+    algorithm: Algorithm | Literal["auto"] = "auto",
+    kernel: KernelName | Literal["auto"] = "auto",
+    backend: str = "auto",
+    device: int = 0,
+    threads: int | None = None,
+) -> Any:
+    """The places of a 1-D array's items in their stable order: `array[argsort(array)]` is `sort(array)`.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.argsort(np.array([30, 10, 20, 10]))
+    array([1, 3, 2, 0])
+    >>> gpumerge_cli.argsort(np.array([30, 10, 20, 10]), descending=True)
+    array([0, 2, 1, 3])
+
+    Parameters
+    ----------
+    array:
+        An array that `merge` takes, in any order.
+    key, descending, algorithm, kernel, backend, device, threads:
+        The same as for `sort`. Items that compare equal keep their order, also if descending.
+
+    Returns
+    -------
+    An array of int64, as long as the array and on its side.
+
+    Raises
+    ------
+    UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    """
+    given = taken(array)
+    keys = Keys.of([given], key, descending)
+    request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
+    if same_side([given]):
+        on = Device([given], keys, backend)
+        with on.current():
+            return on.sorted_ranks(on.run(given), request)
+    run = keys.run(given)
+    return Host(select(backend, device, keys.order, run.nbytes).backend, workers).sorted_ranks(run, keys, request)
+
+
+def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
+    """Whether a 1-D array is in the order that `merge` describes.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.is_sorted(np.array([1.0, 2.0, np.nan]))
+    True
+    >>> gpumerge_cli.is_sorted(np.array([1.0, 2.0, np.nan]), descending=True)
+    False
+
+    Parameters
+    ----------
+    array:
+        An array that `merge` takes.
+    key, descending:
+        The same as for `merge`.
+
+    Raises
+    ------
+    UsageError: an array that has no order, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    """
+    given = taken(array)
+    keys = Keys.of([given], key, descending)
+    if same_side([given]):
+        on = Device([given], keys, "gpu")
+        with on.current():
+            return on.in_order(on.run(given))
+    return Host(select("auto", 0, keys.order, 0).backend, 1).in_order(keys.run(given), keys)

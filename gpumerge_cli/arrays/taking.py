@@ -1,0 +1,178 @@
+"""Arrays of other libraries, taken by the protocols that they offer: without a copy where the library allows it.
+
+Memory of the host is asked for by `__array__`, then by `__dlpack__`, then by Arrow's C interface, which pyarrow reads.
+Memory of a GPU is asked for by `__cuda_array_interface__`, then by `__dlpack__`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
+
+# Device types of DLPack: memory of the host, also such as is pinned for a GPU; CUDA's memory, also such as both share.
+_OF_HOST = (1, 3, 11)
+_OF_CUDA = (2, 13)
+
+
+def is_cupy(array: Any) -> bool:
+    """Whether it is a CuPy array."""
+    # CuPy is not imported for the question: where it is not loaded, no array can be its.
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def taken(given: Any) -> Any:
+    """The NumPy array, or the CuPy array, of what was given: a view of its memory where there is one.
+
+    Raises UsageError for what offers no protocol of arrays, for nulls, and for memory that no backend reaches;
+    DeviceError for memory of a GPU where CuPy is not to be had.
+    """
+    if isinstance(given, np.ndarray) or is_cupy(given):
+        return given
+    with _told_of(given):
+        nulls = _nulls(given)
+        if nulls:
+            raise _has_nulls(given, nulls)
+        return _from_device(given) if _lies_on_gpu(given) else _from_host(given)
+
+
+def judge_mask(array: Any) -> None:
+    """Raises UsageError for a masked array."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError("masked items have no order", way_out="give array.compressed() or array.filled(value)")
+
+
+def name_of(given: Any) -> str:
+    """What messages call its type: "polars.Series", "list"."""
+    library = type(given).__module__.partition(".")[0]
+    return type(given).__name__ if library == "builtins" else f"{library}.{type(given).__name__}"
+
+
+@contextmanager
+def _told_of(given: Any) -> Iterator[None]:
+    """Make one line of whatever the other library raises."""
+    try:
+        yield
+    except GpumergeError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        said = lines[0].rstrip(".") if lines else type(error).__name__
+        raise UsageError(
+            f"{name_of(given)} cannot be read as an array: {said}", way_out="give a NumPy or a CuPy array"
+        ) from error
+
+
+def _nulls(given: Any) -> int:
+    """How many items are missing, as far as the type has a way to tell."""
+    if hasattr(given, "itercolumns"):  # a table of Arrow's
+        return sum(_nulls(column) for column in given.itercolumns())
+    count = getattr(given, "null_count", None)  # a number in Arrow, a method in polars, which gives one or a table
+    if count is not None:
+        return int(np.sum(np.asarray(count() if callable(count) else count)))
+    # Pandas' own dtypes have nulls. In a Series of a NumPy dtype NaN and NaT are items like others.
+    dtype = getattr(given, "dtype", None)
+    if dtype is not None and not isinstance(dtype, np.dtype) and hasattr(given, "isna"):
+        return int(given.isna().sum())
+    return 0
+
+
+def _has_nulls(given: Any, count: int) -> UsageError:
+    some = f"{count} null{'s' if count > 1 else ''}" if count else "nulls"
+    return UsageError(f"{name_of(given)} has {some}, and a null has no order", way_out="drop or fill them first")
+
+
+def _lies_on_gpu(given: Any) -> bool:
+    if hasattr(given, "__cuda_array_interface__"):
+        return True
+    if not hasattr(given, "__dlpack_device__"):
+        return False
+    kind = int(given.__dlpack_device__()[0])
+    if kind not in _OF_HOST + _OF_CUDA:
+        raise UsageError(
+            f"{name_of(given)} lies on a device of DLPack's type {kind}, which no backend reaches",
+            way_out="move it to the host",
+        )
+    return kind in _OF_CUDA
+
+
+def _from_device(given: Any) -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceError(
+            f"{name_of(given)} lies on a GPU, and CuPy cannot be imported ({error})",
+            way_out="install gpumerge[cuda13] or gpumerge[cuda12], or move it to the host",
+        ) from error
+    interface = getattr(given, "__cuda_array_interface__", None)
+    if interface is None:
+        return cupy.from_dlpack(given)
+    if interface.get("mask") is not None:
+        raise _has_nulls(given, 0)
+    return cupy.asarray(given)
+
+
+def _from_host(given: Any) -> Any:
+    of_arrow = hasattr(given, "__arrow_c_array__") or hasattr(given, "__arrow_c_stream__")
+    if hasattr(given, "__array__"):
+        array = np.asarray(given)
+        if array.dtype.kind != "O" or not of_arrow or getattr(given, "dtype", None) == array.dtype:
+            return array
+        return _known_to_arrow(given, array)
+    if hasattr(given, "__dlpack__"):
+        return np.from_dlpack(given)
+    if not of_arrow:
+        raise UsageError(
+            f"{name_of(given)} is no array",
+            way_out="give a NumPy or CuPy array, or what offers __array__, __dlpack__ or Arrow's C interface",
+        )
+    if not _has_pyarrow():
+        raise UsageError(
+            f"{name_of(given)} offers Arrow's C interface, which pyarrow reads; it is not installed",
+            way_out="install pyarrow, or give a NumPy array",
+        )
+    import pyarrow
+
+    column = _arrow_column(given)
+    if pyarrow.types.is_struct(column.type):
+        raise UsageError(f"{name_of(given)} is a table", way_out="give one of its columns")
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _has_pyarrow() -> bool:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _known_to_arrow(given: Any, objects: Any) -> Any:
+    """The items by the type that Arrow knows them by, as pandas' dates with a time zone; else as they are: objects."""
+    if not _has_pyarrow():
+        return objects
+    import pyarrow
+
+    try:
+        column = _arrow_column(given)
+    except pyarrow.ArrowException:
+        return objects
+    if isinstance(column.type, pyarrow.BaseExtensionType):
+        return objects
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _arrow_column(given: Any) -> Any:
+    import pyarrow
+
+    stream = hasattr(given, "__arrow_c_stream__")
+    column = pyarrow.chunked_array(given) if stream else pyarrow.array(given)
+    if column.null_count:
+        raise _has_nulls(given, column.null_count)
+    return column

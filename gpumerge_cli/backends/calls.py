@@ -1,0 +1,86 @@
+"""Chunks that a backend takes from their first read to their last write in one call, and what that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
+from gpumerge_cli.extents import Extent, Target
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+
+Bytes = NDArray[np.uint8]
+
+
+class Readable(Protocol):
+    """What is needed of formats.base.Source."""
+
+    name: str
+    size: int
+
+    @property
+    def extent(self) -> Extent | None:
+        """Where its bytes lie; None if only `read_into` gets at them."""
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        """Fill `out` from `start` on."""
+
+
+@dataclass(frozen=True)
+class ChunkWork:
+    """What is done with every chunk of a merge that goes from reading to writing in one call.
+
+    policy: how a chunk's runs are merged, or sorted again. unique: of items that compare equal only the first goes out.
+    target: where results go; None if they stay in memory.
+    """
+
+    sources: Sequence[Readable]
+    order: Order
+    policy: LaunchPolicy | SortPolicy
+    check: bool
+    unique: bool
+    target: Target | None
+
+
+class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
+    """An input is not in order. source: its number."""
+
+    def __init__(self, source: int) -> None:
+        super().__init__(source)
+        self.source = source
+
+
+class ChunkWorker(Protocol):
+    """Works on one chunk at a time, for one thread.
+
+    counts: items of each source in the last chunk. dropped: those left out of it. merged_bytes: of its result.
+    """
+
+    counts: list[int]
+    dropped: int
+    merged_bytes: int
+    spans: list[Span]
+
+    def run(self, ranges: Sequence[tuple[int, int]], offset: int) -> None:
+        """Merge these ranges of the sources, and write the result at `offset` of the target, if there is one.
+
+        Raises Disordered, InputError, OutputError, MemoryError.
+        """
+
+    def outputs(self) -> Iterable[Bytes]:
+        """The result of the last `run`, valid until the next."""
+
+    def close(self) -> None:
+        """Give its memory back."""
+
+
+class ChunkCalls(Protocol):
+    """Chunks of one merge, each done in one call, for any number of threads."""
+
+    def worker(self, capacity: int) -> ChunkWorker:
+        """A worker for chunks of up to `capacity` bytes. Raises MemoryError."""

@@ -1,0 +1,142 @@
+"""How merges and sorts are launched: what the user asked for, and what was decided, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpumerge_cli.errors import UsageError
+
+KernelName = str
+"""One of variants.NAMES."""
+TileLoad = Literal["full", "exact"]
+Transfer = Literal["bulk", "vector"]
+Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
+ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
+FAN_INS = (2, 4, 8, 16)
+"""How many runs one pass of the path kernel may merge at most."""
+OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
+"""Launch options that not every kernel has a use for."""
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """What the user asked for; None leaves the choice to the backend. Sizes are in items, `block_size` in threads.
+
+    kernel: one of variants.NAMES, or "auto". The other fields: see LaunchPolicy.
+    """
+
+    kernel: KernelName = "auto"
+    block_size: int | None = None
+    items_per_thread: int | None = None
+    tile_size: int | None = None
+    tile_load: TileLoad | None = None
+    blocks: int | None = None
+    fan_in: int | None = None
+    transfer: Transfer | None = None
+
+    def __post_init__(self) -> None:
+        if self.tile_load not in (None, "full", "exact"):
+            raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
+        if self.transfer not in (None, "bulk", "vector"):
+            raise UsageError(f"{self.transfer!r} is no way to move a tile", way_out="use bulk or vector")
+        if self.fan_in not in (None, *FAN_INS):
+            raise UsageError(
+                f"--fan-in {self.fan_in} is no number of runs that a pass can merge",
+                way_out=f"use one of {', '.join(map(str, FAN_INS))}",
+            )
+
+
+@dataclass(frozen=True)
+class LaunchPolicy:
+    """How a kernel is launched, wholly decided: comparable, printable, reported.
+
+    block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
+    kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output);
+    0 where the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the
+    slices that co-rank names; None for kernels that have one way. blocks: blocks in the grid; 0 where the length of the
+    output decides. fan_in: runs that one pass merges at most. transfer: what moves tiles between device and shared
+    memory, the bulk copy engine or the threads, in 16-byte vectors; None where neither does. resident: blocks that a
+    multiprocessor should hold at once, for which the compiler is kept to few enough registers. staged: whether blocks
+    work in rounds, a tile of each input at a time. why: why the backend chose this.
+    """
+
+    kernel: KernelName
+    block_size: int
+    items_per_thread: int
+    tile_size: int = 0
+    tile_load: TileLoad | None = None
+    blocks: int = 0
+    fan_in: int = 2
+    transfer: Transfer | None = None
+    resident: int = 1
+    staged: bool = False
+    why: str = field(default="", compare=False)
+
+    @property
+    def rung(self) -> str:
+        """The kernel, and the way in which it loads tiles if it has several: "path", "tiled exact"."""
+        return f"{self.kernel} {self.tile_load}" if self.tile_load else self.kernel
+
+    def describe(self) -> str:
+        """For tables: "path 256x19", "tiled 128 threads, tile 1024, exact"."""
+        shape = f"{self.kernel} {self.block_size}x{self.items_per_thread or 'all'}"
+        if self.staged:
+            shape += f", tile {self.tile_size}" + (f" {self.tile_load}" if self.tile_load else "")
+        if self.fan_in > 2:
+            shape += f", {self.fan_in} runs a pass"
+        if self.transfer:
+            shape += f", {self.transfer}"
+        if self.resident > 1:
+            shape += f", {self.resident} at once"
+        return f"{shape}, {self.blocks} block{'s' * (self.blocks > 1)}" if self.blocks else shape
+
+
+@dataclass(frozen=True)
+class SortRequest:
+    """What the user asked for of a sort. algorithm: see SortPolicy. launch: the kernel that merges, and its shape."""
+
+    algorithm: Algorithm | Literal["auto"] = "auto"
+    launch: LaunchRequest = field(default_factory=LaunchRequest)
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ("auto", *ALGORITHMS):
+            raise UsageError(f"{self.algorithm!r} is no algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
+
+
+@dataclass(frozen=True)
+class SortPolicy:
+    """How a sort runs, wholly decided.
+
+    algorithm: "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges
+    pairs of runs, a level at a time, every thread the same share of a level; "iterative" does so with a thread a pair;
+    "recursive" is top-down, the host recursing, with a launch of one thread a merge; "radix" is a radix sort.
+    launch: how merges are launched; the ladder's first rungs have no use for it. tile: items of a run that are sorted
+    before any merge. why: why the backend chose this.
+    """
+
+    algorithm: Algorithm
+    launch: LaunchPolicy
+    tile: int = 1
+    why: str = field(default="", compare=False)
+
+    def describe(self) -> str:
+        """For tables: "merge, tiles of 4096, path 256x19", "radix"."""
+        if self.algorithm in ("merge", "bottom-up"):
+            tiles = f", tiles of {self.tile}" if self.tile > 1 else ""
+            return f"{self.algorithm}{tiles}, {self.launch.describe()}"
+        return self.algorithm
+
+
+MOST_RECURSED = 1 << 16
+"""Items that a recursive sort takes: it calls a merge for each, and waits for it."""
+
+
+def judge_recursion(items: int) -> None:
+    """Raises UsageError for more items than a recursive sort takes."""
+    if items > MOST_RECURSED:
+        raise UsageError(
+            f"--algorithm recursive: {items} items would be as many merges one after the other, each too small to be "
+            f"shared; it takes {MOST_RECURSED} items at most",
+            way_out="use --algorithm iterative, which merges a whole level at once, or auto",
+        )

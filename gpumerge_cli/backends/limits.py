@@ -1,0 +1,70 @@
+"""What a device, and the CPU's library, allow of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.errors import UsageError
+
+MAX_GRID = 2**31 - 1
+"""Blocks that CUDA allows in a grid's first dimension."""
+STATIC_SHARED = 2048
+"""Bytes of the kernels' own shared variables, rounded up."""
+MAX_TILE, MAX_BLOCK = 1 << 24, 1024
+"""Items a tile and threads a block that the CPU's library takes."""
+
+
+@dataclass(frozen=True)
+class DeviceLimits:
+    """What a device allows. shared_memory: bytes a block may have when it asks for more than the usual 48 KiB.
+
+    capability: of computing, as 10 times its major and its minor number: 90 is Hopper.
+    """
+
+    max_threads: int
+    shared_memory: int
+    multiprocessors: int
+    capability: int = 75
+
+    @property
+    def dynamic_shared(self) -> int:
+        """Bytes of shared memory that a block may have beside the kernels' own variables."""
+        return self.shared_memory - STATIC_SHARED
+
+
+TUNED_ON = DeviceLimits(max_threads=1024, shared_memory=232448, multiprocessors=132, capability=90)
+"""An NVIDIA H200, which defaults were chosen on."""
+
+
+def check_request(request: LaunchRequest, limits: DeviceLimits) -> None:
+    """Raise UsageError for sizes below 1, and for more threads a block than the device has."""
+    for name in ("block_size", "items_per_thread", "tile_size", "blocks"):
+        value = getattr(request, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {value} is less than 1", way_out="use 1 or more")
+    if request.block_size and request.block_size > limits.max_threads:
+        raise UsageError(
+            f"--block-size {request.block_size} is more than the {limits.max_threads} threads a block of this device",
+            way_out=f"use at most {limits.max_threads}",
+        )
+
+
+def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPolicy:
+    """The policy, if a block of this device has as many bytes of shared memory as it needs. Raises UsageError."""
+    if needed > limits.dynamic_shared:
+        raise UsageError(
+            f"{policy.describe()}: needs {needed} bytes of shared memory a block, "
+            f"this device has {limits.dynamic_shared}",
+            way_out="lower --tile-size, --block-size or --items-per-thread",
+        )
+    return policy
+
+
+def within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
+    """The wish, or the default where there is none. Raises UsageError for one that is not from `low` to `high`."""
+    if wish is None:
+        return default
+    if not low <= wish <= high:
+        raise UsageError(f"{option} {wish}: the CPU backend takes {low} to {high} {what}")
+    return wish

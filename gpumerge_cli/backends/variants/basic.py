@@ -1,0 +1,43 @@
+"""Rung 1: every thread co-ranks where its own outputs begin and merges them, all in global memory."""
+
+from __future__ import annotations
+
+from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.limits import within
+from gpumerge_cli.backends.splits import Splits, every
+from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
+
+_SHAPES = {1: (256, 12), 2: (256, 8), 4: (256, 5), 8: (128, 6), 12: (256, 4), 16: (256, 4)}
+"""By item bytes, threads a block and items a thread: the fastest of sweeps on an H200; 12 and 16 were not swept."""
+
+
+def _on_gpu(wish: Wish) -> LaunchPolicy:
+    block, items = _SHAPES[wish.item_bytes]
+    request = wish.request
+    return LaunchPolicy("basic", request.block_size or block, request.items_per_thread or items, why=wish.why)
+
+
+def _on_cpu(request: LaunchRequest, width: int, why: str) -> LaunchPolicy:
+    items = within("--items-per-thread", request.items_per_thread, 0, 1, 1 << 40, "items a thread")
+    return LaunchPolicy("basic", 1, items, why=why)
+
+
+def _splits(policy: LaunchPolicy, total: int) -> Splits:
+    blocks = ("block", every(policy.block_size * policy.items_per_thread))
+    return (blocks, ("thread", every(policy.items_per_thread)))
+
+
+register(
+    Variant(
+        name="basic",
+        rung=1,
+        gpu=OnGpu(
+            resolve=_on_gpu,
+            shared=lambda policy, size: 0,
+            sizes=lambda policy: (policy.items_per_thread,),
+            splits=_splits,
+            how="every thread co-ranks and merges in global memory",
+        ),
+        cpu=OnCpu(_on_cpu, lambda policy: (("thread", every(policy.items_per_thread)),)),
+    )
+)

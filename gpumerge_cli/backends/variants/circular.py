@@ -1,0 +1,24 @@
+"""Rung 3: as tiled, but what a round leaves over stays in a ring, and only what it took is loaded again."""
+
+from __future__ import annotations
+
+from gpumerge_cli.backends.variants import staging
+from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register
+
+register(
+    Variant(
+        name="circular",
+        rung=3,
+        options=staging.OPTIONS,
+        tile="inputs",
+        rounds=Rounds(keeps=True),
+        gpu=OnGpu(
+            resolve=lambda wish: staging.on_gpu("circular", wish),
+            shared=staging.shared,
+            sizes=staging.sizes,
+            splits=staging.gpu_splits,
+            how="as tiled, and what a round leaves over stays in a ring",
+        ),
+        cpu=OnCpu(lambda request, width, why: staging.on_cpu("circular", request, width, why), staging.cpu_splits),
+    )
+)

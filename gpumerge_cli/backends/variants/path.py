@@ -1,0 +1,177 @@
+"""Rung 4: one tile of the output a block, cut beforehand; on the CPU, four independent chains a tile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpumerge_cli.backends.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
+from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, fitting, within
+from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
+from gpumerge_cli.backends.variants.variant import Macros, OnCpu, OnGpu, Variant, Wish, register
+from gpumerge_cli.errors import UsageError
+
+CHAINS = 4
+"""Merges that a core runs at once."""
+MAX_ITEMS_PER_THREAD = 64
+"""A thread keeps its items in registers, its loops written out; a device thread has 255 registers."""
+
+_VECTOR = 16
+_BULK_CAPABILITY = 90
+# Items a chain merges before the four are cut anew: short enough that chains which run dry at different times leave
+# little to a single one, long enough that co-ranking costs nothing.
+_CHAIN_ITEMS = 16384
+_ITEM_BYTES = (1, 2, 4, 8, 12, 16)
+_SHAPES: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
+    "bulk": {
+        2: ((256, 60, 6), (128, 46, 11), (512, 23, 3), (384, 15, 3), (256, 11, 4), (256, 9, 4)),
+        4: ((256, 60, 4), (128, 46, 11), (256, 47, 4), (256, 23, 4), (256, 11, 4), (256, 9, 4)),
+        8: ((256, 60, 4), (128, 46, 11), (384, 39, 3), (256, 23, 4), (256, 11, 4), (256, 9, 4)),
+        16: ((256, 60, 4), (128, 46, 11), (384, 39, 3), (384, 19, 3), (256, 11, 4), (256, 9, 4)),
+    },
+    "vector": {
+        2: ((256, 60, 6), (128, 62, 1), (384, 23, 3), (192, 29, 1), (192, 15, 1), (128, 9, 1)),
+        4: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
+        8: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
+        16: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
+    },
+}
+"""By transfer and runs, for each of _ITEM_BYTES: threads a block, items a thread, blocks that a multiprocessor
+should hold at once. By bulk copies those for two runs, and for more of 4 and 8 bytes, are
+among the fastest of sweeps on an H200, as are those by vectors for two runs of 2, 4 and 8; the others follow unswept.
+Larger tiles need fewer searches of global memory; odd item counts spread accesses over the banks of shared memory."""
+_WHY_TRANSFER: dict[Transfer, str] = {
+    "bulk": "moved by the bulk copy engine",
+    "vector": "moved in 16-byte pieces",
+}
+
+
+def _on_gpu(wish: Wish) -> LaunchPolicy:
+    """One tile a block: the tile follows from block size, items and fan-in, so a tile size only says what they are."""
+    request, limits, size = wish.request, wish.limits, wish.item_bytes
+    transfer = _transfer(request, limits)
+    fan_in = request.fan_in or next((most for most in FAN_INS if most >= wish.runs), FAN_INS[-1])
+    tuned_block, tuned_items, tuned_resident = _SHAPES[transfer][fan_in][_ITEM_BYTES.index(size)]
+    block, items, tile = request.block_size, request.items_per_thread, request.tile_size
+    spare = spare_threads(fan_in)
+    if tile and items and not block:
+        if tile < items:
+            raise UsageError(
+                f"--tile-size {tile} is less than the --items-per-thread {items} of one thread",
+                way_out="raise --tile-size or lower --items-per-thread",
+            )
+        block = tile // items + spare
+    block = min(block or tuned_block, limits.max_threads)
+    if fan_in > 2 and block < fan_in and not request.fan_in:
+        fan_in = next((most for most in reversed(FAN_INS) if most <= block), 2)
+        spare = spare_threads(fan_in)
+    if fan_in > 2 and block < fan_in:
+        raise UsageError(
+            f"--fan-in {fan_in} needs as many threads a block, not --block-size {block}",
+            way_out="raise --block-size or lower --fan-in",
+        )
+    if tile and not items:
+        items = ceil_div(tile, block - spare)
+    if items is None:
+        room = (limits.dynamic_shared - (2 * fan_in + 4) * _VECTOR) // ((block + 1) * size) - 1
+        items = max(1, min(tuned_items, room))
+    if tile and tile != path_tile(block, items, fan_in):
+        threads = f"--block-size {block}" if not spare else f"the {block - spare} of --block-size {block} that merge"
+        raise UsageError(
+            f"--tile-size {tile} is not {threads} times a whole number of items a thread",
+            way_out=f"leave --tile-size out: for the path kernel it follows, here {path_tile(block, items, fan_in)}",
+        )
+    if items > MAX_ITEMS_PER_THREAD:
+        raise UsageError(
+            f"{items} items per thread are more than the {MAX_ITEMS_PER_THREAD} that the path kernel can hold",
+            way_out="raise --block-size or lower --items-per-thread",
+        )
+    chosen = LaunchPolicy(
+        "path",
+        block,
+        items,
+        path_tile(block, items, fan_in),
+        fan_in=fan_in,
+        transfer=transfer,
+        why=f"{wish.why}, {_WHY_TRANSFER[transfer]}",
+    )
+    as_tuned = (block, items) == (tuned_block, tuned_items)
+    resident = min(tuned_resident if as_tuned else 1, limits.dynamic_shared // _shared(chosen, size))
+    return fitting(replace(chosen, resident=max(1, resident)), _shared(chosen, size), limits)
+
+
+def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:
+    if request.transfer == "bulk" and limits.capability < _BULK_CAPABILITY:
+        raise UsageError(
+            f"--transfer bulk: this device, of compute capability {limits.capability / 10}, has no bulk copies",
+            way_out="leave it out",
+        )
+    return request.transfer or ("bulk" if limits.capability >= _BULK_CAPABILITY else "vector")
+
+
+def spare_threads(fan_in: int) -> int:
+    """Threads of a block that a tile is not counted for: every pair of more than two runs may need one more."""
+    return 0 if fan_in == 2 else fan_in // 2
+
+
+def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
+    """Items that a block merges."""
+    return (block_size - spare_threads(fan_in)) * items_per_thread
+
+
+def _shared(policy: LaunchPolicy, size: int) -> int:
+    vectors = ceil_div(policy.tile_size * size, _VECTOR) + 2 * policy.fan_in
+    return vectors * _VECTOR + (policy.items_per_thread + 1) * size + _VECTOR
+
+
+def _macros(policy: LaunchPolicy) -> Macros:
+    return (
+        ("RUNS", policy.fan_in),
+        ("BLOCK_SIZE", policy.block_size),
+        ("ITEMS_PER_THREAD", policy.items_per_thread),
+        ("BLOCKS_PER_MULTIPROCESSOR", policy.resident),
+        ("BULK", int(policy.transfer == "bulk")),
+    )
+
+
+def _gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
+    return (("block", every(policy.tile_size)), ("thread", every(policy.items_per_thread)))
+
+
+def _on_cpu(request: LaunchRequest, width: int, why: str) -> LaunchPolicy:
+    tile = within("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, MAX_TILE, "items a tile")
+    items = within("--items-per-thread", request.items_per_thread, -(-tile // CHAINS), 1, MAX_TILE, "items a thread")
+    if request.tile_size is not None and request.items_per_thread is not None and items * CHAINS != tile:
+        raise UsageError(
+            f"--tile-size {tile} is not {CHAINS} chains of --items-per-thread {items}",
+            way_out="leave one of them out",
+        )
+    return LaunchPolicy("path", 1, items, items * CHAINS, why=why)
+
+
+def _cpu_splits(policy: LaunchPolicy) -> Splits:
+    def chains(length: int) -> Lengths:
+        each = length // CHAINS
+        return some([(each, CHAINS - 1), (length - each * (CHAINS - 1), 1)])
+
+    return (("block", every(policy.tile_size)), ("chain", chains))
+
+
+register(
+    Variant(
+        name="path",
+        rung=4,
+        options=frozenset({"tile_size", "fan_in", "transfer"}),
+        tile="output",
+        auto=True,
+        gpu=OnGpu(
+            resolve=_on_gpu,
+            shared=_shared,
+            sizes=lambda policy: (),
+            splits=_gpu_splits,
+            macros=_macros,
+            cut_ahead=True,
+            how="one tile a block, cut beforehand",
+        ),
+        cpu=OnCpu(_on_cpu, _cpu_splits, how="four independent chains a thread"),
+    )
+)

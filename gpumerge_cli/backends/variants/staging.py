@@ -1,0 +1,76 @@
+"""Blocks that own a section each and stage rounds of both inputs: what the variants that do so have in common."""
+
+from __future__ import annotations
+
+from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, TileLoad
+from gpumerge_cli.backends.limits import MAX_BLOCK, MAX_GRID, MAX_TILE, fitting, within
+from gpumerge_cli.backends.splits import Splits, ceil_div, every, shares
+from gpumerge_cli.backends.variants.variant import Wish
+from gpumerge_cli.errors import UsageError
+
+OPTIONS = frozenset({"tile_size", "blocks"})
+_TILE_BYTES = 8192  # on the CPU: two tiles and their output in a 32 KB innermost cache
+_SHAPES = {1: (128, 6, 256), 2: (64, 5, 256), 4: (128, 3, 64), 8: (128, 2, 64), 12: (128, 3, 64), 16: (128, 3, 64)}
+"""By item bytes, threads a block, items a thread and blocks in the grid for each multiprocessor: the fastest of sweeps
+on an H200; 12 and 16 bytes were not swept. A warp's threads read shared memory one share apart, so few items, and
+counts that spread over the banks, do best."""
+
+
+def on_gpu(kernel: str, wish: Wish, load: TileLoad | None = None) -> LaunchPolicy:
+    """Items a thread are by default what spreads one round over the block."""
+    request, limits = wish.request, wish.limits
+    threads, each, blocks_each = _SHAPES[wish.item_bytes]
+    block = min(request.block_size or threads, limits.max_threads)
+    room = limits.dynamic_shared // (_slices(load) * wish.item_bytes)
+    tile = request.tile_size or min(block * (request.items_per_thread or each), room)
+    items = min(request.items_per_thread or ceil_div(tile, block), tile)
+    blocks = request.blocks or blocks_each * limits.multiprocessors
+    if blocks > MAX_GRID:
+        raise UsageError(
+            f"--blocks {blocks} is more than the {MAX_GRID} blocks of a CUDA grid", way_out="use fewer, or leave it out"
+        )
+    policy = LaunchPolicy(kernel, block, items, tile, load, blocks, staged=True, why=wish.why)
+    return fitting(policy, shared(policy, wish.item_bytes), limits)
+
+
+def on_cpu(kernel: str, request: LaunchRequest, width: int, why: str, load: TileLoad | None = None) -> LaunchPolicy:
+    """A block is a host thread's turn: its threads run one after the other on slices staged in cache."""
+    block = within("--block-size", request.block_size, 1, 1, MAX_BLOCK, "threads a block")
+    tile = within("--tile-size", request.tile_size, _TILE_BYTES // width, 1, MAX_TILE, "items a tile")
+    items = ceil_div(tile, block)
+    if request.items_per_thread is not None:
+        if request.tile_size is not None and request.items_per_thread * block < tile:
+            raise UsageError(
+                f"--items-per-thread {request.items_per_thread} x --block-size {block} does not cover "
+                f"--tile-size {tile}",
+                way_out="leave --items-per-thread out: the tile decides it",
+            )
+        items = within("--items-per-thread", request.items_per_thread, items, 1, MAX_TILE, "items a thread")
+        tile = tile if request.tile_size is not None else items * block
+    return LaunchPolicy(kernel, block, items, tile, load, staged=True, why=why)
+
+
+def shared(policy: LaunchPolicy, size: int) -> int:
+    """Bytes of dynamic shared memory of one block."""
+    return _slices(policy.tile_load) * policy.tile_size * size
+
+
+def sizes(policy: LaunchPolicy) -> tuple[int, ...]:
+    """What the kernels are passed."""
+    return policy.items_per_thread, policy.tile_size
+
+
+def gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
+    """A section a block, cut into rounds."""
+    rounds = ("round", every(policy.tile_size))
+    return (("block", shares(policy.blocks)), rounds, ("thread", every(policy.items_per_thread)))
+
+
+def cpu_splits(policy: LaunchPolicy) -> Splits:
+    """Rounds, whose outputs the block's threads share."""
+    return (("round", every(policy.tile_size)), ("thread", shares(policy.block_size)))
+
+
+def _slices(load: TileLoad | None) -> int:
+    """How many slices of a tile are staged: exact loading needs no more items than a round puts out."""
+    return 1 if load == "exact" else 2

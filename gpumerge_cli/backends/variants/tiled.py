@@ -1,0 +1,34 @@
+"""Rung 2: blocks stage a tile of each input a round ("full"), or just the slices that co-rank names ("exact")."""
+
+from __future__ import annotations
+
+from gpumerge_cli.backends.launch import LaunchRequest, TileLoad
+from gpumerge_cli.backends.variants import staging
+from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register
+
+
+def _load(request: LaunchRequest) -> TileLoad:
+    return request.tile_load or "full"
+
+
+register(
+    Variant(
+        name="tiled",
+        rung=2,
+        options=staging.OPTIONS | {"tile_load"},
+        loads=("full", "exact"),
+        tile="inputs",
+        rounds=Rounds(keeps=False),
+        gpu=OnGpu(
+            resolve=lambda wish: staging.on_gpu("tiled", wish, _load(wish.request)),
+            shared=staging.shared,
+            sizes=staging.sizes,
+            splits=staging.gpu_splits,
+            how="blocks stage rounds of both inputs in shared memory",
+        ),
+        cpu=OnCpu(
+            lambda request, width, why: staging.on_cpu("tiled", request, width, why, _load(request)),
+            staging.cpu_splits,
+        ),
+    )
+)

@@ -1,0 +1,128 @@
+"""A batch as it runs: what its jobs do, and the log, the report and the terminal that hear of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli.batch_tasks import commands
+from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.signals import ignore_signals
+from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.errors import Interrupted
+from gpumerge_cli.jobs.joblog import JobLog, LineFile, Standing, standing_of
+from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
+from gpumerge_cli.jobs.spec import Job, Limits, Result
+from gpumerge_cli.units import format_counted
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.batch_view import Bar
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How a batch is to run. joblog, report: files, if any. resume: go on with them. progress: show a bar."""
+
+    limits: Limits
+    keep_going: bool
+    joblog: str | None
+    report: str | None
+    resume: bool
+    retry_failed: bool
+    progress: bool
+    debug: bool
+
+
+def run(jobs: Sequence[Job], wishes: Wishes) -> list[Result]:
+    """Run the jobs; their results in the order of the file. Raises GpumergeError or Interrupted."""
+    with ExitStack() as stack:
+        batch = _Batch(jobs, wishes, stack)
+        runner = Runner(jobs, batch, wishes.limits, keep_going=wishes.keep_going)
+        try:
+            runner.run()
+            ignore_signals()
+        except Interrupted as error:
+            done = sum(result.state in ("done", "skipped") for result in runner.results.values())
+            more = "--joblog lets --resume go on" if wishes.joblog is None else "--resume goes on"
+            told = f"{done} of {format_counted(len(jobs), 'job')} are done; {more}"
+            raise Interrupted(error.signal_number, way_out=told) from None
+    return [runner.results[job.number] for job in jobs]
+
+
+class _Batch:
+    """What a runner's jobs do, see jobs.runner.Work."""
+
+    def __init__(self, jobs: Sequence[Job], wishes: Wishes, stack: ExitStack) -> None:
+        self._wishes = wishes
+        self._sharing = len(jobs)
+        self._log = self._lines = None
+        if wishes.joblog is not None:
+            self._log = JobLog(wishes.joblog, resume=wishes.resume)
+            stack.callback(self._log.close)
+        if wishes.report is not None:
+            self._lines = LineFile(wishes.report, keep=wishes.resume, begins='{"job": ', what="report of a batch")
+            stack.callback(self._lines.close)
+        self._bar: Bar | None = None
+        if wishes.progress and sys.stderr is not None and sys.stderr.isatty():
+            from gpumerge_cli.cli.batch_view import bar
+
+            self._bar = stack.enter_context(bar(jobs))
+        limits = wishes.limits
+        alone = limits.at_once == 1
+        self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)
+
+    def earlier(self, job: Job) -> Standing | None:
+        entry = None if self._log is None else self._log.entries.get(job.command)
+        return standing_of(job, entry, retry_failed=self._wishes.retry_failed)
+
+    def do(self, job: Job, memory: int, check: Callable[[], None]) -> Any:
+        def advance(done: int, total: int) -> None:
+            check()
+            if self._bar is not None:
+                self._bar.advance(job, done, total)
+
+        try:
+            task: Any = job.task or commands()[job.operation].parse(job.words)
+            return tasks.perform(task.within(memory, self._threads, self._sharing), advance=advance, settle=check)
+        except StoppedError:
+            raise
+        except Exception as error:
+            if self._wishes.debug and sys.stderr is not None:
+                traceback.print_exception(error)
+            raise JobError(*verdict(error)) from error
+
+    def told(self, result: Result) -> None:
+        # The log last: what it has is not done again.
+        if self._lines is not None and (result.started or result.state == "failed"):
+            self._lines.write(_as_json(result))
+        if self._log is not None and result.started:
+            self._log.add(result)
+        if result.state == "failed":
+            (say if self._bar is None else self._bar.say)(f"job {result.job.name}: {result.error}")
+        if self._bar is not None:
+            self._bar.ended(result)
+
+
+def _as_json(result: Result) -> str:
+    """A result as one line: the job's report, and its name, command, state, exit code, error, start and seconds.
+
+    The state is "done", "failed" or, of a job that failed without having begun, "not run".
+    """
+    about = {
+        "job": result.job.name,
+        "line": result.job.line,
+        "command": result.job.command,
+        "state": result.state if result.started else "not run",
+        "exit": result.exit_code,
+        "error": result.error,
+        "started": result.started or None,
+        "seconds": result.seconds,
+    }
+    return json.dumps(about | ({} if result.report is None else asdict(result.report)))

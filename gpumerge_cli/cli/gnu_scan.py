@@ -1,0 +1,110 @@
+"""A command line of sort taken apart into options and operands, as GNU's getopt_long does it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpumerge_cli.cli.options import Option, command
+from gpumerge_cli.cli.values import unknown_option
+from gpumerge_cli.errors import UsageError
+
+_SORT = command("sort")
+_LETTERS = {option.letter: option for option in _SORT.options if option.letter}
+_NAMES = {name[2:]: option for option in _SORT.options for name in option.names if name.startswith("--")}
+_GNU = sorted({option.gnu_name for option in _SORT.options if option.gnu_name})
+
+
+class Word(NamedTuple):
+    """An option with its value, "" if it has none. written: the option as the command line has it, but whole."""
+
+    option: Option
+    value: str
+    written: str
+
+
+class Operand(NamedTuple):
+    """What is no option. behind: whether it stands behind "--"."""
+
+    text: str
+    behind: bool
+
+
+def scan(left: deque[str]) -> Iterator[Word | Operand]:
+    """Options and operands one by one, in their order.
+
+    An option whose value is optional comes with its first word where it has none. Arguments are taken off `left`, of
+    which the caller may take some itself. Raises UsageError at the first option that is none, when it is come to.
+    """
+    while left:
+        word = left.popleft()
+        if word == "--":
+            while left:
+                yield Operand(left.popleft(), True)
+        elif word.startswith("--"):
+            yield _long(word, left)
+        elif word.startswith("-") and word != "-":
+            yield from _short(word, left)
+        else:
+            yield Operand(word, False)
+
+
+def _short(word: str, left: deque[str]) -> Iterator[Word]:
+    for at, letter in enumerate(word[1:], 2):
+        if letter == "y":
+            _skip_old_option(word[at:], left)
+            return
+        option = _LETTERS.get(letter)
+        if option is None:
+            raise unknown_option(_SORT, f"-{letter}")
+        if _needs_value(option):
+            yield Word(option, word[at:] or _next(f"-{letter}", left), f"-{letter}")
+            return
+        yield Word(option, _implied(option), f"-{letter}")
+
+
+def _needs_value(option: Option) -> bool:
+    return option.takes_value and not option.value_is_optional
+
+
+def _implied(option: Option) -> str:
+    return option.choices[0] if option.value_is_optional else ""
+
+
+def _skip_old_option(attached: str, left: deque[str]) -> None:
+    """-y of other systems' sorts is taken and ignored, with the digits behind it."""
+    if not attached:
+        follows = _next("-y", left)
+        if follows.strip("0123456789"):
+            left.appendleft(follows)
+
+
+def _long(word: str, left: deque[str]) -> Word:
+    written, equals, value = word[2:].partition("=")
+    name = written if written in _NAMES else _completed(written)
+    option = _NAMES[name]
+    if _needs_value(option):
+        value = value if equals else _next(f"--{written}", left)
+    elif option.takes_value:
+        value = value if equals else _implied(option)
+    elif equals:
+        raise UsageError(f"--{written} takes no value", way_out=f"leave ={value} out")
+    return Word(option, value, f"--{name}")
+
+
+def _completed(written: str) -> str:
+    """The long name that `written` shortens. GNU's may be, as long as they differ; others may not."""
+    found = [name for name in _GNU if name.startswith(written)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        way_out = f"write one of {', '.join(f'--{name}' for name in found)}"
+        raise UsageError(f"--{written} may be several options", way_out=way_out)
+    raise unknown_option(_SORT, f"--{written}")
+
+
+def _next(option: str, left: deque[str]) -> str:
+    if not left:
+        raise UsageError(f"{option} needs a value", way_out="write it behind the option")
+    return left.popleft()

@@ -1,0 +1,102 @@
+"""What --help shows: a command's examples and options, in groups, as wide as the terminal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option, command
+
+_NARROWEST, _WIDEST = 40, 120
+_COLUMN = 30
+"""Where the text of options begins: longer names have a line of their own."""
+
+
+def wanted_help(arguments: Sequence[str]) -> str | None:
+    """The command whose help is all that `arguments` ask for, "" for gpumerge's; None if they ask for more."""
+    if not arguments:
+        return ""
+    *names, last = arguments
+    name = names[0] if names else ""
+    known = len(names) < 2 and any(one.name == name for one in COMMANDS)
+    return name if known and last in command(name).option("help").names else None
+
+
+def help_text(name: str, width: int | None = None) -> str:
+    """The help of a command, of gpumerge itself for "". width: columns; by default those of the terminal."""
+    if width is None:
+        width = shutil.get_terminal_size().columns
+    width = max(_NARROWEST, min(width, _WIDEST))
+    return "\n".join(_lines(command(name), width)) + "\n"
+
+
+def _lines(shown: Command, width: int) -> Iterator[str]:
+    yield from wrap(f"Usage: {shown.path} {shown.usage}", width, subsequent_indent="       ", break_on_hyphens=False)
+    yield from paragraphs(shown.about, width)
+    if shown.examples:
+        yield from ("", "Examples:")
+        for line, about in shown.examples:
+            yield from wrap(about, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+            yield from _command_line(line, width)
+    if not shown.name:
+        yield from ("", "Commands:")
+        yield from _columns([(one.name, one.summary) for one in COMMANDS[1:]], width)
+    if shown.arguments:
+        yield from ("", "Arguments:")
+        yield from _columns([(one.metavar, one.help) for one in shown.arguments], width)
+    for group in GROUPS:
+        rows = [(written(option), sentence(option)) for option in shown.options if option.group == group]
+        if rows:
+            yield from ("", f"{group}:")
+            yield from _columns(rows, width, _COLUMN)
+    yield from paragraphs(shown.epilog, width)
+
+
+def paragraphs(text: str, width: int) -> Iterator[str]:
+    """The lines of text whose paragraphs are apart by empty lines; those that begin with a backspace keep theirs."""
+    for paragraph in filter(None, text.split("\n\n")):
+        yield ""
+        if paragraph.startswith("\b"):
+            yield from paragraph.removeprefix("\b").strip("\n").split("\n")
+        else:
+            yield from wrap(paragraph, width, break_on_hyphens=False)
+
+
+def written(option: Option) -> str:
+    """An option as help lists it: "-o, --output FILE"."""
+    names = ", ".join((*option.shown_names, *option.off_names))
+    if not option.letter:
+        names = f"    {names}"
+    if option.value_is_optional:
+        return f"{names}[={option.metavar}]"
+    return f"{names} {option.metavar}" if option.takes_value else names
+
+
+def sentence(option: Option) -> str:
+    """What help says of an option, with its default where the text has none."""
+    shown = option.takes_value and option.default not in (None, "", 0) and "default" not in option.help
+    return f"{option.help} (default: {option.default})" if shown else option.help
+
+
+def _command_line(line: str, width: int) -> Iterator[str]:
+    """The line, continued as a shell takes it where it is too long."""
+    shown = "   "
+    for word in re.findall(r"(?:'[^']*'|\S)+", line):
+        if len(shown) + len(word) + 3 > width and shown.strip():
+            yield f"{shown} \\"
+            shown = "       "
+        shown += f" {word}"
+    yield shown
+
+
+def _columns(rows: Sequence[tuple[str, str]], width: int, at: int = 0) -> Iterator[str]:
+    at = min(at or max(len(name) for name, _ in rows) + 4, width // 2)
+    for name, text in rows:
+        lines = wrap(text, width - at, break_on_hyphens=False)
+        if len(name) + 4 > at or not lines:
+            yield f"  {name}"
+        else:
+            yield f"  {name}".ljust(at) + lines.pop(0)
+        yield from (" " * at + line for line in lines)

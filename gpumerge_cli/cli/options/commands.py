@@ -1,0 +1,198 @@
+"""The commands: what they are about, what they take, and what their help ends with."""
+
+from __future__ import annotations
+
+from gpumerge_cli.cli.examples import EXAMPLES
+from gpumerge_cli.cli.options.actions import ACTIONS
+from gpumerge_cli.cli.options.items import INPUT, ORDER
+from gpumerge_cli.cli.options.model import GROUPS, Argument, Command, Option
+from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
+
+_ROWS: tuple[Option, ...] = (*ACTIONS, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
+
+SUFFIXES = """\b
+Suffixes:
+  .i8 .i16 .i32 .i64   raw signed integers       .f16 .f32 .f64   raw floats
+  .u8 .u16 .u32 .u64   raw unsigned integers     .npy             NumPy, 1-D
+  .txt .text .csv .tsv .log .lst, no suffix: text, one item a line
+  any other suffix: name the items with --dtype, --record-size or --format"""
+
+SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
+
+EXIT_CODES = """\b
+Exit codes:
+  0    done
+  1    disorder found (check only)
+  2    anything else wrong; one line on standard error says what and where
+  130, 143   stopped by Ctrl-C or SIGTERM; no output file was written
+  141  the reader of standard output went away"""
+
+_EPILOG = f"{SUFFIXES}\n\n{SWITCHES}\n\n{EXIT_CODES}"
+
+_SORT = """\b
+Exit codes:
+  0    done
+  1    disorder found (-c, -C), or a WORD that is none
+  2    anything else wrong; one line on standard error says what and where
+  130, 143   stopped by Ctrl-C or SIGTERM; no output file was written
+  141  the reader of standard output went away"""
+
+_BATCH = """\b
+A job file in TOML, with paths relative to it:
+  [defaults]
+  operation = "merge"                 # merge, sort or check
+  numeric-sort = true                 # any long option of the operation
+  output = "merged/{job}.txt"
+  [[job]]
+  name = "monday"
+  inputs = ["monday/*.txt", "late.txt"]
+  [[job]]
+  name = "week"
+  inputs = ["merged/monday.txt", "${ARCHIVE}/tuesday.txt"]
+
+\b
+In JSON lines, each line is a job; a line {"defaults": {...}} holds defaults.
+
+\b
+Names, outputs and paths may hold:
+  ${NAME}     the environment's; $${NAME} is the text itself
+  {job}       the job's name
+  {name} {stem} {suffix} {dir}   of the first input: in/a.txt has a.txt, a,
+              .txt and in; {{ and }} are braces
+
+Globs match files that are there and outputs of other jobs, not the job's own
+output, nor what is named beside them. A job that reads another's output runs
+after it. Mistakes in the file are told, with their lines, before any job runs.
+
+\b
+Exit codes:
+  0    all jobs are done
+  2    a job failed, or anything else is wrong; the last line says how many
+  130, 143   stopped by Ctrl-C or SIGTERM; what was done stays"""
+
+_BENCH = """\b
+Shapes: those of gpumerge generate, and
+  tiny       uniform keys, all runs but the first a thousandth of the whole
+
+Dtypes, sizes, shapes and runs are varied one at a time about a middle case. Where any is named, all combinations are
+run."""
+
+_PATH = f"""\b
+The grid has A from the top down and B from left to right. The path goes down
+where the merge takes an item of A and right where it takes one of B; where it
+crosses the cross diagonal of rank k, i items of A and j of B are merged,
+i + j = k. That is the one place where the work can be cut.
+
+{SUFFIXES}"""
+
+_GENERATE = f"""\b
+Shapes, of the files named together:
+  uniform    every file over the whole key range
+  few        the same with 16 distinct keys
+  equal      one key
+  disjoint   the files' keys lie one after the other, in the order of FILES
+  blocky     the files take turns, in stretches of 1 to 65,536 items
+  one-sided  the first over the whole range, the others in a narrow part of it
+
+{SUFFIXES}"""
+
+_SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
+
+
+def _command(name: str, about: str, *arguments: Argument, epilog: str = "") -> Command:
+    options = [row.of(name) for row in _ROWS if name in row.commands]
+    options.sort(key=lambda option: GROUPS.index(option.group))
+    return Command(name, about, tuple(options), arguments, epilog, EXAMPLES.get(name, ()))
+
+
+COMMANDS = (
+    _command(
+        "",
+        "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.\n\n"
+        "Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.",
+        epilog=_EPILOG,
+    ),
+    _command(
+        "merge",
+        "Merge sorted files into one.\n\n"
+        "The merge is stable: items that compare equal come in the order of FILES. Text keeps its lines as they are. "
+        "NaN sorts last and -0.0 equals 0.0, as in NumPy. At the end one line on standard error says how much was "
+        "merged, how fast and where, and what bounded it.",
+        _SORTED_FILES,
+        epilog=_EPILOG,
+    ),
+    _command(
+        "sort",
+        "Sort lines as GNU sort does.\n\n"
+        "Sorts lines, merges sorted files of lines (-m), or checks one (-c): the same options and the same bytes as "
+        "GNU sort in the C locale. GNU's long options may be shortened. Without FILE, or where FILE is -, standard "
+        "input is read. Files of numbers and records are sorted, too, where suffixes or options say so.",
+        Argument("files", "FILE", "Files of lines; - is standard input."),
+        epilog=_SORT,
+    ),
+    _command(
+        "check",
+        "Check that each file is in order.\n\n"
+        "Says nothing and exits 0 if all are; otherwise names the first disorder of each file on standard error, "
+        "counts the files that have one, and exits 1. Each file is judged alone: the last item of one and the first of "
+        "the next may be in any order.",
+        _SORTED_FILES,
+        epilog=_EPILOG,
+    ),
+    _command(
+        "batch",
+        "Run many merges, sorts and checks, as a file of jobs says.\n\n"
+        "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
+        "the GPU and compiled kernels. Each output appears whole or not at all.",
+        Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
+        epilog=_BATCH,
+    ),
+    _command(
+        "bench",
+        "Time every kernel and library on synthetic runs.\n\n"
+        "Runs are made in memory and merged by every kernel, and by the libraries' ways where there are any: cupy.sort "
+        "and CUB on the GPU; NumPy's stable sort and, if it is installed, polars on the CPU. Every output is checked "
+        "before anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in "
+        "the same run. Ctrl-C and SIGTERM end the run with the results so far.",
+        Argument("results", "RESULTS", "With --render: .json files of earlier runs."),
+        epilog=_BENCH,
+    ),
+    _command(
+        "path",
+        "Draw the merge path of two sorted inputs.\n\n"
+        "Shows where blocks and threads cut the merge: by the sizes that merge would launch its kernel with, or those "
+        "that are given. Inputs that are too large to be drawn item by item are drawn to a scale, which is said.",
+        Argument("files", "A B", "Two sorted files; - is standard input."),
+        epilog=_PATH,
+    ),
+    _command(
+        "generate",
+        "Make test files, sorted or shuffled.\n\n"
+        "Makes one file for each name. Integers are spread over their whole range, floats over -1 to 1; lines are "
+        "numbers. Keys of records that are bytes are big-endian integers; the records' other bytes look random. A "
+        ".npy file holds int32 unless --dtype says otherwise.",
+        Argument("files", "FILES", "Files to make; - is standard output.", required=True),
+        epilog=_GENERATE,
+    ),
+    _command(
+        "info",
+        "Show devices, versions and auto's picks.\n\n"
+        "For a few sizes of input it says where --backend auto would work, and why.",
+    ),
+)
+"""gpumerge itself, and its commands in the order of help."""
+
+NAMES = tuple(one.name for one in COMMANDS[1:])
+
+
+def command(name: str) -> Command:
+    """The command of that name; gpumerge itself for "". Raises KeyError."""
+    for one in COMMANDS:
+        if one.name == name:
+            return one
+    raise KeyError(name)
+
+
+def options_of(name: str) -> tuple[Option, ...]:
+    """The options of the command of that name; none if there is no such command."""
+    return next((one.options for one in COMMANDS if one.name == name), ())

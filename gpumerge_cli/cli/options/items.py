@@ -1,0 +1,166 @@
+"""The options that say what the input is and in which order it is."""
+
+from __future__ import annotations
+
+from gpumerge_cli.cli.options.model import Option
+
+_FILES = ("merge", "sort", "check")
+_ORDERED = (*_FILES, "path")
+_TYPED = (*_ORDERED, "generate")
+
+_SORT_WORDS = ("general-numeric", "human-numeric", "month", "numeric", "random", "version")
+
+INPUT = (
+    Option(
+        "files0-from", "Input", _FILES,
+        "Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.",
+        kind="file", gnu=True,
+    ),
+    Option(
+        "items", "Input", ("path",),
+        "Instead of files, given twice: items with blanks or commas between, as in --items '1 3 5'. Numbers if all "
+        "are, else lines.",
+        kind="text", placeholder="LIST", multiple=True,
+    ),
+    Option(
+        "format", "Input", _TYPED,
+        "How the files are laid out; by default their suffixes say.",
+        kind="text", choices=("raw", "npy", "text"),
+    ),
+    Option(
+        "dtype", "Input", _TYPED,
+        "Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian "
+        "int32. By default the suffix says. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: records, whose key "
+        "--field names.",
+        kind="text", placeholder="NAME",
+    ),
+    Option(
+        "record-size", "Input", _TYPED,
+        "Items are records of so many bytes. Their key is bytes, or of --dtype.",
+        kind="number", placeholder="BYTES", least=1,
+    ),
+    Option(
+        "key-offset", "Input", _TYPED,
+        "Where in a record its key starts; 0 by default.",
+        kind="number", placeholder="BYTES",
+    ),
+    Option(
+        "key-size", "Input", _TYPED,
+        "Bytes of a record's key, compared as unsigned bytes; by default all to the record's end.",
+        kind="number", placeholder="BYTES", least=1,
+    ),
+    Option(
+        "csv", "Input", _ORDERED,
+        "Keys are fields of CSV, quoted or not, by number or by the header's names. Names imply --header 1.",
+    ),
+    Option(
+        "header", "Input", _ORDERED,
+        "The first N lines of the first file stay ahead of the output; those of the others are left out.",
+        kind="number", default=0,
+    ),
+    Option(
+        "zero-terminated", "Input", _ORDERED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
+    ),
+    Option("compressed", "Input", ("sort",), "Files whose names end in .gz or .zst are compressed."),
+    Option(
+        "check", "Input", ("merge",),
+        "Whether the inputs are checked for order while they are merged.",
+        default=True, off="no-check",
+    ),
+    Option(
+        "count", "Output", ("generate",),
+        "Items in each file: 1500000, 1e6, 10M (millions) or 2^28.",
+        letter="c", kind="count", default="1M",
+    ),
+    Option(
+        "shape", "Output", ("generate",),
+        "How the keys of the files interleave.",
+        kind="text", choices=("uniform", "few", "equal", "disjoint", "blocky", "one-sided"), default="uniform",
+    ),
+    Option("seed", "Output", ("generate",), "The same seed makes the same files.", kind="number", default=0),
+    Option("sorted", "Output", ("generate",), "Whether the files are in order.", default=True, off="shuffled"),
+)  # fmt: skip
+
+ORDER = (
+    Option(
+        "field", "Order", _TYPED,
+        "The key by name: a field of structured .npy files or of a --dtype with fields, or one or more columns of CSV, "
+        "as city,amount:r. Letters behind a colon are those of -k. Column names imply --csv and --header 1.",
+        kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
+    ),
+    Option(
+        "key", "Order", _ORDERED,
+        "A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, counted from 1, to that of "
+        "another, or to the line's end. OPTIONS are letters from bdfghiMnRrV, in place of the global ones; a "
+        "character 0 of the last field is its end. May be given again, for ties.",
+        letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
+        formerly=("sort-key",),
+    ),
+    Option(
+        "field-separator", "Order", _ORDERED,
+        "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
+        letter="t", kind="text", placeholder="BYTE", gnu=True,
+    ),
+    Option("ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True),
+    Option("dictionary-order", "Order", _ORDERED, "Only blanks, letters and digits count.", letter="d", gnu=True),
+    Option("ignore-case", "Order", _ORDERED, "Lower case counts as upper case.", letter="f", gnu=True),
+    Option(
+        "general-numeric-sort", "Order", _ORDERED,
+        "Lines are in the order of their leading numbers, as 1e3, inf or 0x1p4.",
+        letter="g", gnu=True,
+    ),
+    Option(
+        "human-numeric-sort", "Order", _ORDERED,
+        "Lines are in the order of their leading sizes, as 2K or 1G.",
+        letter="h", gnu=True,
+    ),
+    Option("ignore-nonprinting", "Order", _ORDERED, "Only printable characters count.", letter="i", gnu=True),
+    Option(
+        "month-sort", "Order", _ORDERED,
+        "Lines are in the order of their leading months: unknown < JAN < ... < DEC.",
+        letter="M", gnu=True,
+    ),
+    Option(
+        "numeric-sort", "Order", _ORDERED,
+        "Lines are in the order of their leading numbers, of any length; otherwise of their bytes.",
+        letter="n", gnu=True,
+    ),
+    Option(
+        "numeric-sort", "Order", ("generate",),
+        "Lines are signed numbers in numeric order; otherwise zero-padded, so bytewise.",
+        letter="n",
+    ),
+    Option("random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True),
+    Option(
+        "random-source", "Order", _ORDERED, "Take what the hash of -R begins with from FILE.", kind="file", gnu=True,
+    ),
+    Option("reverse", "Order", _TYPED, "The order is descending. Ties keep input order.", letter="r", gnu=True),
+    Option(
+        "version-sort", "Order", _ORDERED,
+        "Lines are in the order of the versions in them: 1.9 < 1.10.",
+        letter="V", gnu=True,
+    ),
+    Option(
+        "sort", "Order", _ORDERED,
+        "-g, -h, -M, -n, -R or -V as a word: general-numeric, human-numeric, month, numeric, random or version.",
+        kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True,
+    ),
+    Option(
+        "stable", "Order", _ORDERED,
+        "Lines whose keys are equal keep their order; otherwise all their bytes decide.",
+        letter="s", gnu=True,
+    ),
+    Option(
+        "unique", "Order", ("merge",), "Only the first of items that compare equal goes out.", letter="u",
+    ),
+    Option(
+        "unique", "Order", ("sort",),
+        "Only the first of lines with equal keys goes out; with -c, such lines are in disorder.",
+        letter="u", gnu=True,
+    ),
+    Option(
+        "unique", "Order", ("check",),
+        "Items that compare equal are in disorder, too, as in sort -cu.",
+        letter="u",
+    ),
+)  # fmt: skip

@@ -1,0 +1,163 @@
+"""Options and commands as plain values, from which parsers, help, manual, completions and settings are made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+Kind = Literal["flag", "number", "size", "count", "text", "file", "folder", "program"]
+"""The value that an option takes. number: a whole one. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
+Group = Literal["What to do", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""In the order of help."""
+
+_METAVARS: dict[Kind, str] = {
+    "flag": "", "number": "N", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE", "folder": "FOLDER",
+    "program": "PROGRAM",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """One option of the commands that it names; "" is gpumerge itself.
+
+    name: the long name without its dashes, which is also the setting's and the key of a job. letter: the short name.
+    placeholder: what stands for the value in help, by default made from kind and choices. choices: the words that it
+    takes; none for any. least: of numbers. multiple: it may be given again, and all its values count. gnu: whether GNU
+    sort has it under the same name, or the name that GNU sort has it under. off: the long name that takes a flag back,
+    where that is not --no-NAME alone. settable: whether the environment and configuration files may set it. neutral:
+    it changes no byte of the output, so that it may be set for sort, too. shared: what is set for all commands holds
+    for it. aliases, settings: other names of the option, and of the setting alone. formerly: names that it had.
+    """
+
+    name: str
+    group: Group
+    commands: tuple[str, ...]
+    help: str
+    letter: str = ""
+    kind: Kind = "flag"
+    placeholder: str = ""
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    least: int = 0
+    multiple: bool = False
+    value_is_optional: bool = False
+    gnu: bool | str = False
+    off: str = ""
+    settable: bool = True
+    neutral: bool = False
+    shared: bool = True
+    aliases: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    formerly: tuple[str, ...] = ()
+
+    def of(self, command: str) -> Option:
+        """The option as `command` has it: GNU's name of it is one in sort alone, where not all can be set."""
+        if command != "sort":
+            return self
+        aliases = (*self.aliases, self.gnu) if isinstance(self.gnu, str) else self.aliases
+        return replace(self, aliases=aliases, settable=self.settable and self.neutral)
+
+    @property
+    def parameter(self) -> str:
+        """The name as Python writes it."""
+        return self.name.replace("-", "_")
+
+    @property
+    def gnu_name(self) -> str:
+        """The long name that GNU sort has for it, or ""."""
+        return self.gnu if isinstance(self.gnu, str) else self.name if self.gnu else ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """As they are written, the long one first: ("--output", "-o")."""
+        longs = (f"--{name}" for name in (self.name, *self.aliases))
+        return (*longs, f"-{self.letter}") if self.letter else tuple(longs)
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """As help has them, the letter first."""
+        return (self.names[-1], *self.names[:-1]) if self.letter else self.names
+
+    @property
+    def off_names(self) -> tuple[str, ...]:
+        """The names that take a flag back, which help shows."""
+        return (f"--{self.off}",) if self.off else ()
+
+    @property
+    def takes_value(self) -> bool:
+        return self.kind != "flag"
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in help, "" for a flag."""
+        return self.placeholder or "|".join(self.choices) or _METAVARS[self.kind]
+
+    @property
+    def takes_path(self) -> bool:
+        return self.kind in ("file", "folder")
+
+    @property
+    def initial(self) -> Any:
+        """The value where nothing is said."""
+        if self.multiple and self.default is None:
+            return ()
+        return False if self.kind == "flag" and self.default is None else self.default
+
+    @property
+    def setting_names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases, *self.settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """What a command takes beside options. parameter: its name among values. many: any number, else exactly one."""
+
+    parameter: str
+    metavar: str
+    help: str
+    many: bool = True
+    required: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """One command, or, with the name "", gpumerge itself.
+
+    about, epilog: paragraphs apart by empty lines; one that begins with a backspace keeps its lines. examples: command
+    lines, each with what it does. options: as the command has them, in the order of GROUPS.
+    """
+
+    name: str
+    about: str
+    options: tuple[Option, ...]
+    arguments: tuple[Argument, ...] = ()
+    epilog: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first sentence."""
+        return re.split(r"(?<=[.!?])\s", self.about)[0].replace("\n", " ")
+
+    @property
+    def usage(self) -> str:
+        """What follows its name."""
+        if not self.name:
+            return "[OPTIONS] COMMAND [ARGUMENTS]..."
+        shown = (one.metavar if one.required else f"[{one.metavar}]" for one in self.arguments)
+        dotted = (text + "..." * one.many for text, one in zip(shown, self.arguments, strict=True))
+        return " ".join(("[OPTIONS]", *dotted))
+
+    @property
+    def path(self) -> str:
+        """How it is called: "gpumerge merge"."""
+        return f"gpumerge {self.name}".rstrip()
+
+    def option(self, name: str) -> Option:
+        """The option of that long name. Raises KeyError."""
+        for option in self.options:
+            if option.name == name:
+                return option
+        raise KeyError(name)

@@ -1,0 +1,220 @@
+"""The options that say where work is done, with what, and what is told of it: the same in every command."""
+
+from __future__ import annotations
+
+from gpumerge_cli.cli.options.model import Option
+
+_ALL = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
+_FILES = ("merge", "sort", "check")
+_KERNELS = ("auto", "basic", "tiled", "circular", "path")
+
+OUTPUT = (
+    Option(
+        "output", "Output", ("merge", "sort"),
+        "Where the output goes; standard output by default. May be an input. Appears whole or not at all.",
+        letter="o", kind="file", gnu=True,
+    ),
+    Option(
+        "output", "Output", ("bench",),
+        "Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard output if "
+        "neither this nor --figures is given.",
+        letter="o", kind="file", multiple=True, shared=False,
+    ),
+    Option(
+        "output", "Output", ("path",),
+        "Draw a figure: .svg or .png. Needs gpumerge[plot]. In the terminal if not said.",
+        letter="o", kind="file", shared=False,
+    ),
+    Option(
+        "figures", "Output", ("bench",),
+        "Draw figures, PNG and SVG, in this folder. Needs gpumerge[plot].",
+        kind="folder",
+    ),
+    Option(
+        "fsync", "Output", ("merge", "sort"),
+        "Force the output to storage before it takes its place, and its name after.",
+        neutral=True,
+    ),
+    Option(
+        "joblog", "Output", ("batch",),
+        "Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an "
+        "earlier log, unless --resume goes on with it.",
+        kind="file",
+    ),
+    Option(
+        "report", "Output", ("merge", "sort"),
+        "Write a report of what took how long to FILE: .json, .md or .html; with --compare also .csv.",
+        kind="file", neutral=True,
+    ),
+    Option(
+        "report", "Output", ("batch",),
+        "Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on "
+        "with it.",
+        kind="file", shared=False,
+    ),
+    Option(
+        "progress", "Output", ("merge", "batch"),
+        "Whether a terminal shows how far the work is.",
+        default=True, off="no-progress",
+    ),
+    Option(
+        "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True,
+    ),
+    Option(
+        "quiet", "Output", (*_FILES, "batch", "bench"),
+        "Say nothing on standard error but what went wrong.",
+        letter="q", neutral=True,
+    ),
+    Option(
+        "verbose", "Output", ("merge", "sort"),
+        "Say on standard error what took how long, in a table.",
+        letter="v", neutral=True, aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("batch",),
+        "Say on standard error what took how long, in a table of the slowest jobs.",
+        letter="v", aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("check",), "Say on standard error what each file holds.", letter="v", aliases=("stats",),
+    ),
+)  # fmt: skip
+
+WHERE = (
+    Option(
+        "backend", "Where to run", (*_FILES, "bench"),
+        "Where to work. auto explains its choice in the report.",
+        kind="text", choices=("auto", "gpu", "cpu"), default="auto", neutral=True,
+    ),
+    Option(
+        "backend", "Where to run", ("path",),
+        "Whose cuts. auto: where launch sizes are given, what the GPU's rules make of them, GPU or not; else those of "
+        "the backend that is there.",
+        kind="text", choices=("auto", "gpu", "cpu"), default="auto",
+    ),
+    Option(
+        "device", "Where to run", (*_FILES, "bench", "path"),
+        "Which GPU, counted from 0.",
+        kind="number", default=0, neutral=True,
+    ),
+    Option(
+        "threads", "Where to run", (*_FILES, "bench", "path"),
+        "Host threads; by default all cores.",
+        kind="number", least=1, gnu="parallel", neutral=True,
+    ),
+    Option(
+        "threads", "Where to run", ("batch",),
+        "Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, unless it "
+        "asks for more or less.",
+        kind="number", least=1,
+    ),
+    Option(
+        "memory", "Where to run", ("merge", "check"),
+        "Host memory for what is in flight, for example 256M or 2GiB; by default a quarter of what is free.",
+        letter="S", kind="size",
+    ),
+    Option(
+        "memory", "Where to run", ("sort",),
+        "Host memory for what is held, for example 256M or 2GiB; by default half of what is free. -S and --buffer-size "
+        "read it as GNU sort does: a number of KiB, or with b, K, M, G, T, P, E, or % of the machine's.",
+        letter="S", kind="size", gnu="buffer-size", neutral=True,
+    ),
+    Option(
+        "memory", "Where to run", ("batch",),
+        "Host memory for what is in flight, of all jobs together, for example 256M or 2GiB; by default a quarter of "
+        "what is free. Each job at a time gets an equal part, unless it asks for more or less.",
+        letter="S", kind="size",
+    ),
+    Option(
+        "device-memory", "Where to run", ("merge",),
+        "Memory to take on the GPU; by default little, and less once it runs out.",
+        kind="size",
+    ),
+    Option(
+        "temporary-directory", "Where to run", ("sort",),
+        "Where temporary files go; by default $TMPDIR or /tmp. May be given again.",
+        letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
+    ),
+    Option(
+        "batch-size", "Where to run", ("sort",),
+        "Inputs that one merge reads at once, 2 or more.",
+        kind="number", least=2, gnu=True, neutral=True,
+    ),
+    Option(
+        "compress-program", "Where to run", ("sort",),
+        "Compresses temporary files; PROGRAM -d decompresses them.",
+        kind="program", gnu=True, neutral=True,
+    ),
+)  # fmt: skip
+
+ABOUT = (
+    Option(
+        "debug", "About the program", tuple(name for name in _ALL if name != "sort"),
+        "On an error, show the traceback, too.",
+        aliases=("traceback",),
+    ),
+    Option(
+        "traceback", "About the program", ("sort",),
+        "On an error, show the traceback, too; --debug is GNU sort's.",
+        neutral=True, settings=("debug",),
+    ),
+    Option("version", "About the program", ("",), "Print the version and exit.", settable=False),
+    Option("version", "About the program", ("sort",), "Print the version and exit.", gnu=True),
+    Option(
+        "show-completion", "About the program", ("",),
+        "Print what completes command lines in this shell, and exit.",
+        kind="text", choices=("bash", "zsh", "fish"), settable=False,
+    ),
+    # Where -h is not an order of lines.
+    Option(
+        "help", "About the program", ("", "batch", "bench", "generate", "info"),
+        "Show this and exit.",
+        letter="h", settable=False,
+    ),
+    Option("help", "About the program", ("merge", "check", "path"), "Show this and exit.", settable=False),
+    Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),
+)  # fmt: skip
+
+TUNING = (
+    Option(
+        "kernel", "Tuning", ("merge", "sort", "path"),
+        "Which kernel merges; auto is path.",
+        kind="text", choices=_KERNELS, default="auto", neutral=True,
+    ),
+    Option(
+        "algorithm", "Tuning", ("sort",),
+        "How the GPU or the CPU sorts: auto, merge, bottom-up, iterative, recursive or radix.",
+        kind="text", placeholder="NAME", neutral=True,
+        choices=("auto", "merge", "bottom-up", "iterative", "recursive", "radix"),
+    ),
+    Option("block-size", "Tuning", ("merge", "path"), "Threads a block.", kind="number", least=1),
+    Option(
+        "items-per-thread", "Tuning", ("merge", "path"),
+        "Items that a thread merges after one co-rank; 1 is the uncoarsened kernel.",
+        kind="number", least=1,
+    ),
+    Option(
+        "tile-size", "Tuning", ("merge", "path"), "Items of each input that a block stages.", kind="number", least=1,
+    ),
+    Option(
+        "tile-load", "Tuning", ("merge", "path"),
+        "How much the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
+        kind="text", choices=("full", "exact"),
+    ),
+    Option("blocks", "Tuning", ("merge",), "Blocks in the grid.", kind="number", least=1),
+    Option(
+        "blocks", "Tuning", ("path",),
+        "Blocks in the grid of the tiled and the circular kernel; 1 where the launch's other sizes are given.",
+        kind="number", least=1,
+    ),
+    Option(
+        "fan-in", "Tuning", ("merge", "sort"),
+        "Runs that one pass of the path kernel merges at most: 2, 4, 8 or 16.",
+        kind="number", neutral=True,
+    ),
+    Option(
+        "transfer", "Tuning", ("merge",),
+        "How the path kernel's tiles are moved: by the bulk copy engine of newer GPUs, or by the threads.",
+        kind="text", choices=("bulk", "vector"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""Sizes, counts and lists, as the commands that are not GNU's write them."""
+
+from __future__ import annotations
+
+import re
+
+from gpumerge_cli.errors import UsageError
+
+_COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
+_SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def parse_memory(size: str, option: str) -> int:
+    """Bytes that `option` names, 1 or more. Raises UsageError for what is no size, or none at all."""
+    from gpumerge_cli.units import parse_size
+
+    found = parse_size(size, option)
+    if found == 0:
+        raise UsageError(f"{option} {size}: some is needed", way_out="leave it out, or name a size")
+    return found
+
+
+def parse_words(text: str, option: str) -> tuple[str, ...]:
+    """The words of a list with commas between them, without repetition. Raises UsageError if there is none."""
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not words:
+        raise UsageError(f"{option}: names nothing", way_out="write one or more, with commas between them")
+    return words
+
+
+def parse_counts(text: str, option: str) -> tuple[int, ...]:
+    """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 if not said).
+
+    Raises UsageError, naming `option`, for what is no count, or a range that leads nowhere.
+    """
+    counts: list[int] = []
+    for word in parse_words(text, option):
+        first, *others = (parse_count(part, option) for part in word.split(":"))
+        if not others:
+            counts.append(first)
+            continue
+        last, factor = others[0], others[1] if len(others) == 2 else 2
+        if len(others) > 2 or first < 1 or last < first or factor < 2:
+            raise UsageError(f"{option}: {word!r} is no range", way_out="write for example 2^10:2^20:4")
+        while first <= last:
+            counts.append(first)
+            first *= factor
+    return tuple(dict.fromkeys(counts))
+
+
+def parse_count(text: str, option: str) -> int:
+    """Items in `text`: "1500000", "1_500_000", "1e6", "2^28" or "10M" (letters are powers of 1000).
+
+    Raises UsageError, naming `option`, if `text` is no whole number.
+    """
+    wrong = UsageError(f"{option}: {text!r} is no count", way_out="write for example 1000000, 1e6, 10M or 2^20")
+    found = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
+    if found is None:
+        raise wrong
+    number, exponent, letter, base, power = found.groups()
+    if base is not None:
+        product: int = int(base) ** int(power)
+        return product
+    scale: int = 10 ** int(exponent) if exponent else _SCALES[letter.lower()] if letter else 1
+    whole, _, fraction = number.partition(".")
+    count, rest = divmod(int(whole + fraction) * scale, int(10 ** len(fraction)))
+    if rest:
+        raise wrong
+    return count

@@ -1,0 +1,126 @@
+"""Request objects, made of the values of options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cli import keyspec
+from gpumerge_cli.cli.fields import resolve_fields
+from gpumerge_cli.cli.gnu_values import parse_separator
+from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.salt import read_salt
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.rules import LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
+
+_PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
+
+
+def file_names(values: Values) -> tuple[str, ...]:
+    """The inputs that the command line names. Raises UsageError if it names none or does so in two ways."""
+    if values.files0_from is None:
+        if not values.files:
+            raise UsageError(
+                "no file was named", way_out="name at least one, or - for standard input; --help tells more"
+            )
+        return tuple(values.files)
+    if values.files:
+        raise UsageError(f"{values.files[0]}: files are named by --files0-from already", way_out="use one of the two")
+    from gpumerge_cli.engine.inputs import read_names
+
+    return read_names(values.files0_from)
+
+
+def item_request(values: Values, files: Sequence[str]) -> ItemRequest:
+    """What the items of `files` are and how they compare.
+
+    Raises UsageError for an order that cannot be, InputError for a file whose header is needed and cannot be read.
+    """
+    from gpumerge_cli.engine.request import ItemRequest
+
+    values, order = read_order(values, files)
+    lines = None
+    if order not in _PLAIN:
+        lines = salted(order, values.random_source)
+    return ItemRequest(
+        values.format,
+        values.dtype,
+        lines,
+        values.reverse,
+        values.header,
+        values.csv,
+        records=record_request(values),
+    )
+
+
+def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineOrder]:
+    """The order of lines that options ask for, without its salt; LineOrder() if none does.
+
+    Also the values, with what --field implies. Raises as keyspec.line_order and resolve_fields do.
+    """
+    letters = {
+        option.letter
+        for option in command(values.command).options
+        if option.letter and option.letter in keyspec.LETTERS and values.get(option.parameter)
+    }
+    if values.sort is not None:
+        letters.add(keyspec.parse_sort_word(values.sort))
+    separator = None if values.field_separator is None else parse_separator(values.field_separator)
+    values = values.saying(header=keyspec.header_lines(values.header, values.key if values.csv else ()))
+    keys = [
+        keyspec.parse_csv_key(key, lambda: keyspec.csv_names(files, separator, values.header))
+        if values.csv
+        else keyspec.parse_key(key)
+        for key in values.key
+    ]
+    resolved, columns = resolve_fields(values, files, separator)
+    order = keyspec.line_order(
+        letters,
+        [*keys, *columns],
+        separator=separator,
+        stable=values.stable or values.get("unique", False),
+        zero_terminated=values.zero_terminated,
+    )
+    return resolved, order
+
+
+def salted(order: LineOrder, source: str | None) -> LineOrder:
+    """The order with a salt, if it needs one. Raises InputError if that cannot be read from the file `source`."""
+    return replace(order, salt=read_salt(source)) if keyspec.is_random(order) else order
+
+
+def record_request(values: Values) -> RecordRequest:
+    """What is said of records; values.field is that of resolve_fields."""
+    from gpumerge_cli.formats.record_options import RecordRequest
+
+    field = values.field[0] if values.field else None
+    return RecordRequest(values.record_size, values.key_offset, values.key_size, field)
+
+
+def backend_request(values: Values) -> BackendRequest:
+    from gpumerge_cli.engine.request import BackendRequest
+
+    return BackendRequest(values.backend, values.device, values.threads, launch_request(values))
+
+
+def launch_request(values: Values) -> LaunchRequest:
+    """The kernel and its launch, as far as the command has options of them."""
+    from dataclasses import fields
+
+    from gpumerge_cli.backends.base import LaunchRequest
+
+    said = {each.name: values.get(each.name, each.default) for each in fields(LaunchRequest)}
+    return LaunchRequest(**said)
+
+
+def sort_request(values: Values) -> SortRequest:
+    from gpumerge_cli.backends.base import SortRequest
+
+    return SortRequest(values.algorithm or "auto", launch_request(values))

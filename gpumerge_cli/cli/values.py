@@ -1,0 +1,90 @@
+"""The values of a command's options: read one by one as their rows say, and held together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpumerge_cli.cli.gnu_values import parse_whole
+from gpumerge_cli.cli.options import Command, Option, command
+from gpumerge_cli.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a command line, settings and defaults give a command, each an attribute: values.record_size.
+
+    said: what is not left to the defaults, by the names of parameters. given: those that the command line itself has.
+    """
+
+    command: str
+    said: Mapping[str, Any] = field(default_factory=dict)
+    given: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def __getattr__(self, parameter: str) -> Any:
+        if parameter.startswith("_"):
+            raise AttributeError(parameter)
+        if parameter in self.said:
+            return self.said[parameter]
+        for option in command(self.command).options:
+            if option.parameter == parameter:
+                return option.initial
+        raise AttributeError(f"{self.command} has no option {parameter}")
+
+    def saying(self, **said: Any) -> Values:
+        """The same with these values of parameters."""
+        return replace(self, said={**self.said, **said})
+
+    def get(self, parameter: str, default: Any = None) -> Any:
+        """The value, or `default` where the command has no such option."""
+        try:
+            return getattr(self, parameter)
+        except AttributeError:
+            return default
+
+
+def read_value(option: Option, text: str, written: str = "") -> Any:
+    """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
+
+    Words that GNU sort takes are left as they are: they may be shortened, and are judged with what they go with.
+    """
+    written = written or option.names[0]
+    if option.choices and not option.gnu and text not in option.choices:
+        raise UsageError(f"{written}: {text!r} is no word for it", way_out=f"use {', '.join(option.choices)}")
+    if option.kind == "number":
+        return parse_whole(text, written, option.least)
+    if option.kind == "size":
+        from gpumerge_cli.cli.parse import parse_memory
+
+        return parse_memory(text, written)
+    if option.kind == "count":
+        from gpumerge_cli.cli.parse import parse_count
+
+        return parse_count(text, written)
+    return text
+
+
+def unknown_option(asked: Command, written: str) -> UsageError:
+    """The error for an option, as "--kernal" or "-Q", that the command does not have."""
+    near = _nearest(written.partition("=")[0], asked.options)
+    way_out = f"see {asked.path} --help"
+    return UsageError(f"there is no option {written}", way_out=f"did you mean {near}? {way_out}" if near else way_out)
+
+
+def _nearest(written: str, options: Sequence[Option]) -> str:
+    if not written.startswith("--"):
+        return ""
+    for option in options:
+        if written[2:] in option.formerly:
+            return option.names[0]
+    return nearest(written, (name for option in options for name in (*option.names, *option.off_names)))
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is."""
+    from difflib import get_close_matches
+
+    known = sorted(names)
+    longer = [each for each in known if each.startswith(name)]
+    return longer[0] if len(longer) == 1 else next(iter(get_close_matches(name, known, 1)), "")

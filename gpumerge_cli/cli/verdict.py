@@ -1,0 +1,30 @@
+"""What a command that failed says, and its exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
+
+
+def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
+    """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
+    if isinstance(error, KeyboardInterrupt):
+        error = Interrupted(signal.SIGINT)
+    if isinstance(error, Interrupted):
+        error.way_out = error.way_out or _given()
+        return str(error), error.exit_code
+    if isinstance(error, OSError) and error.errno:
+        error = output_error(error, str(error.filename or ""))
+    if isinstance(error, GpumergeError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError) or str(error) == "can't start new thread":
+        return "not enough memory; merge less at once, or close other programs", 2
+    return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
+
+
+def _given() -> str:
+    # Only where it was loaded: --help pays for every import.
+    output = sys.modules.get("gpumerge_cli.formats.output")
+    return "no output was written" if output is None else output.given()

@@ -1,0 +1,60 @@
+"""Parts of a result that end where lines do, for sinks that make something of whole lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from gpumerge_cli.backends.base import Bytes, Workspace
+
+_TAIL = 1 << 16
+
+
+def by_lines(parts: Iterable[Bytes], end: int | None) -> Iterator[Bytes]:
+    """The bytes of `parts` in parts that each end with the byte `end`; as they are if it is None.
+
+    Each is valid until the next is asked for. Of nothing one that is empty.
+    """
+    held: list[Bytes] = []
+    for part in parts:
+        cut = len(part) if end is None else _behind_last(part, end)
+        if cut:
+            yield np.concatenate([*held, part[:cut]]) if held else part[:cut]
+            held.clear()
+        if cut < len(part) or not cut:
+            held.append(part[cut:].copy())
+    if held:
+        yield np.concatenate(held)
+
+
+def lines_that_begin(workspace: Workspace, low: int, high: int, end: int) -> Bytes:
+    """Of the workspace's result, whole, the lines that begin in low:high; valid until the thread's next call.
+
+    end: the byte that ends each line.
+    """
+    total = workspace.merged_bytes
+    inside = low > 0 and workspace.receive(low - 1, 1)[0] != end
+    part = workspace.receive(low, high - low)
+    if inside:
+        part = part[_behind_first(part, end) or len(part) :]
+    if high >= total or not len(part) or part[-1] == end:
+        return part
+    whole, at, block = [part.copy()], high, _TAIL
+    while at < total:
+        more = workspace.receive(at, min(block, total - at))
+        cut = _behind_first(more, end)
+        whole.append(more[: cut or len(more)].copy())
+        if cut:
+            break
+        at, block = at + len(more), 2 * block
+    return np.concatenate(whole)
+
+
+def _behind_first(data: Bytes, end: int) -> int:
+    """The position behind the first `end`, 0 if there is none."""
+    return data.tobytes().find(end) + 1
+
+
+def _behind_last(data: Bytes, end: int) -> int:
+    return data.tobytes().rfind(end) + 1

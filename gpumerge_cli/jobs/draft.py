@@ -1,0 +1,211 @@
+"""Jobs on their way: each table of a job file judged alone, with the defaults and variables filled in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+from gpumerge_cli.engine.inputs import read_names
+from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.jobs.document import Document, Entry, Mistake, Table
+from gpumerge_cli.jobs.expand import Folder, fields_of, with_fields, with_variables
+from gpumerge_cli.jobs.spec import JobOption, Operation
+
+OWN_KEYS = ("name", "operation", "inputs", "output")
+_INPUT_KEYS = {"inputs", "files0-from"}
+_FIRST = ("name", "operation", "inputs", "files0-from", "output")
+"""Keys that others build on, in their order."""
+_NO_INPUTS = {"", "-", "/dev/stdin"}
+
+
+@dataclass
+class Draft:
+    """What a table says of a job. sound: nothing is wrong with it so far.
+
+    options: lists of values. inputs: names. has_globs: those may be globs. writes: files that the job writes.
+    """
+
+    number: int
+    line: int
+    name: str
+    sound: bool = True
+    operation: str = ""
+    options: dict[str, Entry] = field(default_factory=dict)
+    inputs: Entry = field(default_factory=lambda: Entry((), 0))
+    has_globs: bool = True
+    output: Entry | None = None
+    writes: list[Entry] = field(default_factory=list)
+
+
+class Drafting:
+    """Reads the tables of a job file. mistakes: what is wrong with it so far."""
+
+    def __init__(self, folder: Folder, operations: Mapping[str, Operation], environ: Mapping[str, str]) -> None:
+        self.mistakes: list[Mistake] = []
+        self.folder = folder
+        self.operations = operations
+        self._environ = environ
+
+    @contextmanager
+    def judging(self, draft: Draft, line: int) -> Iterator[None]:
+        """What the body raises is a mistake of this line, and the draft is not sound."""
+        try:
+            yield
+        except GpumergeError as error:
+            what = f"{error.where}: {error.what}" if error.where else error.what
+            self.mistakes.append(Mistake(line, what, error.way_out))
+            draft.sound = False
+
+    def drafts(self, document: Document) -> list[Draft]:
+        """The jobs of a file that name an operation."""
+        self.mistakes += document.mistakes
+        shared = Draft(0, document.defaults.line, "")
+        defaults = self._entries(document.defaults, shared)
+        every = {key for operation in self.operations.values() for key in operation.options}
+        for key, entry in defaults.items():
+            with self.judging(shared, entry.line):
+                if key == "name":
+                    raise UsageError("a name among the defaults", way_out="name every job by itself")
+                _judge_key(key, every)
+        drafts = [Draft(number, table.line, str(number), shared.sound) for number, table in enumerate(document.jobs, 1)]
+        named: dict[str, Draft] = {}
+        for draft, table in zip(drafts, document.jobs, strict=True):
+            self._fill(draft, table, defaults)
+            first = named.setdefault(draft.name, draft)
+            with self.judging(draft, table.entries.get("name", table).line):
+                if first is not draft:
+                    told = f"the job of line {first.line} is called {draft.name} too"
+                    raise UsageError(told, way_out="rename one of them")
+        return [draft for draft in drafts if draft.operation]
+
+    def _entries(self, table: Table, draft: Draft) -> dict[str, Entry]:
+        """The entries by their keys as options are called, with variables replaced, but for what is wrong."""
+        found: dict[str, Entry] = {}
+        for written, entry in table.entries.items():
+            key = written.replace("_", "-")
+            with self.judging(draft, entry.line):
+                if key in found:
+                    raise UsageError(f"{written} is given twice", way_out=f"leave that or {key} out")
+                found[key] = replace(entry, value=self._with_variables(entry.value))
+        return found
+
+    def _with_variables(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._with_variables(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        text = with_variables(value, self._environ)
+        try:
+            possible = b"\0" not in os.fsencode(text)
+        except UnicodeEncodeError:
+            possible = False
+        if not possible:
+            raise UsageError(f"{text!r} is no text for a command line", way_out="leave NUL and lone surrogates out")
+        return text
+
+    def _fill(self, draft: Draft, table: Table, defaults: Mapping[str, Entry]) -> None:
+        own = self._entries(table, draft)
+        given = {written.replace("_", "-") for written in table.entries}
+        entries = {**defaults, **own}
+        # A default stands in neither for a value that is wrong, nor for the other way to name inputs.
+        for key in (given | _INPUT_KEYS if given & _INPUT_KEYS else given) - own.keys():
+            entries.pop(key, None)
+        for key in (*(key for key in _FIRST if key in entries), *(key for key in entries if key not in _FIRST)):
+            with self.judging(draft, entries[key].line):
+                self._take(draft, key, entries[key], is_own=key in own)
+        with self.judging(draft, table.line):
+            # A value that is wrong is not missing, too.
+            if draft.sound and not draft.operation:
+                raise UsageError("the job has no operation", way_out=f"use {', '.join(self.operations)}")
+            if draft.sound and not draft.inputs.value:
+                raise UsageError("the job has no inputs", way_out="write inputs = [...], names or globs")
+            if draft.sound and draft.output is None and self.operations[draft.operation].writes:
+                raise UsageError("the job has no output", way_out="write output = FILE")
+
+    def _take(self, draft: Draft, key: str, entry: Entry, *, is_own: bool) -> None:
+        """Put a value into the draft. is_own: it is no default."""
+        operation = self.operations.get(draft.operation)
+        if key == "name":
+            if not isinstance(entry.value, str) or not entry.value or not entry.value.isprintable():
+                raise UsageError(f"{entry.value!r} is no name", way_out="write letters, digits and spaces")
+            draft.name = entry.value
+        elif key == "operation":
+            if not isinstance(entry.value, str) or entry.value not in self.operations:
+                way_out = did_you_mean(str(entry.value), self.operations) or f"use {', '.join(self.operations)}"
+                raise UsageError(f"operation {entry.value!r} is none", way_out=way_out)
+            draft.operation = entry.value
+        elif key in _INPUT_KEYS:
+            self._take_inputs(draft, key, entry)
+        elif operation is None:
+            return
+        elif key == "output" and operation.writes:
+            if not isinstance(entry.value, str):
+                raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
+            draft.output = replace(entry, value=self._filled(draft, entry.value))
+            draft.writes.append(draft.output)
+        elif key == "output" and is_own:
+            raise UsageError(f"{draft.operation} writes no output", way_out="leave output out")
+        elif key in operation.options:
+            self._take_option(draft, key, entry, operation.options[key])
+        elif is_own:
+            _judge_key(key, operation.options)
+
+    def _take_inputs(self, draft: Draft, key: str, entry: Entry) -> None:
+        if draft.inputs.value:
+            raise UsageError("inputs are named by inputs already", way_out="leave inputs or files0-from out")
+        names = [entry.value] if isinstance(entry.value, str) else entry.value
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            raise UsageError(f"{key} is no list of names", way_out='write for example inputs = ["a.txt", "more/*.txt"]')
+        names = [with_fields(name, fields_of(draft.name, None)) for name in names]
+        if key == "files0-from":
+            self._keep(names[0])
+            names = read_names(self.folder.path(names[0]))
+            draft.has_globs = False
+        for name in _NO_INPUTS & {*names}:
+            raise UsageError(f"{name!r} is named, but a job reads files", way_out="name a file")
+        draft.inputs = replace(entry, value=tuple(names))
+
+    def _take_option(self, draft: Draft, key: str, entry: Entry, option: JobOption) -> None:
+        values = entry.value if option.kind == "list" and isinstance(entry.value, list) else [entry.value]
+        if option.kind == "switch":
+            if not isinstance(entry.value, bool):
+                raise UsageError(f"{key} is true or false, not {_shown(entry.value)}", way_out=f"write {key} = true")
+        elif any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
+            raise UsageError(f"{key} takes a value, not {_shown(entry.value)}", way_out="write a number or a text")
+        if option.file is not None:
+            values = [self._filled(draft, str(each)) for each in values]
+        for name in values if option.file == "written" else ():
+            draft.writes.append(replace(entry, value=name))
+        for name in values if option.file == "read" else ():
+            self._keep(name)
+        draft.options[key] = replace(entry, value=values)
+
+    def _keep(self, name: str) -> None:
+        """A file is read before any job runs, so no job may write it."""
+        self.folder.refuse_replaced(name)
+        self.folder.taken.setdefault(self.folder.real(name), "read before any job runs")
+
+    def _filled(self, draft: Draft, text: str) -> str:
+        """`text` with its fields, none of them of a glob's matches: they may be others the next time."""
+        first = next(iter(draft.inputs.value), "x")  # where inputs are wrong, any will do
+        is_glob = draft.has_globs and self.folder.is_glob(first)
+        return with_fields(text, fields_of(draft.name, None if is_glob else first))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The way out for a word that is none of `known`, "" if none is near."""
+    return next((f"did you mean {near}?" for near in get_close_matches(word, [*known], 1)), "")
+
+
+def _judge_key(key: str, options: Iterable[str]) -> None:
+    if key not in (*OWN_KEYS, *options):
+        near = did_you_mean(key, sorted((*OWN_KEYS, *options)))
+        raise UsageError(f"there is no {key}", way_out=near or "see gpumerge batch --help")
+
+
+def _shown(value: Any) -> str:
+    return {bool: str(value).lower(), list: "a list", dict: "a table"}.get(type(value), f"{value!r}")

@@ -1,0 +1,20 @@
+"""How items compare: the orders of keys, of records and of lines. The rules of lines alone, without NumPy: rules.py."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpumerge_cli.order.kinds import DTYPES, Keys, Layout, Lines, Order, Records
+
+__all__ = ["DTYPES", "Keys", "Layout", "Lines", "Order", "Records"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: command lines are read without NumPy, the rules of lines in them included.
+    if name in __all__:
+        from gpumerge_cli.order import kinds
+
+        return getattr(kinds, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

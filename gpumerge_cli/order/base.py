@@ -1,0 +1,218 @@
+"""What an order says of items: how they compare, how they lie in memory, and what messages call them.
+
+Three orders say it: of keys that are their own items, of records that hold a key, and of lines. Whoever works on items
+asks the order for what it needs, not for which of the three it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpumerge_cli.order.rules import LineOrder
+
+Kind = Literal["int", "uint", "float", "bytes", "lines"]
+Ways = tuple[bool, bool, bool]
+"""Whether an order is numeric, descending, and stable, as sort's options -n, -r and -s have it."""
+PREFIX_BYTES = 8
+"""Bytes of the prefix by which rows compare first."""
+
+
+class Of(Protocol):
+    """See Keys.of."""
+
+    def __call__(self, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Order: ...
+
+
+class OfRecords(Protocol):
+    """See Records.of."""
+
+    def __call__(self, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False) -> Order: ...
+
+
+class OfLines(Protocol):
+    """See Lines.of."""
+
+    def __call__(
+        self,
+        text: LineOrder | None = None,
+        *,
+        numeric: bool = False,
+        descending: bool = False,
+        stable: bool = False,
+    ) -> Order: ...
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An order as the numbers that compiled code reads: OrderSpec of kernels/cpu/entries.h, by its names.
+
+    kind, key_kind: an ItemKind. table: LineOrder.table(), which has to outlive every use; None but for lines.
+    """
+
+    kind: int
+    width: int = 0
+    descending: bool = False
+    record: int = 0
+    offset: int = 0
+    key_kind: int = 0
+    big_endian: bool = False
+    terminator: int = 0
+    table: NDArray[np.int64] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Order(ABC):
+    """How items compare.
+
+    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, "lines".
+    width: bytes of a key, 0 for lines. descending: the complement of the order; lines say that in `text`.
+    """
+
+    kind: Kind
+    width: int = 0
+    descending: bool = False
+
+    of: ClassVar[Of]
+    """The order of keys: see Keys.of."""
+    records: ClassVar[OfRecords]
+    """The order of records: see Records.of."""
+    lines: ClassVar[OfLines]
+    """The order of lines: see Lines.of."""
+
+    is_rows: ClassVar[bool] = True
+    """Whether items are merged as rows, a prefix and a number each, and gathered at the end; keys are not."""
+    costs_as: ClassVar[Literal["keys", "lines"]] = "keys"
+    """What the cost model counts the items as."""
+
+    @property
+    @abstractmethod
+    def item_bytes(self) -> int:
+        """Bytes of an item; 0 where they are of many sizes."""
+
+    @property
+    def record(self) -> int:
+        """Bytes of the record that holds the key; 0 if there is none."""
+        return 0
+
+    @property
+    def text(self) -> LineOrder | None:
+        """How lines compare; None for all but lines."""
+        return None
+
+    @property
+    def end(self) -> bytes:
+        """What ends every item, and is no part of it."""
+        return b""
+
+    @property
+    def prefix_bytes(self) -> int:
+        """Bytes of a key that fit into the 64-bit prefix of its row; if there are more, ties go to the rest."""
+        return min(self.width, PREFIX_BYTES)
+
+    @property
+    def prefix_decides(self) -> bool:
+        """Whether 64-bit images or prefixes of items never tie but where the items compare equal."""
+        return self.width <= PREFIX_BYTES
+
+    @property
+    def compared_bytes(self) -> int:
+        """Bytes that merges compare first: a key, or the prefix of a row."""
+        return PREFIX_BYTES
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The native dtype of keys; of keys that are bytes, S and their width."""
+        raise self._keyless()
+
+    @property
+    def unsigned(self) -> np.dtype[Any]:
+        """The unsigned dtype of a number's width: what key bits are viewed as, and what the image is."""
+        raise self._keyless()
+
+    @property
+    def flip(self) -> int:
+        """What an image is XORed with: the sign bit of signed integers, then all bits when descending.
+
+        Of a key that is bytes: what the first `prefix_bytes` of it are XORed with.
+        """
+        raise self._keyless()
+
+    def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
+        """The keys of items of one size that lie back to back: an array of `dtype`, a view where there is one."""
+        raise self._keyless()
+
+    def image(self, keys: NDArray[Any]) -> NDArray[Any]:
+        """The images of fixed-width keys: same shape, unsigned dtype of the same width; of bytes, bytes again."""
+        raise self._keyless()
+
+    def _keyless(self) -> TypeError:
+        return TypeError(f"{self.describe()}: items have no key of one size")
+
+    def count(self, nbytes: int) -> int | None:
+        """How many items so many bytes hold; None where only reading them tells."""
+        return nbytes // self.item_bytes
+
+    def sample(self) -> bytes:
+        """An item, with what ends it."""
+        return bytes(self.item_bytes)
+
+    @abstractmethod
+    def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
+        """The items of a run by their numbers, each without what ends it."""
+
+    @abstractmethod
+    def layout(self) -> Layout:
+        """The order for compiled code on the host."""
+
+    @abstractmethod
+    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+        """The order for code that is compiled for it: the macros of keys.cuh. rows: whether rows are made of items."""
+
+    def moves_whole(self, sizes: Sequence[int]) -> bool:
+        """Whether items themselves can be merged, where records of one of `sizes` bytes can."""
+        return False
+
+    def of_prefixes(self) -> Order:
+        """The same order, as far as who compares and moves rows can tell."""
+        return self
+
+    @abstractmethod
+    def describe(self) -> str:
+        """For reports and messages: "int32", "CSV, by -k 2n,2", "records of 100 bytes, key bytes 0 to 9"."""
+
+    def key_of(self, item: bytes) -> bytes:
+        """The part of an item that messages show: its key, but of lines and numbers all of it."""
+        return item
+
+    def number(self, item: bytes, *, short: bool = False) -> str | None:
+        """The item's key in digits; None if it is no number. short: no more than six of those of floats."""
+        return None
+
+    @abstractmethod
+    def quoted(self, part: bytes) -> str:
+        """A part of a key or a line, within quotes."""
+
+    def by_key(self) -> Sequence[Order]:
+        """For each key of lines the order by it alone; nothing for items of one key."""
+        return ()
+
+    @property
+    def ways(self) -> Ways:
+        """See Ways."""
+        return False, self.descending, False
+
+    @property
+    def plain_way(self) -> str:
+        """What an order without any of the options is called."""
+        return "ascending"
+
+    @abstractmethod
+    def others(self, *, keys_equal: bool) -> Sequence[Order]:
+        """Orders that a user may have meant instead. keys_equal: no key tells apart what is out of this order."""

@@ -1,0 +1,170 @@
+"""The order of keys that are their own items, and the key image that makes every comparison an unsigned one.
+
+A key image is an unsigned integer that orders as the key does. Comparing images instead of values gives one rule for
+all dtypes and keeps float32 subnormals apart on devices that flush them to zero. The order is NumPy's: NaN last (all
+NaNs equal), -0.0 equal to 0.0. Descending order is the complement of the image, so NaN comes first there. Ties always
+keep input order. Twin of kernels/keys.cuh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.base import Kind, Layout, Order
+
+_TYPES: dict[Kind, tuple[str, tuple[int, ...], int]] = {
+    "int": ("i", (1, 2, 4, 8), 1),
+    "uint": ("u", (1, 2, 4, 8), 0),
+    "float": ("f", (2, 4, 8), 2),
+}
+"""By kind: NumPy's letter, widths in bytes, and KEY_KIND of keys.cuh, which is ItemKind of entries.h, too."""
+BYTES_KIND = 0
+"""As _TYPES has it: the prefix of a key that is bytes is an unsigned number."""
+_KINDS: dict[str, Kind] = {letter: kind for kind, (letter, _, _) in _TYPES.items()}
+_INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
+
+DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, (_, widths, _) in _TYPES.items() for width in widths)
+"""NumPy's names of all key dtypes, int8 to float64."""
+
+
+@dataclass(frozen=True)
+class Keys(Order):
+    """The order of numbers, each an item."""
+
+    is_rows = False
+
+    @classmethod
+    def of_dtype(cls, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Keys:
+        """The order of a NumPy dtype; byte order is not part of it. Raises UsageError for a dtype without one."""
+        try:
+            resolved = np.dtype(dtype)
+        except (TypeError, ValueError, SyntaxError):  # NumPy's parser has its own ways to fail
+            raise _unknown_dtype(str(dtype)) from None
+        kind = _KINDS.get(resolved.kind)
+        if kind is None or resolved.itemsize not in _TYPES[kind][1]:
+            raise _unknown_dtype(str(dtype))
+        return cls(kind, resolved.itemsize, descending)
+
+    @property
+    def item_bytes(self) -> int:
+        return self.width
+
+    @property
+    def compared_bytes(self) -> int:
+        return self.width
+
+    @property
+    def code(self) -> int:
+        """KEY_KIND of keys.cuh."""
+        return _TYPES[self.kind][2]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(f"{self.kind}{8 * self.width}")
+
+    @property
+    def unsigned(self) -> np.dtype[Any]:
+        return np.dtype(f"uint{8 * self.width}")
+
+    @property
+    def flip(self) -> int:
+        sign = self._sign if self.kind == "int" else 0
+        return sign ^ self._all_ones if self.descending else sign
+
+    @property
+    def infinity(self) -> int | None:
+        """The bits of +infinity for floats (anything above, sign aside, is NaN); None for integers."""
+        return _INFINITY[self.width] if self.kind == "float" else None
+
+    @property
+    def alike(self) -> NDArray[Any]:
+        """A key of each kind that has keys of other bits compare equal to it: zero and NaN of floats."""
+        return np.array([] if self.infinity is None else [0.0, np.nan], self.dtype)
+
+    @property
+    def _sign(self) -> int:
+        return 1 << (8 * self.width - 1)
+
+    @property
+    def _all_ones(self) -> int:
+        return (1 << (8 * self.width)) - 1
+
+    def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
+        count = len(items) // self.width
+        return np.ndarray((count,), self.dtype, np.ascontiguousarray(items))
+
+    def image(self, keys: NDArray[Any]) -> NDArray[Any]:
+        bits = np.ascontiguousarray(keys, self.dtype).view(self.unsigned)
+        flip = self.unsigned.type(self.flip)
+        if self.infinity is None:
+            return np.asarray(bits ^ flip)
+        sign = self.unsigned.type(self._sign)
+        magnitude = bits & ~sign
+        image = np.where(bits & sign, sign - magnitude, sign + magnitude)
+        image[magnitude > self.unsigned.type(self.infinity)] = self._all_ones
+        return np.asarray(image.astype(self.unsigned) ^ flip)
+
+    def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
+        return Equal(run, self.width)
+
+    def layout(self) -> Layout:
+        return Layout(self.code, self.width, self.descending)
+
+    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+        if rows:
+            return record_macros(self, Layout(0, record=self.width, key_kind=self.code), rows=True)
+        return (("KEY_BITS", 8 * self.width), ("KEY_KIND", self.code), ("DESCENDING", int(self.descending)))
+
+    def moves_whole(self, sizes: Sequence[int]) -> bool:
+        return True
+
+    def describe(self) -> str:
+        return f"{self.dtype.name}, descending" if self.descending else self.dtype.name
+
+    def number(self, item: bytes, *, short: bool = False) -> str | None:
+        key = self.keys(np.frombuffer(item, np.uint8))[0]
+        return str(key) if self.infinity is None or not short else f"{key:.6g}"
+
+    def quoted(self, part: bytes) -> str:
+        return repr(part)[1:]
+
+    def others(self, *, keys_equal: bool) -> Sequence[Order]:
+        return (Keys(self.kind, self.width, not self.descending),)
+
+
+class Equal(Sequence[bytes]):
+    """The items of a run, all of one size."""
+
+    def __init__(self, run: NDArray[np.uint8], size: int) -> None:
+        self._run = run
+        self._size = size
+
+    def __len__(self) -> int:
+        return len(self._run) // self._size
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._run[number * self._size : (number + 1) * self._size].tobytes()
+
+
+def record_macros(order: Order, layout: Layout, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    """The macros of items that hold their key, whether they move as rows or as they are."""
+    return (
+        ("ROWS", int(rows)),
+        ("KEY_BITS", 64 if rows or order.width > 4 else 32),
+        ("KEY_KIND", layout.key_kind),
+        ("DESCENDING", int(order.descending)),
+        ("RECORD_SIZE", layout.record),
+        ("KEY_OFFSET", layout.offset),
+        ("KEY_SIZE", order.width),
+        ("KEY_BIG_ENDIAN", int(layout.big_endian)),
+    )
+
+
+def _unknown_dtype(name: str) -> UsageError:
+    return UsageError(f"{name!r} is no dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")

@@ -1,0 +1,155 @@
+"""The order of records of a fixed size by the key that lies somewhere in them: a number, or bytes as memcmp has it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Order
+from gpumerge_cli.order.keys import BYTES_KIND, Equal, Keys, record_macros
+
+_FOREIGN: Literal["little", "big"] = "big" if sys.byteorder == "little" else "little"
+_RECORDS = 3  # ItemKind of kernels/cpu/entries.h
+
+
+@dataclass(frozen=True)
+class Records(Order):
+    """The order of records.
+
+    size: bytes of a record. offset: where in it the key starts. swapped: the key's bytes are in foreign byte order;
+    records are never changed.
+    """
+
+    size: int = 0
+    offset: int = 0
+    swapped: bool = False
+
+    @classmethod
+    def of_key(cls, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False) -> Records:
+        """The order of records of `size` bytes by the key at `offset`: of a dtype, or so many bytes.
+
+        Of dtypes the byte order counts; S and V are bytes. Raises UsageError for a dtype without an order, and for a
+        key that does not lie within the record.
+        """
+        if not isinstance(key, int) and key.kind not in "SV":
+            number = Keys.of_dtype(key, descending=descending)
+            order = cls(number.kind, number.width, descending, size, offset, not key.isnative)
+        else:
+            order = cls("bytes", key if isinstance(key, int) else key.itemsize, descending, size, offset)
+        if offset < 0 or order.width < 1 or offset + order.width > size:
+            raise UsageError(
+                f"a key of {order.width} bytes at byte {offset} is not within a record of {size} bytes",
+                way_out="check --key-offset, --key-size and --record-size",
+            )
+        return order
+
+    @property
+    def key(self) -> Keys | None:
+        """The order of the keys alone, in native byte order; None for keys that are bytes."""
+        return None if self.kind == "bytes" else Keys(self.kind, self.width, self.descending)
+
+    @property
+    def record(self) -> int:
+        return self.size
+
+    @property
+    def item_bytes(self) -> int:
+        return self.size
+
+    @property
+    def big_endian(self) -> bool:
+        """Whether the key has its most significant byte first, as bytes have; hosts are little-endian."""
+        return self.swapped or self.key is None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(f"S{self.width}") if self.key is None else self.key.dtype
+
+    @property
+    def unsigned(self) -> np.dtype[Any]:
+        return np.dtype(f"uint{8 * self.width}")
+
+    @property
+    def flip(self) -> int:
+        if self.key is not None:
+            return self.key.flip
+        return (1 << (8 * self.prefix_bytes)) - 1 if self.descending else 0
+
+    @property
+    def infinity(self) -> int | None:
+        """See Keys."""
+        return None if self.key is None else self.key.infinity
+
+    def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
+        stored = self.dtype.newbyteorder() if self.swapped else self.dtype
+        count = len(items) // self.size
+        place = self.offset if count else 0
+        keys = np.ndarray((count,), stored, np.ascontiguousarray(items), place, (self.size,))
+        return keys.astype(self.dtype) if self.swapped else keys
+
+    def image(self, keys: NDArray[Any]) -> NDArray[Any]:
+        if self.key is not None:
+            return self.key.image(keys)
+        values = np.ascontiguousarray(keys, self.dtype).view(np.uint8)
+        return np.asarray((values ^ np.uint8(255 * self.descending)).view(self.dtype))
+
+    @property
+    def made_of(self) -> np.dtype[Any]:
+        """The dtype of numbers that keys are made of (see `put`): for bytes one of as many as a number can say."""
+        return np.dtype(f"u{1 << (self.prefix_bytes.bit_length() - 1)}") if self.key is None else self.key.dtype
+
+    def put(self, numbers: NDArray[Any], records: NDArray[np.uint8]) -> None:
+        """Write numbers of `made_of` as the keys of as many records, a row each; bytes end in zeros."""
+        width = self.width
+        if self.key is None:
+            numbers = numbers.astype(numbers.dtype.newbyteorder(">"))
+            records[:, self.offset : self.offset + width] = 0
+            width = numbers.dtype.itemsize
+        elif self.swapped:
+            numbers = numbers.byteswap()
+        records[:, self.offset : self.offset + width] = numbers.view(np.uint8).reshape(len(numbers), -1)
+
+    def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
+        return Equal(run, self.size)
+
+    def layout(self) -> Layout:
+        code = BYTES_KIND if self.key is None else self.key.code
+        return Layout(_RECORDS, self.width, self.descending, self.size, self.offset, code, self.big_endian)
+
+    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+        return record_macros(self, self.layout(), rows=rows)
+
+    def moves_whole(self, sizes: Sequence[int]) -> bool:
+        return self.size in sizes and self.width <= PREFIX_BYTES
+
+    def of_prefixes(self) -> Order:
+        return Records("bytes", 1, size=1) if self.prefix_decides else self
+
+    def describe(self) -> str:
+        if self.key is None:
+            name = f"records of {self.size} bytes, key bytes {self.offset} to {self.offset + self.width - 1}"
+        else:
+            order = f" {_FOREIGN}-endian" if self.swapped else ""
+            name = f"records of {self.size} bytes, key{order} {self.dtype.name} at byte {self.offset}"
+        return f"{name}, descending" if self.descending else name
+
+    def key_of(self, item: bytes) -> bytes:
+        return item if self.key is not None else self._keys_of(item).tobytes()
+
+    def number(self, item: bytes, *, short: bool = False) -> str | None:
+        return None if self.key is None else self.key.number(self._keys_of(item).tobytes(), short=short)
+
+    def _keys_of(self, item: bytes) -> NDArray[Any]:
+        return self.keys(np.frombuffer(item, np.uint8))
+
+    def quoted(self, part: bytes) -> str:
+        return repr(part)[1:]
+
+    def others(self, *, keys_equal: bool) -> Sequence[Order]:
+        return (replace(self, descending=not self.descending),)

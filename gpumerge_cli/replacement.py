@@ -1,0 +1,195 @@
+"""Files that appear whole or not at all: made beside their place, under a name of their own, and renamed into it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+_TEMPORARY = ".gpumerge-"
+_TOKEN = 6  # bytes
+_LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked holds it for microseconds
+_HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
+
+
+class Replacement:
+    """A new file for the place that `name` says, open to read and write as `descriptor`; a link stays a link.
+
+    The file that it replaces passes its owner and permissions on. mode: permissions where there is none, before the
+    umask. Raises OSError; where the folder takes no new file, its `filename` is the new file's, not the place.
+    """
+
+    def __init__(self, name: str | Path, mode: int = 0o666) -> None:
+        self.place = Path(os.path.realpath(name))
+        self.temporary = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
+        self.descriptor = -1
+        self.in_place = False
+        _unfinished.add(self.temporary)  # before it is there, so that no moment is left for a signal to leave it
+        try:
+            before = _status_of(self.place)
+            # First, so that of runs that are killed one after the other never more than one is left.
+            _remove_left(self.place)
+            self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
+        except OSError:
+            _unfinished.discard(self.temporary)
+            raise
+        try:
+            if before is not None:
+                _be_like(self.descriptor, before)
+        except BaseException:
+            self.abort()
+            raise
+
+    def commit(self, *, durable: bool = False) -> None:
+        """Put the file in its place, in one step. durable: its bytes are forced to storage before. Raises OSError."""
+        try:
+            if durable:
+                os.fsync(self.descriptor)
+            # Some file systems, such as NFS, tell only as a descriptor is closed that a write failed.
+            os.close(os.dup(self.descriptor))
+            os.replace(self.temporary, self.place)
+            self.in_place = True
+        except OSError:
+            self.abort()
+            raise
+        _unfinished.discard(self.temporary)
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+    def sync_name(self) -> None:
+        """Force the name of a file that is in its place to storage. Raises OSError."""
+        descriptor = os.open(self.place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def abort(self) -> bool:
+        """Remove what was written, unless it is in its place, as after `commit`; whether it is."""
+        if self.descriptor >= 0:
+            self.in_place = not self.temporary.exists()  # a signal may come with the rename
+            _remove(self.temporary)
+            os.close(self.descriptor)
+            self.descriptor = -1
+        return self.in_place
+
+
+@contextmanager
+def replacing(name: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A file to write to, that takes its place when the body ends, and goes where it raises. Raises OSError."""
+    made = Replacement(name, mode)
+    try:
+        with open(made.descriptor, "wb", closefd=False) as file:
+            yield file
+        made.commit()
+    finally:
+        made.abort()
+
+
+_unfinished: set[Path] = set()
+"""Temporary files that are neither committed nor aborted."""
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files of all that was not brought to an end. For the end of the program."""
+    for path in list(_unfinished):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    _unfinished.discard(path)
+
+
+def _prefix(place: Path) -> str:
+    """How the names of temporary files for `place` begin; file systems count bytes."""
+    return f".{os.fsdecode(os.fsencode(place.name)[:200])}{_TEMPORARY}"
+
+
+def _status_of(place: Path) -> os.stat_result | None:
+    """The status of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
+    try:
+        status = os.stat(place)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "")
+    if not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, "")
+    return status
+
+
+def _be_like(descriptor: int, before: os.stat_result) -> None:
+    """Give a new file the owner, the group and the permissions of the one that it replaces, as far as is allowed.
+
+    A program that runs as its owner or group may do so for its own alone.
+    """
+    for owner in (before.st_uid, -1):
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, owner, before.st_gid)
+            break
+    now = os.fstat(descriptor)
+    mode = stat.S_IMODE(before.st_mode)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
+
+
+def _locked(path: Path, mode: int) -> int:
+    """The descriptor of a new file, locked as long as this process lives: later runs remove what is not.
+
+    One that begins at the same moment may come between making and locking it: then it is made again.
+    """
+    until = time.monotonic() + _LOCKED_BY_OTHERS
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            while not _lock(descriptor) and time.monotonic() < until:
+                time.sleep(0.001)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            _remove(path)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file, if nobody else has; without a word where the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # then nobody can lock it, and nobody removes it
+    return True
+
+
+def _remove_left(place: Path) -> None:
+    """Remove the temporary files of runs on this place that were killed: those that nobody holds locked."""
+    prefix = _prefix(place)
+    with contextlib.suppress(OSError), os.scandir(place.parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix) and _HEXADECIMAL.fullmatch(entry.name, len(prefix)):
+                _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    with contextlib.suppress(OSError):
+        # What this program makes is neither a link nor a pipe, which opening would wait for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+        finally:
+            os.close(descriptor)

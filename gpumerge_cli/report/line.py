@@ -1,0 +1,45 @@
+"""A merge in one line: what a run says unless it is asked for more."""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+from gpumerge_cli.report.merge_tables import bound_name
+from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
+
+
+def line(report: MergeReport, width: int | None = None) -> str:
+    """Items, bytes of input, seconds of the whole program, throughput, where it ran, what bounded it; no newline.
+
+    width: columns of the terminal, where a longer line goes on in the next row, between two of its parts; None for one
+    line however long.
+    """
+    rate = format_throughput(report.nbytes, report.wall)
+    parts = [
+        f"merged {format_counted(report.items, 'item')}",
+        f"{format_bytes(report.nbytes)} in {format_seconds(report.wall)}",
+        *([rate] if report.nbytes else []),
+        *([f"{format_count(report.dropped)} dropped"] if report.dropped else []),
+        report.backend,
+        f"bounded by {bound_name(report)}",
+    ]
+    return ", ".join(parts) if width is None else _folded(parts, width)
+
+
+def columns(stream: IO[str]) -> int | None:
+    """Columns of the terminal that `stream` goes to; None if it goes elsewhere."""
+    if not stream.isatty():
+        return None
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(stream.fileno()).columns or None
+
+
+def _folded(parts: list[str], width: int) -> str:
+    rows = [""]
+    for part in [*(f"{part}, " for part in parts[:-1]), parts[-1]]:
+        if rows[-1] and len(rows[-1]) + len(part.rstrip()) > width:
+            rows.append("  ")
+        rows[-1] += part
+    return "\n".join(row.rstrip() for row in rows)

@@ -1,0 +1,188 @@
+"""The cells of a merge's or sort's tables, as text: what the terminal, Markdown and HTML have in common.
+
+Two kinds of time are kept apart: the clock's, whose parts add up to the whole program, and what the workers were busy
+with, which is added up over all of them and so may be more than the clock's.
+"""
+
+from __future__ import annotations
+
+from gpumerge_cli.report.model import AHEAD, COMPILE, MergeReport
+from gpumerge_cli.units import format_bytes, format_count, format_seconds, format_throughput, visible
+
+_MEANINGS = {
+    "spool": "copy standard input",
+    "decompress": "decompress inputs",
+    "csv": "take CSV apart",
+    "compile": "compile kernels",
+    "read": "read inputs",
+    "index": "index rows",
+    "upload": "copy to the GPU",
+    "check": "check order",
+    "sort": "sort pieces",
+    "kernel": "merge kernel",
+    "download": "copy from the GPU",
+    "spill": "keep sorted runs",
+    "compress": "compress output",
+    "write": "write output",
+}
+_BOUNDS = {
+    "spool": "copying standard input",
+    "decompress": "decompression",
+    "csv": "taking CSV apart",
+    "compile": "compiling",
+    "plan": "planning",
+    "read": "reading",
+    "index": "indexing rows",
+    "upload": "copies to the GPU",
+    "check": "checking order",
+    "sort": "sorting",
+    "kernel": "merging",
+    "download": "copies from the GPU",
+    "spill": "keeping sorted runs",
+    "compress": "compression",
+    "write": "writing",
+}
+
+
+def stage_name(stage: str) -> str:
+    """A stage in words."""
+    return _MEANINGS.get(stage, stage)
+
+
+def summary(report: MergeReport) -> str:
+    """What was merged or sorted, in a line."""
+    done = "sorted" if report.kind == "sort" else "merged"
+    inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
+    output = "standard output" if report.output == "-" else visible(report.output)
+    return (
+        f"{done} {inputs} into {output}: "
+        f"{format_count(report.items)} items, {format_bytes(report.nbytes)}, {report.order}"
+    )
+
+
+Row = tuple[str, str, str, str, str]
+"""Name, seconds, share, bytes, throughput."""
+
+
+CLOCK_HEADER: Row = ("whole time", "seconds", "share", "bytes", "throughput")
+"""The names of `clock_cells`' columns."""
+
+
+def clock_cells(report: MergeReport) -> list[Row]:
+    """Where the time went by the clock: start-up and what took long in it, the work, and last the whole program."""
+    ahead = {name: report.elapsed(name) for name in AHEAD}
+    if _compiled_ahead(report):
+        ahead[COMPILE] = report.stage(COMPILE).seconds
+    inside = [(f"  {stage_name(name)}", seconds, 0) for name, seconds in ahead.items() if seconds > 0]
+    rows = [
+        ("start-up", report.start_up, 0),
+        *inside,
+        ("work", report.busy, report.nbytes),
+        ("whole program", report.wall, report.nbytes),
+    ]
+    return [_row(name, seconds, report.wall, nbytes) for name, seconds, nbytes in rows]
+
+
+def busy_header(report: MergeReport) -> Row:
+    """The names of `busy_cells`' columns."""
+    if report.workers == 1:
+        return ("busy, one worker", "seconds", "share", "bytes", "throughput")
+    return (f"busy, all {report.workers} workers", "seconds", "share", "bytes", "per worker")
+
+
+def busy_cells(report: MergeReport) -> list[Row]:
+    """What the workers were busy with while the clock ran on for the work, added up over them.
+
+    Last come the rest and the sum, which is the work's time as often as there are workers. Those two are left out where
+    more hands were at the stages than there are workers.
+    """
+    stages = list(report.at_work)
+    if report.stage(COMPILE).seconds > 0 and not _compiled_ahead(report):
+        stages.insert(0, report.stage(COMPILE))
+    whole = report.busy * report.workers
+    rows = [_row(stage_name(stage.name), stage.seconds, whole, stage.nbytes) for stage in stages]
+    rest = whole - sum(stage.seconds for stage in stages)
+    if rest >= 0:
+        name = "work" if report.workers == 1 else f"work x {report.workers} workers"
+        rows += [_row("waiting and the rest", rest, whole, 0), _row(name, whole, whole, 0)]
+    return rows
+
+
+def _row(name: str, seconds: float, whole: float, nbytes: int) -> Row:
+    moved, rate = (format_bytes(nbytes), format_throughput(nbytes, seconds)) if nbytes else ("", "")
+    return name, format_seconds(seconds), f"{seconds / whole:.0%}" if whole > 0 else "", moved, rate
+
+
+def _compiled_ahead(report: MergeReport) -> bool:
+    """Whether kernels were compiled during the start-up, as far as is known."""
+    starts = [one.start for one in report.timeline if one.stage == COMPILE]
+    return report.stage(COMPILE).seconds > 0 and min(starts, default=0.0) < report.start_up
+
+
+def bound_name(report: MergeReport) -> str:
+    """What bounded the run, in a word or two: "start-up", "reading"."""
+    return _BOUNDS.get(report.bound, report.bound)
+
+
+def bound_told(report: MergeReport) -> str:
+    """What bounded the run, and by how much."""
+    name = bound_name(report)
+    if report.bound == COMPILE:
+        return f"{name}, {format_seconds(report.stage(COMPILE).seconds)}, once: the result is kept"
+    if report.bound == "start-up":
+        start_up, work = format_seconds(report.start_up), format_seconds(report.busy)
+        return f"{name}, {start_up} before the first byte, {work} of work"
+    if report.bound in AHEAD:
+        seconds, work = format_seconds(report.elapsed(report.bound)), format_seconds(report.busy)
+        return f"{name}, {seconds} ahead of the work, {work} of work"
+    longest = next((stage.seconds for stage in report.at_work if stage.name == report.bound), 0.0)
+    whole = report.busy * report.workers
+    of = "the time of the work" if report.workers == 1 else f"the time of {report.workers} workers"
+    return f"{name}, {longest / whole:.0%} of {of}" if whole > 0 else name
+
+
+def facts(report: MergeReport) -> list[tuple[str, str]]:
+    """What ran where and why, and what bounded it, by name."""
+    told = [
+        ("backend", f"{report.backend}: {report.device}"),
+        ("why", report.backend_why),
+        ("kernel", f"{report.launch}{f' ({report.launch_why})' if report.launch_why else ''}"),
+        ("kernel time", _kernel_time(report)),
+        (
+            "chunks",
+            f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {_in_flight(report)}",
+        ),
+        ("device memory", _shrunk(report)),
+        ("dropped", _dropped(report)),
+        ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
+        ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
+        ("bounded by", bound_told(report)),
+    ]
+    return [(name, value) for name, value in told if value]
+
+
+def _shrunk(report: MergeReport) -> str:
+    if not report.shrunk_to:
+        return ""
+    return f"ran out; chunks were cut into pieces of up to {format_bytes(report.shrunk_to)}"
+
+
+def _dropped(report: MergeReport) -> str:
+    if not report.unique:
+        return ""
+    return f"{format_count(report.dropped)} items that equal one ahead of them"
+
+
+def _in_flight(report: MergeReport) -> str:
+    if report.workers == 1:
+        return "one at a time"
+    return f"{report.workers} in flight, one a worker"
+
+
+def _kernel_time(report: MergeReport) -> str:
+    # Workers run at once, so a stage's seconds, added up over them, are held against as many whole programs.
+    kernel = (report.stage("sort").seconds + report.stage("kernel").seconds) / report.workers
+    if kernel <= 0 or report.wall <= 0:
+        return ""
+    each = " per worker" if report.workers > 1 else ""
+    return f"{format_seconds(kernel)}{each}, {kernel / report.wall:.1%} of the whole program"

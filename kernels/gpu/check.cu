@@ -1,0 +1,31 @@
+// Finds the first disorder of a run, and the items that differ from the item ahead of them.
+#include "../corank.cuh"
+
+// Lowers *first to the least base + i for which run[i] goes before run[i - 1] or, with `strict`, does not go after it. All
+// bits of *first must be 1 at the start.
+// Any grid: threads stride over the run.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
+    const Item* run, long long count, long long base, long long strict, unsigned long long* first,
+    const unsigned char* text, const long long* starts)
+{
+    const Lines lines{text, starts};
+    const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x + 1; i < count; i += stride) {
+        if (strict ? !before(run[i - 1], run[i], lines) : before(run[i], run[i - 1], lines)) {
+            atomicMin(first, static_cast<unsigned long long>(base + i));
+            return;  // all further items of this thread lie behind this one
+        }
+    }
+}
+
+// differs[i] becomes 1 where items[i] goes after items[i - 1] in the sorted items, else 0; differs[0] becomes `first`.
+// Any grid: threads stride over the items.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) mark_first(
+    const Item* items, long long count, long long first, unsigned char* differs,
+    const unsigned char* text, const long long* starts)
+{
+    const Lines lines{text, starts};
+    const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+        differs[i] = i == 0 ? first != 0 : before(items[i - 1], items[i], lines);
+}

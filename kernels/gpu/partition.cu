@@ -1,0 +1,62 @@
+// Finds the cuts at all tile edges, so that a block of merge_path knows its slices before it starts.
+//
+// A block cuts a stretch of tiles in three levels: the two ends, then every STRIDEth edge between them, then all other edges.
+// Each level searches the windows that the level before left. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in
+// a stretch.
+#include "cuts.cuh"
+
+#ifndef PARTITION_SIZE
+#define PARTITION_SIZE (RUNS == 2 ? 128 : 256)
+#endif
+#ifndef STRIDE
+#define STRIDE 8
+#endif
+#ifndef MOST_EDGES
+#define MOST_EDGES 128
+#endif
+
+static_assert(PARTITION_SIZE >= WINDOWS, "a cut needs a thread for each of its windows");
+
+// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges). With BATCHED the
+// cuts of the next group follow. Grid: ceil(edges / stretch) blocks for each group. stretch: at most MOST_EDGES.
+extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __grid_constant__ Source source, long long* cuts,
+    long long edges, long long stretch, long long tile, const unsigned char* text, const long long* starts)
+{
+    __shared__ Ends ends;
+    __shared__ Cut marks[(MOST_EDGES + STRIDE - 1) / STRIDE + 1];
+    const Lines lines{text, starts};
+    const unsigned stretches = static_cast<unsigned>((edges + stretch - 1) / stretch);
+    const long long group = source.group_here(stretches);
+    const Runs& runs = source.group(group);
+    const long long total = runs.total();
+    const long long begin = source.block_here(stretches) * stretch;
+    cuts += group * edges * RUNS;
+    const long long end = smaller(begin + stretch, edges - 1);
+    const auto rank_of = [&](long long edge) { return smaller(smaller(edge, end) * tile, total); };
+    cut_ends(runs, rank_of(begin), rank_of(end), PARTITION_SIZE, &ends, lines);
+
+    // The first and the last mark are the ends.
+    const int last = static_cast<int>((stretch + STRIDE - 1) / STRIDE);
+    const Team coarse(PARTITION_SIZE, last > 1 ? last - 1 : 1);
+    for (int done = 1; done < last; done += coarse.at_once) {
+        const bool active = coarse.cut < coarse.at_once && done + coarse.cut < last;
+        const int mark = active ? done + coarse.cut : 0;
+        const long long rank = rank_of(begin + mark * STRIDE);
+        cut_between(runs, coarse, active, rank, &ends.cuts[0], &ends.cuts[1], marks[mark].at, lines);
+        if (active && coarse.leads()) marks[mark].rank = rank;
+    }
+    if (threadIdx.x == 0) {
+        marks[0] = ends.cuts[0];
+        marks[last] = ends.cuts[1];
+    }
+    __syncthreads();  // all marks are written before any thread reads them
+
+    const int count = static_cast<int>(smaller(stretch, edges - begin));
+    const Team each(PARTITION_SIZE, count);
+    for (int done = 0; done < count; done += each.at_once) {
+        const bool active = each.cut < each.at_once && done + each.cut < count;
+        const int edge = active ? done + each.cut : 0;
+        const Cut* const below = &marks[edge / STRIDE];
+        cut_between(runs, each, active, rank_of(begin + edge), below, below + 1, cuts + RUNS * (begin + edge), lines);
+    }
+}

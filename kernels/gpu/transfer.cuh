@@ -1,0 +1,186 @@
+// Moves slices between device memory and shared memory. Either Hopper's bulk copy engine moves them: one thread starts the
+// copy, and no registers hold it. Or all threads move them in 16-byte vectors.
+//
+// Macro: BULK 1 for devices of compute capability 9.0 and up. On a CPU these functions have plain bodies, so that the kernels
+// run there unchanged.
+#pragma once
+
+#include "../corank.cuh"
+
+#ifndef BULK
+#define BULK 0
+#endif
+
+template <int BYTES>
+struct UnitOf {
+    typedef unsigned int Type;
+};
+template <>
+struct UnitOf<2> {
+    typedef unsigned short Type;
+};
+template <>
+struct UnitOf<1> {
+    typedef unsigned char Type;
+};
+typedef UnitOf<sizeof(Item) < 4 ? static_cast<int>(sizeof(Item)) : 4>::Type Unit;
+
+constexpr int VECTOR = 16;  // bytes of the widest load and store, and the unit of bulk copies
+
+__device__ __forceinline__ int vector_offset(const void* address)
+{
+    return static_cast<int>(reinterpret_cast<unsigned long long>(address) % VECTOR);
+}
+
+// Tells all threads of a block that bytes have arrived in shared memory. One thread says how many bytes it copies; the
+// waiting threads go on when all of them have arrived. It is used only once.
+struct Arrival {
+    unsigned long long state;
+};
+
+#if !BULK
+
+__device__ __forceinline__ void prepare(Arrival*) {}
+
+#else
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#error "BULK needs compute capability 9.0"
+#endif
+
+#if defined(__CUDA_ARCH__)
+
+__device__ __forceinline__ unsigned shared_address(const void* pointer)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// One thread must call this. A __syncthreads must follow before another thread calls any of these functions.
+__device__ __forceinline__ void prepare(Arrival* arrival)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&arrival->state)), "r"(1));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ __forceinline__ void announce(Arrival* arrival, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&arrival->state)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+// The addresses and `bytes` must be multiples of VECTOR, and `bytes` must not be 0.
+__device__ __forceinline__ void bulk_load(void* to, const void* from, int bytes, Arrival* arrival)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(&arrival->state))
+                 : "memory");
+}
+
+__device__ __forceinline__ void await(Arrival* arrival)
+{
+    unsigned come = 0;
+    while (!come)
+        asm volatile("{\n\t.reg .pred come;\n\t"
+                     "mbarrier.try_wait.parity.shared::cta.b64 come, [%1], 0;\n\t"
+                     "selp.u32 %0, 1, 0, come;\n\t}"
+                     : "=r"(come)
+                     : "r"(shared_address(&arrival->state))
+                     : "memory");
+}
+
+// Every thread that wrote to shared memory must call this, before the barrier ahead of a bulk_store of what it wrote.
+__device__ __forceinline__ void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// One thread must call this. It returns when the bytes are read. Addresses and bytes: as for bulk_load.
+__device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
+                 "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+#else
+
+constexpr unsigned long long TO_BE_SAID = 1ull << 40;
+
+inline void prepare(Arrival* arrival)
+{
+    __atomic_store_n(&arrival->state, TO_BE_SAID, __ATOMIC_RELEASE);
+}
+
+inline void announce(Arrival* arrival, int bytes)
+{
+    __atomic_fetch_add(&arrival->state, bytes - TO_BE_SAID, __ATOMIC_ACQ_REL);
+}
+
+inline void bulk_load(void* to, const void* from, int bytes, Arrival* arrival)
+{
+    for (int at = 0; at < bytes / VECTOR; ++at) static_cast<uint4*>(to)[at] = static_cast<const uint4*>(from)[at];
+    __atomic_fetch_sub(&arrival->state, static_cast<unsigned long long>(bytes), __ATOMIC_ACQ_REL);
+}
+
+inline void await(Arrival* arrival)
+{
+    while (__atomic_load_n(&arrival->state, __ATOMIC_ACQUIRE) != 0) {}
+}
+
+inline void publish() {}
+
+inline void bulk_store(void* to, const void* from, int bytes)
+{
+    for (int at = 0; at < bytes / VECTOR; ++at) static_cast<uint4*>(to)[at] = static_cast<const uint4*>(from)[at];
+}
+
+#endif
+#endif
+
+// Loads `bytes` bytes (more than 0) to shared memory. `to` is the start of a vector, and the bytes lie as far behind it as
+// `from` lies behind the start of a vector. Whole vectors are read. `arrival` must lie in shared memory. Every thread of the
+// block must call this. When it returns, all bytes have arrived.
+__device__ __forceinline__ void load(
+    unsigned char* to, const unsigned char* from, int bytes, int threads, [[maybe_unused]] Arrival* arrival)
+{
+    const int offset = vector_offset(from);
+    const int vectors = (offset + bytes + VECTOR - 1) / VECTOR;
+    const uint4* const source = reinterpret_cast<const uint4*>(from - offset);
+#if BULK
+    if (threadIdx.x == 0) {
+        prepare(arrival);
+        announce(arrival, vectors * VECTOR);
+        bulk_load(to, source, vectors * VECTOR, arrival);
+    }
+    __syncthreads();  // the arrival is prepared before any thread waits for it
+    await(arrival);
+#else
+    for (int at = static_cast<int>(threadIdx.x); at < vectors; at += threads) reinterpret_cast<uint4*>(to)[at] = source[at];
+    __syncthreads();  // the bytes are there before any thread reads them
+#endif
+}
+
+// Stores `bytes` bytes from shared memory. `from` and `to` must lie equally far behind the start of a vector. Every thread of
+// the block must call this, behind a barrier and, with BULK, a `publish` ahead of that barrier.
+__device__ __forceinline__ void store(unsigned char* to, const unsigned char* from, int bytes, int threads)
+{
+    const int offset = vector_offset(to);
+    const int head = offset == 0 ? 0 : smaller(VECTOR - offset, bytes);
+    const int vectors = (bytes - head) / VECTOR;
+    const int tail = head + vectors * VECTOR;
+    const int thread = static_cast<int>(threadIdx.x);
+#if BULK
+    if (thread == 0 && vectors > 0) bulk_store(to + head, from + head, vectors * VECTOR);
+#else
+    for (int at = thread; at < vectors; at += threads)
+        reinterpret_cast<uint4*>(to + head)[at] = reinterpret_cast<const uint4*>(from + head)[at];
+#endif
+    // The ends outside of whole vectors are stored in units that divide both an item and a vector, because an item may lie
+    // across the edge of a vector.
+    Unit* const units = reinterpret_cast<Unit*>(to);
+    const Unit* const staged = reinterpret_cast<const Unit*>(from);
+    const int size = static_cast<int>(sizeof(Unit));
+    for (int at = thread; at < head / size; at += threads) units[at] = staged[at];
+    for (int at = tail / size + thread; at < bytes / size; at += threads) units[at] = staged[at];
+}

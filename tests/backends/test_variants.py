@@ -1,0 +1,71 @@
+"""The registry of kernel variants: complete, and the only place that lists them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends.cpu import policy as cpu_policy
+from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.gpu.source import flatten
+from gpumerge_cli.backends.launch import OPTIONS, LaunchRequest
+from gpumerge_cli.backends.limits import TUNED_ON
+from gpumerge_cli.backends.variants import LADDER, NAMES, RUNGS, asked_for, named
+from gpumerge_cli.backends.variants.variant import Variant
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+
+PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
+# The door's table of options, and what reports are drawn in: they see no backend.
+LISTS = {"cli/options.py", "cli/gnu_options.py", "cli/options/running.py", "report/series.py", "report/figure.py"}
+INT32 = Order.of("int32")
+
+
+def test_one_variant_is_run_where_none_is_named() -> None:
+    assert [variant.name for variant in LADDER if variant.auto] == [asked_for(LaunchRequest()).name]
+    assert len({variant.rung for variant in LADDER}) == len(NAMES)
+    assert {option for variant in LADDER for option in variant.options} == set(OPTIONS)
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=lambda variant: variant.name)
+def test_a_variant_is_a_file_of_each_kind(variant: Variant) -> None:
+    folder = PACKAGE.parent / "kernels"
+    for load in variant.loads or (None,):
+        request = LaunchRequest(variant.name, tile_load=load)
+        policy = resolve(request, INT32, TUNED_ON)
+        assert policy.kernel == variant.name
+        assert policy.rung in RUNGS
+        assert f" merge_{policy.rung.replace(' ', '_')}(" in flatten(f"merge_{variant.name}.cu")
+        assert cpu_policy.resolve(request, INT32).rung == policy.rung
+        assert hasattr(library(), policy.rung.upper().replace(" ", "_"))
+    assert (folder / "gpu" / f"merge_{variant.name}.cu").exists()
+    twin = folder / "cpu" / f"merge_{variant.name}.hpp"
+    assert twin.exists() or variant.auto  # whose twin is one for keys and one for rows
+
+
+def test_levels_of_a_launch_end_in_what_threads_merge() -> None:
+    for variant in LADDER:
+        policy = resolve(LaunchRequest(variant.name), INT32, TUNED_ON)
+        whats = [what for what, _ in variant.gpu.splits(policy, 1 << 20)]
+        assert (whats[0], whats[-1]) == ("block", "thread")
+        assert ("round" in whats) == (variant.rounds is not None)
+
+
+def test_an_unknown_kernel_is_refused_with_all_that_there_are() -> None:
+    with pytest.raises(UsageError, match=f"'quick' is no kernel; use auto, {', '.join(NAMES)}"):
+        named("quick")
+
+
+def test_no_other_module_lists_variants() -> None:
+    lists = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+                parts = node.keys if isinstance(node, ast.Dict) else node.elts
+                words = {part.value for part in parts if isinstance(part, ast.Constant)}
+                if len(words & {*NAMES, *RUNGS}) > 1:
+                    lists.add(path.relative_to(PACKAGE).as_posix())
+    assert lists <= LISTS
