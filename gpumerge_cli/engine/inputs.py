@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -154,7 +155,12 @@ def opened(
 
 
 def _warn(inputs: Inputs) -> None:
-    """Say on standard error what of the lines will surprise: one line for each kind of trouble."""
+    """Say on standard error what of the lines will surprise: one line for each kind of trouble.
+
+    Where GNU sort's silence is kept, only a terminal is told.
+    """
+    if inputs.format.plain and (sys.stderr is None or not sys.stderr.isatty()):
+        return
     told: dict[str, list[str]] = {}
     for source in inputs.sources:
         if isinstance(source, LineSource) and inputs.order.text is not None:

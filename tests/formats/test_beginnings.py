@@ -44,17 +44,26 @@ def test_what_will_surprise(start: bytes, order: LineOrder, header: int, told: s
     assert "\n" not in doubt
 
 
-def test_a_warning_changes_nothing(tmp_path: Path) -> None:
-    text = "2\n1\n".encode("utf-16")
+@pytest.mark.parametrize(
+    ("command", "terminal", "warns"), [("merge", False, True), ("sort", False, False), ("sort", True, True)]
+)
+def test_a_warning_changes_nothing(command: str, terminal: bool, warns: bool, tmp_path: Path) -> None:
+    """Where `sort` has no terminal it is as silent as GNU's."""
+    text = "1\n2\n".encode("utf-16-le") + b"\n"
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(text)
-    command = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "a", "b"]
+    words = [sys.executable, "-m", "gpumerge_cli", command, "--quiet", "--backend=cpu", "a", "b"]
+    words += ["--no-check"] if command == "merge" else []
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=False)
+    shown, screen = os.openpty() if terminal else (-1, subprocess.PIPE)
+    done = subprocess.run(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=screen)
+    said = os.read(shown, 4096).replace(b"\r\n", b"\n") if terminal else done.stderr
+    for descriptor in (shown, screen) if terminal else ():
+        os.close(descriptor)
     assert done.returncode == 0
-    assert done.stderr.startswith(b"gpumerge: a (and 1 more): warning: it looks like UTF-16 text")
-    assert done.stderr.count(b"\n") == 1
-    assert sorted(done.stdout.split(b"\n")) == sorted([*2 * [*text.split(b"\n")], b""])
+    assert said.startswith(b"gpumerge: a (and 1 more): warning: it looks like UTF-16 text") is warns
+    assert said.count(b"\n") == warns
+    assert sorted(done.stdout.split(b"\n")) == sorted([*2 * text.split(b"\n")[:-1], b""])
 
 
 @pytest.mark.parametrize("name", [suffix for one in FOREIGN for suffix in one.suffixes])
