@@ -13,7 +13,7 @@ from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_er
 
 if TYPE_CHECKING:
     from gpumerge_cli.compare.bench import Case, Preset
-    from gpumerge_cli.report.model import BenchReport, BenchRow, Report
+    from gpumerge_cli.report.compared import BenchReport, BenchRow, Report
 
 _MEASURING = (
     "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",

@@ -24,7 +24,7 @@ from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import Order
-from gpumerge_cli.report.model import BenchReport, BenchRow, Measured
+from gpumerge_cli.report.compared import BenchReport, BenchRow, Measured
 from gpumerge_cli.units import format_bytes, format_counted
 
 TINY = "tiny"

@@ -19,7 +19,7 @@ from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.compared import ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
 from gpumerge_cli.errors import DeviceError, GpumergeError
-from gpumerge_cli.report.model import Measured
+from gpumerge_cli.report.compared import Measured
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import with_ratios
 from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.report.model import CompareReport
+from gpumerge_cli.report.compared import CompareReport
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from gpumerge_cli.report.model import Measured
+from gpumerge_cli.report.compared import Measured
 
 
 def relative_spread(seconds: Sequence[float]) -> float:

@@ -19,7 +19,7 @@ from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import suffix_of
 from gpumerge_cli.formats.kinds import is_binary
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.report.model import Measured
+from gpumerge_cli.report.compared import Measured
 
 REPEAT = 3
 """Timings of each sort from file to file, in turns, behind one that warms up."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
+from gpumerge_cli.report.compared import BenchRow, CompareReport, Measured
 from gpumerge_cli.report.markup import Part, lane, picture, rectangle, tag, upright
 from gpumerge_cli.report.merge_tables import stage_name
-from gpumerge_cli.report.model import BenchRow, CompareReport, Measured, MergeReport, Stage
+from gpumerge_cli.report.model import MergeReport, Stage
 from gpumerge_cli.report.notes import ceiling, differ
 from gpumerge_cli.report.tables import format_rate
 from gpumerge_cli.units import format_seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpumerge_cli.report.model import BenchReport, BenchRow
+from gpumerge_cli.report.compared import BenchReport, BenchRow
 
 
 def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from gpumerge_cli.errors import UsageError, output_error
 from gpumerge_cli.replacement import replacing
-from gpumerge_cli.report.model import BenchReport, BenchRow
+from gpumerge_cli.report.compared import BenchReport, BenchRow
 from gpumerge_cli.report.series import (
     BY_RUNS,
     BY_SHAPE,

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
+from gpumerge_cli.report.compared import BenchReport, BenchRow, CompareReport, Report
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
@@ -22,7 +23,7 @@ from gpumerge_cli.report.merge_tables import (
     facts,
     summary,
 )
-from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, InputFile, MergeReport, Report
+from gpumerge_cli.report.model import InputFile, MergeReport
 from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
 from gpumerge_cli.report.tables import (
     bench_title,

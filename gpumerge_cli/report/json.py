@@ -7,7 +7,8 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.report.model import SCHEMA, BenchReport, BenchRow, Report
+from gpumerge_cli.report.compared import BenchReport, BenchRow, Report
+from gpumerge_cli.report.model import SCHEMA
 
 _MOST = 1 << 64
 _NAMES = {str: "text", bool: "true or false", BenchRow: "row"}

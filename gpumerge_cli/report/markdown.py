@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.merge_tables import CLOCK_HEADER, busy_cells, busy_header, clock_cells, facts, summary
-from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
+from gpumerge_cli.report.model import MergeReport
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
     bench_cells,

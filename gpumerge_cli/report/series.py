@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpumerge_cli.report.model import BenchRow
+from gpumerge_cli.report.compared import BenchRow
 from gpumerge_cli.report.tables import format_size
 from gpumerge_cli.units import format_counted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gpumerge_cli.report.model import BenchReport, BenchRow, CompareReport, Measured
+from gpumerge_cli.report.compared import BenchReport, BenchRow, CompareReport, Measured
 from gpumerge_cli.report.notes import ceiling
 from gpumerge_cli.units import format_count, format_counted, format_seconds
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
     Row,
@@ -17,7 +18,7 @@ from gpumerge_cli.report.merge_tables import (
     facts,
     summary,
 )
-from gpumerge_cli.report.model import BenchReport, CompareReport, MergeReport, Report
+from gpumerge_cli.report.model import MergeReport
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
     bench_cells,

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpumerge_cli.errors import UsageError, output_error
 from gpumerge_cli.replacement import Replacement
-from gpumerge_cli.report.model import Report
+from gpumerge_cli.report.compared import Report
 
 MERGE_SUFFIXES = (".json", ".md", ".html")
 COMPARE_SUFFIXES = (".json", ".csv", ".md", ".html")

@@ -14,7 +14,7 @@ from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import DTYPES, Order
-from gpumerge_cli.report.model import BenchRow
+from gpumerge_cli.report.compared import BenchRow
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 

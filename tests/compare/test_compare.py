@@ -15,7 +15,8 @@ from gpumerge_cli.compare.run import compare
 from gpumerge_cli.compare.stats import relative_spread, with_ratios
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
-from gpumerge_cli.report.model import InputFile, Measured
+from gpumerge_cli.report.compared import Measured
+from gpumerge_cli.report.model import InputFile
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 

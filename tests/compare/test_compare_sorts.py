@@ -19,7 +19,7 @@ from gpumerge_cli.compare.whole import REPEAT
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.report.model import Measured
+from gpumerge_cli.report.compared import Measured
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 

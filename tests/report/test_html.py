@@ -13,8 +13,9 @@ import pytest
 
 from gpumerge_cli.report import html
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars
+from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.json import parse_bench
-from gpumerge_cli.report.model import BenchReport, CompareReport, InputFile, MergeReport, Report, Stretch
+from gpumerge_cli.report.model import InputFile, MergeReport, Stretch
 from gpumerge_cli.report.notes import chance, differ, notes, rule
 from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window
 from tests.report.test_renderers import COMPARE, MERGE

@@ -18,9 +18,10 @@ from gpumerge_cli.errors import GpumergeError, OutputError, UsageError
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal, timeline
+from gpumerge_cli.report.compared import CompareReport, Measured
 from gpumerge_cli.report.line import line
 from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
-from gpumerge_cli.report.model import Ceiling, CompareReport, InputFile, Measured, MergeReport, Stage, Stretch, bounded
+from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage, Stretch, bounded
 from gpumerge_cli.report.notes import ceiling, notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 

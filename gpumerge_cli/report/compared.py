@@ -1,0 +1,151 @@
+"""What comparisons and benchmarks measured, as plain values with units: see model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpumerge_cli.report.model import SCHEMA, InputFile, MergeReport
+from gpumerge_cli.units import format_counted
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One row of a comparison: a kernel variant or a library baseline, right first, then timed.
+
+    right: whether its output equals the oracle's; a wrong one is not timed. seconds: every timed repeat.
+    nbytes: bytes read plus bytes written by one merge. share_of_copy: time of a copy of the same bytes over the
+    median; copies: the other way round. speed_up: median of basic over the median (0 where basic was not timed).
+    whole_seconds, whole: of the same from files to a file, start-up aside: every timing, and the median; 0 where that
+    was not timed.
+    """
+
+    name: str
+    launch: str
+    right: bool
+    seconds: tuple[float, ...] = ()
+    nbytes: int = 0
+    median: float = 0.0
+    spread: float = 0.0
+    share_of_copy: float = 0.0
+    speed_up: float = 0.0
+    problem: str = ""
+    library: bool = False
+    copies: float = 0.0
+    whole_seconds: tuple[float, ...] = ()
+    whole: float = 0.0
+
+
+@dataclass(frozen=True)
+class CompareReport:
+    """All variants beside the library baselines on the same resident data.
+
+    command: what is compared, "merge" or "sort". spread of a row: (slowest - fastest) / median. copy: seconds of the
+    best copy of the same bytes in this run.
+    """
+
+    inputs: tuple[InputFile, ...]
+    items: int
+    order: str
+    backend: str
+    device: str
+    repeat: int
+    copy_seconds: tuple[float, ...]
+    copy_nbytes: int
+    rows: tuple[Measured, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    command: str = "merge"
+    schema: int = SCHEMA
+    kind: str = "compare"
+
+    @property
+    def all_right(self) -> bool:
+        """Whether every row's output was right."""
+        return all(row.right for row in self.rows)
+
+
+@dataclass(frozen=True)
+class BenchRow:
+    """One contestant in one case of a bench: right first, then timed.
+
+    The case: items: what is merged, by name ("int32"). shape: how keys of the runs interleave. runs: how many are
+    merged. size: items asked for. count: items of output in all, which is that rounded down to whole runs. nbytes:
+    bytes read plus bytes written by one merge.
+    The contestant: name, launch: as in `Measured`. role: "kernel", "library", or "copy" within the merge's own memory.
+    The verdict: right: whether its output equals the oracle's; a wrong one is not timed. problem: why it was not timed,
+    "" if it was. judged_by: how outputs were judged.
+    The times: seconds: every timed repeat. median, spread: of them, spread as (slowest - fastest) / median. ceiling:
+    seconds of the best copy of the same bytes on the device, in the best of several places. share_of_copy: ceiling over
+    the median. 0 where nothing was timed.
+    """
+
+    items: str
+    shape: str
+    runs: int
+    size: int
+    count: int
+    nbytes: int
+    name: str
+    role: Literal["kernel", "library", "copy"]
+    launch: str = ""
+    right: bool = True
+    problem: str = ""
+    judged_by: str = ""
+    seconds: tuple[float, ...] = ()
+    median: float = 0.0
+    spread: float = 0.0
+    ceiling: float = 0.0
+    share_of_copy: float = 0.0
+
+    @property
+    def case(self) -> tuple[str, str, int, int]:
+        """What tells cases apart: items, shape, runs, size."""
+        return self.items, self.shape, self.runs, self.size
+
+    @property
+    def throughput(self) -> float:
+        """Bytes read and written a second; 0 if it was not timed."""
+        return self.nbytes / self.median if self.median > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """Cases of synthetic runs, each merged by every variant and library baseline, one after another on one device.
+
+    seed: of the runs. threads: host threads that the CPU backend merged with. stopped: number of the signal that ended
+    the run before its last case, 0 if none did. merged: what results of several runs, put together here, differ in,
+    "" if it is one run's or they differ in nothing.
+    """
+
+    backend: str
+    device: str
+    repeat: int
+    seed: int
+    threads: int
+    rows: tuple[BenchRow, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    stopped: int = 0
+    merged: str = ""
+    schema: int = SCHEMA
+    kind: str = "bench"
+
+    @property
+    def place(self) -> str:
+        """What merged: the device, and where host threads merge, how many: "EPYC 9654, 16 threads"."""
+        return f"{self.device}, {format_counted(self.threads, 'thread')}" if self.backend == "cpu" else self.device
+
+    @property
+    def repeats(self) -> str:
+        """Timings of each row: "7", or "3 to 7" where rows have more or fewer of them."""
+        counts = sorted({len(row.seconds) for row in self.rows if row.seconds} or {self.repeat})
+        return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+    @property
+    def wrong(self) -> tuple[BenchRow, ...]:
+        """Rows whose output was not right."""
+        return tuple(row for row in self.rows if not row.right)
+
+
+Report = MergeReport | CompareReport | BenchReport
