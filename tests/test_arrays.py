@@ -131,7 +131,7 @@ def test_cupy_arrays_stay_on_the_device(rng: np.random.Generator) -> None:
     assert same_bits(gpumerge_cli.merge(arrays[0][1:], arrays[2][3:]).get(), merged_keys([a[1:], c[3:]]))
     assert gpumerge_cli.is_sorted(result)
     assert not gpumerge_cli.is_sorted(result[::-1])
-    with pytest.raises(UsageError, match="cannot merge CuPy arrays"):
+    with pytest.raises(UsageError, match="cannot work on CuPy arrays"):
         gpumerge_cli.merge(arrays[0], backend="cpu")
     with pytest.raises(UsageError, match="partly in host"):
         gpumerge_cli.merge(arrays[0], a)

@@ -5,6 +5,7 @@ Only for command lines that need it: importing Typer takes as long as merging 50
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,16 @@ class _AnyText:
     choices = None
 
 
-_ANY_TEXT: Any = _AnyText()
+def _any_text(kind: type = str) -> dict[str, Any]:
+    """What says so to Typer's parameters: releases before 0.29 take Click's types."""
+    return {"type_descriptor": _AnyText()} if _TAKES_DESCRIPTORS else {"type": kind}
+
+
+_TAKES_DESCRIPTORS = "type_descriptor" in inspect.signature(typer.core.TyperOption.__init__).parameters
+
+
+_REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
+"""What Typer raises for wrong usage, by whatever name a release has it."""
 
 
 class _Option(typer.core.TyperOption):
@@ -39,7 +49,7 @@ class _Option(typer.core.TyperOption):
     def __init__(self, row: Option) -> None:
         super().__init__(
             param_decls=[row.parameter, *_declared(row)],
-            type_descriptor=_ANY_TEXT,
+            **_any_text(str if row.takes_value else bool),
             default=row.initial,
             is_flag=not row.takes_value,
             multiple=row.multiple,
@@ -71,7 +81,7 @@ class _Argument(typer.core.TyperArgument):
     def __init__(self, row: Argument, path: str) -> None:
         super().__init__(
             param_decls=[row.parameter],
-            type_descriptor=_ANY_TEXT,
+            **_any_text(),
             nargs=-1 if row.many else 1,
             metavar=row.metavar,
             help=row.help,
@@ -175,7 +185,7 @@ def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
             group.invoke(context)
     except typer.Exit as ending:
         return ending.exit_code
-    except typer.TyperException as error:
+    except _REFUSED as error:
         raise _usage_error(error, arguments[0] if arguments[0] in commands else "") from error
     return 0
 
@@ -188,7 +198,7 @@ def read_task(name: str, words: Sequence[str], settings: Settings | None) -> Tas
         with reader.make_context(name, list(words), default_map=defaults) as context:
             task: Task[Any] = import_module(f"gpumerge_cli.cli.{name}").task_of(values_of(context))
             return task
-    except typer.TyperException as error:
+    except _REFUSED as error:
         raise _usage_error(error, name) from error
 
 
