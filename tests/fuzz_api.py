@@ -142,7 +142,7 @@ def _content(random: Random, dtype: np.dtype[Any], size: int) -> Array:
     if kind == 0 and dtype.kind in "iuf":
         return random.choice(special_values(dtype.newbyteorder("=")), size).astype(dtype)
     if kind == 0 and dtype.kind in "mM":
-        return random.choice(np.array(["NaT", -1, 0, 1, np.iinfo("i8").max], "m8"), size).view("i8").astype(dtype)
+        return random.choice(np.array([np.iinfo("i8").min, -1, 0, 1, np.iinfo("i8").max]), size).astype(dtype)
     if dtype.kind == "b":
         return random.integers(0, 2, size).astype(dtype)
     items = np.frombuffer(random.bytes(size * dtype.itemsize), dtype).copy()
