@@ -86,7 +86,7 @@ complete -c gpumerge -n '__gpumerge_command sort' -l key-size -x -d 'Bytes of a 
 complete -c gpumerge -n '__gpumerge_command sort' -l csv -d 'Keys are fields of CSV, quoted or not, by number or by the header\'s names. Names imply --header 1.'
 complete -c gpumerge -n '__gpumerge_command sort' -l header -x -d 'The first N lines of the first file stay ahead of the output; those of the others are left out.'
 complete -c gpumerge -n '__gpumerge_command sort' -l zero-terminated -s z -d 'Lines end with NUL, not with newline.'
-complete -c gpumerge -n '__gpumerge_command sort' -l compressed -d 'Files whose names end in .gz or .zst are compressed.'
+complete -c gpumerge -n '__gpumerge_command sort' -l compressed -d 'Files whose names end in .gz, .bz2, .xz or .zst are compressed.'
 complete -c gpumerge -n '__gpumerge_command sort' -l field -x -d 'The key by name: a field of structured .npy files or of a --dtype with fields, or one or more columns of CSV, as city,amount:r. Letters behind a colon are those of -k. Column names imply --csv and --header 1.'
 complete -c gpumerge -n '__gpumerge_command sort' -l key -s k -x -d 'A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, counted from 1, to that of another, or to the line\'s end. OPTIONS are letters from bdfghiMnRrV, in place of the global ones; a character 0 of the last field is its end. May be given again, for ties.'
 complete -c gpumerge -n '__gpumerge_command sort' -l field-separator -s t -x -d 'The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.'

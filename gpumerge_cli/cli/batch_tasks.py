@@ -48,7 +48,13 @@ def commands() -> dict[str, Operation]:
         "check": partial(read_task, "check"),
     }
     return {
-        name: Operation(_options(name), name != "check", partial(_parse, read, settings), partial(_set, settings, name))
+        name: Operation(
+            _options(name),
+            name != "check",
+            partial(_parse, read, settings),
+            partial(_set, settings, name),
+            frozenset(name for row in options_of(name) if row.name in _NOT_OF_JOBS for name in row.setting_names),
+        )
         for name, read in readers.items()
     }
 

@@ -13,7 +13,7 @@ import numpy as np
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
-from gpumerge_cli.formats.compressed import compressor, suffix_of
+from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
 from gpumerge_cli.formats.input import SeekableInput
@@ -168,6 +168,9 @@ def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None
     """
     suffix = suffix_of(name) if name != STDIO else ""
     named = name != STDIO and _keeps_bytes(name)
+    if compression_of(inner_name(name)) and not source_content.plain:
+        way_out = f"name it {inner_name(name)}"
+        raise OutputError("its suffixes say that it is compressed twice", where=name, way_out=way_out)
     if dtype is None:
         # A link without a suffix may lead to a binary file, which is then what is replaced.
         suffix = suffix or (suffix_of(os.path.realpath(name)) if named and os.path.islink(name) else "")
@@ -190,7 +193,8 @@ def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None
     if says and np.dtype(says) != dtype.newbyteorder("="):
         raise OutputError(f"its suffix says {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
     if suffix and format_of(suffix) is not None and not is_binary(suffix):
-        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out="name it .npy")
+        own, _ = _own_name(source_content, dtype)
+        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out=f"name it {own}")
     return suffix
 
 

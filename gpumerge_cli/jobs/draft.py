@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -152,7 +152,7 @@ class Drafting:
         elif key in operation.options:
             self._take_option(draft, key, entry, operation.options[key])
         elif is_own:
-            _judge_key(key, operation.options)
+            _judge_key(key, operation.options, operation.reserved)
 
     def _take_inputs(self, draft: Draft, key: str, entry: Entry) -> None:
         if draft.inputs.value:
@@ -201,7 +201,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return next((f"did you mean {near}?" for near in get_close_matches(word, [*known], 1)), "")
 
 
-def _judge_key(key: str, options: Iterable[str]) -> None:
+def _judge_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
+    if key in reserved:
+        raise UsageError(f"{key} is not for jobs to say", way_out="leave it out; gpumerge batch has options of its own")
     if key not in (*OWN_KEYS, *options):
         near = did_you_mean(key, sorted((*OWN_KEYS, *options)))
         raise UsageError(f"there is no {key}", way_out=near or "see gpumerge batch --help")

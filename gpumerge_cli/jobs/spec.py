@@ -37,6 +37,7 @@ class JobOption:
 class Operation:
     """What a job may do. writes: it has an output. parse: the task of the words behind the operation's name.
 
+    reserved: options of the operation that a job may not say; the batch says most of them for all of its jobs.
     settings: given the options that a job names, the values of others that settings give it; paths are absolute. Raises
     UsageError. parse raises it for words that do not go together, InputError for files that it has to look into.
     """
@@ -45,6 +46,7 @@ class Operation:
     writes: bool
     parse: Callable[[Sequence[str]], Task]
     settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
+    reserved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gpumerge_cli.report.tables import (
     compare_cells,
     compare_header,
 )
-from gpumerge_cli.units import format_bytes, format_count, visible
+from gpumerge_cli.units import format_bytes, format_count, format_counted, visible
 
 
 def render(report: Report) -> str:
@@ -39,8 +39,8 @@ def _compare(report: CompareReport) -> str:
         f"# gpumerge {report.command} --compare",
         "",
         _escape(
-            f"{format_count(report.items)} items ({report.order}) in {len(report.inputs)} inputs, {report.backend}: "
-            f"{report.device}; median of {report.repeat}; GB/s count bytes read and written"
+            f"{format_count(report.items)} items ({report.order}) in {format_counted(len(report.inputs), 'input')}, "
+            f"{report.backend}: {report.device}; median of {report.repeat}; GB/s count bytes read and written"
         ),
         "",
         *_table(compare_header(report), compare_cells(report), right=range(2, 7)),

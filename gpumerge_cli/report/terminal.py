@@ -27,7 +27,7 @@ from gpumerge_cli.report.tables import (
     compare_cells,
     compare_header,
 )
-from gpumerge_cli.units import format_count, visible
+from gpumerge_cli.units import format_count, format_counted, visible
 
 _FOLDED = ("variant", "launch", "job")
 """Columns whose cells go on in a further line where the terminal is narrow."""
@@ -87,8 +87,8 @@ def _stage_table(header: Row, rows: list[Row], widths: list[int]) -> Table:
 def _show_compare(report: CompareReport, console: Console) -> None:
     console.print(
         Text(
-            f"{format_count(report.items)} items in {len(report.inputs)} inputs, {report.order}, on {report.backend}: "
-            f"{report.device}; median of {report.repeat}"
+            f"{format_count(report.items)} items in {format_counted(len(report.inputs), 'input')}, {report.order}, "
+            f"on {report.backend}: {report.device}; median of {report.repeat}"
         )
     )
     table = plain_table(*compare_header(report), left=2)

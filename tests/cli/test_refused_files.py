@@ -173,6 +173,7 @@ def test_headers_that_say_the_same(header: bytes) -> None:
         (["n.npy", "-o", "o"], "o: a name without a suffix says lines of text, the items are int64; name it .npy, or "),
         (["n.npy", "-o", "o.gz"], "o.gz: a name without a suffix says lines of text"),
         (["n.npy", "-o", "o.csv"], "o.csv: int64 cannot be written as .csv; name it .npy"),
+        (["x.i32", "-o", "o.txt"], "o.txt: int32 cannot be written as .txt; name it .i32"),
         (["text.txt", "-o", "o.npy"], "o.npy: lines of text cannot be written as .npy; name it .txt"),
         (["text.txt", "-o", "o.i32"], "o.i32: lines of text cannot be written as .i32; name it .txt"),
     ],
@@ -183,6 +184,14 @@ def test_outputs_whose_names_say_something_else(
     np.save("n.npy", np.array([1, 2, 3]))
     Path("text.txt").write_bytes(b"a\nb\n")
     assert told in refused([command, *words], capsys)
+
+
+@pytest.mark.parametrize("name", ["o.i32.gz.xz", "o.gz.gz", "o.txt.bz2.gz"])
+@pytest.mark.parametrize("command", [["merge"], ["sort", "--compressed"]])
+def test_outputs_are_compressed_once(name: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("text.txt").write_bytes(b"a\nb\n")
+    told = refused([*command, "x.i32" if "i32" in name else "text.txt", "-o", name], capsys)
+    assert f"{name}: its suffixes say that it is compressed twice; name it {name.rpartition('.')[0]}" in told
 
 
 def test_lines_are_merged_to_no_name_that_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:

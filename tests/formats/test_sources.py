@@ -278,3 +278,13 @@ def test_who_shares_standard_input_goes_on_behind_it(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == b"a\nb\nend\n"
+
+
+def test_a_header_of_less_than_no_items(write: Write) -> None:
+    path = write("a.npy", np.arange(3, dtype=np.int32))
+    data = Path(path).read_bytes()
+    assert b"(3,), }" in data
+    Path(path).write_bytes(data.replace(b"(3,), } ", b"(-3,), }", 1))
+    with pytest.raises(InputError, match="its header says -3 items") as caught:
+        open_source(path, resolve_format(path, None, None))
+    assert caught.value.way_out == "save it again"

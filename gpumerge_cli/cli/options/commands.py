@@ -41,7 +41,7 @@ _BATCH = """\b
 A job file in TOML, with paths relative to it:
   [defaults]
   operation = "merge"                 # merge, sort or check
-  numeric-sort = true                 # any long option of the operation
+  numeric-sort = true                 # an option of the operation
   output = "merged/{job}.txt"
   [[job]]
   name = "monday"

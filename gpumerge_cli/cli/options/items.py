@@ -61,7 +61,7 @@ INPUT = (
     Option(
         "zero-terminated", "Input", _ORDERED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
     ),
-    Option("compressed", "Input", ("sort",), "Files whose names end in .gz or .zst are compressed."),
+    Option("compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed."),
     Option(
         "check", "Input", ("merge",),
         "Whether the inputs are checked for order while they are merged.",

@@ -76,6 +76,10 @@ def _open_array(file: SeekableInput) -> FixedSource:
     if len(shape) != 1:
         order = ", Fortran order" if fortran else ""
         raise InputError(f"the array has {len(shape)} dimensions{order}", where=file.name, way_out="save it as 1-D")
+    if shape[0] < 0:
+        raise InputError(
+            f"its header says {shape[0]} items", where=file.name, way_out="the header is damaged; save it again"
+        )
     header = head.tell()
     size, there = shape[0] * dtype.itemsize, file.size - header
     if there != size:
