@@ -290,4 +290,4 @@ def test_a_header_of_less_than_no_items(tmp_path: Path) -> None:
     assert path.stat().st_size == len(written) + 12
     with pytest.raises(InputError, match="its header says -3 items") as caught:
         open_source(str(path), resolve_format(str(path), None, None))
-    assert caught.value.way_out == "save it again"
+    assert caught.value.way_out == "the header is damaged; save it again"
