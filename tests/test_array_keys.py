@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import gpumerge_cli
 from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES
 from tests.oracles import same_bits
 from tests.strategies import special_values
@@ -296,3 +297,11 @@ def test_values_and_out_lie_where_keys_do(gpu_backend: Backend) -> None:
         gpumerge_cli.merge(keys, out=np.empty(3, np.int64))
     with pytest.raises(gpumerge_cli.UsageError, match="out is not a contiguous NumPy array of 3 items of int64"):
         gpumerge_cli.merge(keys.get(), out=keys)
+
+
+@pytest.mark.parametrize(("key", "told"), [(None, r"as the key \(key=\): a, b"), ("c", r"^key=c: ")])
+def test_errors_name_the_parameter(key: str | None, told: str) -> None:
+    items = np.zeros(3, [("a", "i4"), ("b", "f8")])
+    with pytest.raises(UsageError, match=told) as caught:
+        gpumerge_cli.sort(items, key=key)
+    assert "--" not in str(caught.value)

@@ -59,7 +59,11 @@ class Keys:
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
             raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
-        order = order_of(items, None if field is None else Key(field=field), descending=descending)
+        try:
+            order = order_of(items, None if field is None else Key(field=field), descending=descending)
+        except UsageError as error:  # in the words of the command line
+            told = error.what.replace("--field ", "key=")
+            raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
     def run(self, array: Array) -> Array:
