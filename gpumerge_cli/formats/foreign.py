@@ -29,11 +29,14 @@ _DUCKDB = "convert it first, for example with duckdb -c \"copy 'FILE' to 'FILE.c
 _ARROW = "convert it first, for example with pyarrow's write_csv"
 _NUMPY = "save its array with numpy.save first"
 
+_CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+"""A byte that lines of text do not hold."""
+
 FOREIGN: tuple[Foreign, ...] = (
-    Foreign("Parquet", (".parquet",), rb"PAR1[\x00-\x1f]", _DUCKDB),
+    Foreign("Parquet", (".parquet",), rb"PAR1" + _CONTROL, _DUCKDB),
     Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
-    Foreign("Feather", (".feather",), rb"FEA1[\x00-\x1f]", _ARROW),
-    Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]", _ARROW),
+    Foreign("Feather", (".feather",), rb"FEA1" + _CONTROL, _ARROW),
+    Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]" + _CONTROL, _ARROW),
     Foreign("Avro", (".avro",), rb"Obj\x01", _DUCKDB),
     Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),
     Foreign("an archive of arrays", (".npz",), way_out=_NUMPY),
@@ -44,9 +47,9 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign("a 7-Zip archive", (".7z",), rb"7z\xbc\xaf\x27\x1c", "unpack it first, for example with 7z x"),
     Foreign("a pickle", (".pkl", ".pickle"), way_out=_NUMPY),
     Foreign("a workbook", (".xlsx",), way_out="save its sheet as CSV first"),
-    Foreign("MATLAB", (".mat",), rb"MATLAB 5\.0 MAT-file", _NUMPY),
+    Foreign("MATLAB", (".mat",), rb"MATLAB 5\.0 MAT-file.{105}[\x00-\x02]{2}(?:IM|MI)", _NUMPY),
     Foreign("SQLite", (".sqlite",), rb"SQLite format 3\x00", "convert it first, for example with sqlite3 -csv"),
-    Foreign("PDF", (".pdf",), rb"%PDF-", "take its text out first"),
+    Foreign("PDF", (".pdf",), rb"%PDF-\d\.\d\s{1,3}%[\x80-\xff]{2}", "take its text out first"),
     Foreign("PNG", (".png",), rb"\x89PNG\r\n\x1a\n"),
     Foreign("JSON", (".json", ".jsonl"), text=True),
     Foreign("HTML", (".html",), text=True),

@@ -212,7 +212,7 @@ WHOLE = "say --record-size, or --dtype with fields, if it holds records"
             "a.dat --record-size 10 -o out.i32",
             "out.i32: its suffix says int32, the items are records of 10 bytes; rename it",
         ),
-        ("a.dat --record-size 10 -o out.txt", "out.txt: records of 10 bytes cannot be written as .txt; name it .npy"),
+        ("a.dat --record-size 10 -o out.txt", "out.txt: records of 10 bytes cannot be written as .txt; name it .bin"),
     ],
 )
 def test_contradictions(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.beginnings import doubt_of
+from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.beginnings import doubt_of, refuse_binary
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.foreign import FOREIGN
 from gpumerge_cli.formats.kinds import all_formats, dtype_of, format_names, format_of, is_binary
@@ -90,3 +90,26 @@ def test_what_the_formats_are() -> None:
     assert dtype_of(".npy") == dtype_of(".xyz") == ""
     assert [is_binary(suffix) for suffix in (".i32", ".npy", ".txt", "", ".xyz")] == [True, True, False, False, False]
     assert format_of(".xyz") is None
+
+
+@pytest.mark.parametrize(
+    "text", [b"ORC\n", b"PAR1\n", b"PAR1\t2\n", b"FEA1\r\n", b"%PDF-", b"%PDF-1.4 is old\n", b"MATLAB 5.0 MAT-file\n"]
+)
+def test_words_that_begin_as_other_data_do_are_text(text: bytes) -> None:
+    refuse_binary("a", text, plain=False)
+    refuse_binary("a", text, plain=True)
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [
+        (b"PAR1\x15\x04\x15", "Parquet"),
+        (b"ORC\x0a\x0b\x0a", "ORC"),
+        (b"FEA1\x00\x00\x00\x00", "Feather"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF"),
+        (b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x01IM", "MATLAB"),
+    ],
+)
+def test_other_data_are_known(start: bytes, kind: str) -> None:
+    with pytest.raises(InputError, match=f"it holds {kind} data"):
+        refuse_binary("a", start, plain=False)
