@@ -33,7 +33,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.order.rules import LineOrder
-from tests.apart import each
+from tests.apart import conclude, each
 from tests.line_cases import cases, lines
 from tests.linekeys import key_of
 from tests.test_line_keys import comparable, version
@@ -45,7 +45,6 @@ SIZES = {"few": (0, 0), "long": (20_000, 600_000), "megabytes": (_MIB, 8 * _MIB)
 _SHARES = {"few": 0.9, "long": 0.08, "megabytes": 0.0186, "huge": 0.0014}
 _LONGEST = 100_000
 _LIMITED = 3, 4  # of so many command lines so many have -S
-_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -264,13 +263,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             wrong.append(f"{ended.wrong}\n  again: {again} --only {ended.number}")
             print(wrong[-1], file=sys.stderr, flush=True)
     report = [f"seed {wish.seed}, {len(numbers)} cases on {wish.backend}, against sort {version()}"]
-    report += [f"{counts[kind]:8} {kind}" for kind in sorted(counts)]
-    report += wrong[:_SHOWN]
-    report += [f"{len(numbers) - len(wrong)} of {len(numbers)} agree, in {time.monotonic() - begun:.0f} s"]
-    print("\n".join(report))
-    if wish.o:
-        Path(wish.o).write_text("\n".join(report) + "\n")
-    return 1 if wrong else 0
+    verdict = f"{len(numbers) - len(wrong)} of {len(numbers)} agree, in {time.monotonic() - begun:.0f} s"
+    return conclude(report, counts, wrong, verdict, wish.o)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,16 @@ import os
 import signal
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 _BATCH = 250
 _PATIENCE = 300.0  # seconds
+_SHOWN = 20
 _fork = multiprocessing.get_context("fork")
 
 Case = Callable[[int, Callable[[str], None]], tuple[Sequence[str], str]]
@@ -88,6 +91,19 @@ def each(case: Case, numbers: Sequence[int], *, workers: int = 1, batch: int = _
     finally:
         for child in running:
             _end(child, kill=True)
+
+
+def conclude(report: list[str], counts: Counter[str], wrong: list[str], verdict: str, file: str | None) -> int:
+    """Print the report's first lines, what was tried how often, what was wrong and the verdict; the exit code.
+
+    file: takes the same, if it is named.
+    """
+    report += [f"{counts[kind]:8} {kind}" for kind in sorted(counts)]
+    text = "\n".join([*report, *wrong[:_SHOWN], verdict])
+    print(text)
+    if file:
+        Path(file).write_text(f"{text}\n")
+    return 1 if wrong else 0
 
 
 def _lost(child: _Child, what: str) -> Ended:

@@ -30,7 +30,7 @@ from gpumerge_cli.backends.base import ALGORITHMS
 from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES
-from tests.apart import each
+from tests.apart import conclude, each
 from tests.strategies import special_values
 
 Random = np.random.Generator
@@ -55,7 +55,6 @@ KEYLESS = [np.dtype(name) for name in ("U3", "c8", "O", "f16")]
 _KERNELS = ("auto", "auto", *NAMES)
 _ALGORITHMS = ("auto", "auto", *ALGORITHMS)
 _ITEMS = "an array must hold the same items"
-_SHOWN = 20
 
 
 @dataclass
@@ -400,13 +399,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             wrong.append(f"{ended.wrong}\n  again: {again}")
             print(wrong[-1], file=sys.stderr, flush=True)
     report = [f"seed {wish.seed}, {len(numbers)} calls on {wish.backend}, against NumPy {np.__version__}"]
-    report += [f"{counts[kind]:8} {kind}" for kind in sorted(counts)]
-    report += wrong[:_SHOWN]
-    report += [f"{len(numbers) - len(wrong)} of {len(numbers)} right, in {time.monotonic() - begun:.0f} s"]
-    print("\n".join(report))
-    if wish.o:
-        Path(wish.o).write_text("\n".join(report) + "\n")
-    return 1 if wrong else 0
+    verdict = f"{len(numbers) - len(wrong)} of {len(numbers)} right, in {time.monotonic() - begun:.0f} s"
+    return conclude(report, counts, wrong, verdict, wish.o)
 
 
 if __name__ == "__main__":

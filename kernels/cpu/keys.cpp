@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "gallop.hpp"
 #include "../host.cuh"
 
 namespace {
@@ -85,19 +86,7 @@ void images(const Byte* items, int64_t count, uint64_t* images)
 int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
 {
     const Item* const items = items_at(bytes);
-    const auto goes_ahead = [=](int64_t i) { return through ? ordered(items[i]) <= image : ordered(items[i]) < image; };
-    int64_t low = 0, step = 32;
-    while (low + step < count && goes_ahead(low + step)) {
-        low += step + 1;
-        step *= 2;
-    }
-    int64_t high = low + step < count ? low + step : count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (goes_ahead(middle)) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    return gallop(count, [=](int64_t i) { return through ? ordered(items[i]) <= image : ordered(items[i]) < image; });
 }
 }  // namespace
 

@@ -25,23 +25,10 @@ struct RowKind {
     Mark mark(const Byte* item) const { return *items_at(item); }
     bool before(const Mark& x, const Mark& y) const { return ::before(x, y, lines); }
 
-    // The search begins at the front, because the next piece of a run begins where the last one ends.
     int64_t bound(const Byte* items, int64_t count, const Mark& mark, bool through) const
     {
         const Item* const rows = items_at(items);
-        const auto goes_ahead = [&](int64_t at) { return through ? !before(mark, rows[at]) : before(rows[at], mark); };
-        int64_t low = 0, step = 32;
-        while (low + step < count && goes_ahead(low + step)) {
-            low += step + 1;
-            step *= 2;
-        }
-        int64_t high = low + step < count ? low + step : count;
-        while (low < high) {
-            const int64_t middle = low + (high - low) / 2;
-            if (goes_ahead(middle)) low = middle + 1;
-            else high = middle;
-        }
-        return low;
+        return gallop(count, [&](int64_t at) { return through ? !before(mark, rows[at]) : before(rows[at], mark); });
     }
 
     void reserve(Sorter&, int64_t) const {}

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "find.hpp"
+#include "gallop.hpp"
 #include "merging.hpp"
 #include "rows_kinds.hpp"
 #include "workspace.hpp"

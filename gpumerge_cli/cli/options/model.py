@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 Kind = Literal["flag", "number", "size", "count", "text", "file", "folder", "program"]
 """The value that an option takes. number: a whole one. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
-Group = Literal["What to do", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
+Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order of help."""
 
