@@ -2,8 +2,11 @@
 
 By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out DIR] [--objects DIR]
 
-CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. What is unchanged is
-not compiled again: an object's name holds the digest of all that goes into it.
+CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. Unchanged
+units are not compiled again: an object's name holds the digest of all that goes into it.
+
+A kernel needs no registration: it is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a file
+kernels/cpu/merge_*.hpp. The build lists these functions in kernels/cpu/kernels.hpp.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ GLIBC = "2.17"
 _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
+_KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
 _KEY_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64)}  # unsigned, signed and float keys
 # What the units call of the C++ library, from the ziglang wheel's sources: compiling all of it takes longer than all
 # else together. Of these the linker keeps what is called.
@@ -157,6 +161,23 @@ class Unit:
         return "-".join([self.source.stem, *(macro.partition("=")[2] for macro in self.macros)])
 
 
+def list_kernels(folder: Path = KERNELS / "cpu") -> None:
+    """Write kernels.hpp: all files of kernels in `folder`, and the names of the kernels. Raises BuildError, OSError."""
+    files = sorted(folder.glob("merge_*.hpp"))
+    names = [(file, name) for file in files for name in _KERNEL.findall(file.read_text("utf-8"))]
+    for file in files:
+        if file not in {found for found, _ in names}:
+            raise BuildError(f"{file.name} has no merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)")
+    text = "// Made by build_library.py.\n"
+    text += "#ifdef KERNEL_BODIES\n" + "".join(f'#include "{file.name}"\n' for file in files) + "#endif\n"
+    text += "#define KERNELS(KERNEL) " + " ".join(f"KERNEL({name})" for _, name in names) + "\n"
+    made = folder / "kernels.hpp"
+    if not made.exists() or made.read_text("utf-8") != text:
+        part = made.with_suffix(f".{os.getpid()}.part")
+        part.write_text(text, "utf-8")
+        os.replace(part, made)
+
+
 def units() -> list[Unit]:
     """All that a level's library is made of; the keys, of which each takes least, last."""
     sources = set((KERNELS / "cpu").glob("*.cpp")) - {KERNELS / "cpu" / "keys.cpp"}
@@ -210,6 +231,7 @@ class Build:
         try:
             out.mkdir(parents=True, exist_ok=True)
             self._objects.mkdir(parents=True, exist_ok=True)
+            list_kernels()
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 try:
                     runtime = pool.map(self._runtime_object, self._compiler.runtime())

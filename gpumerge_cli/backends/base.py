@@ -1,7 +1,7 @@
-"""What every backend offers to who merges and sorts: the protocol, and the plain values that cross it.
+"""The protocol of backends, and the plain values that cross it.
 
-A backend merges the sorted runs of one chunk. The bytes of all runs lie back to back in a workspace's staging memory;
-nothing in here knows where they came from or where they go. Comparisons ask for more: see compared.py.
+A backend merges the sorted runs of one chunk. The bytes of all runs lie back to back in a workspace's staging memory.
+A backend does not know where they come from or where they go. Comparisons ask for more: see compared.py.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ __all__ = [
 
 Bytes = NDArray[np.uint8]
 Unique = Literal["first", "ahead"] | None
-"""What of equal items goes out: all (None), the first, or the first but none like the chunk's first item."""
+"""Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item."""
 
 
 @dataclass(frozen=True)
 class Disorder:
-    """The first item of a run that sorts before the one ahead of it: run number and its byte offset in that run."""
+    """The first item that sorts before the one ahead of it: the number of its run, and its byte offset in that run."""
 
     run: int
     offset: int
@@ -72,11 +72,11 @@ class Disorder:
 
 @dataclass(frozen=True)
 class Pace:
-    """How a backend is best fed. Sizes are in bytes.
+    """The chunks that suit a backend best. Sizes are in bytes.
 
-    chunk: of the best chunk. least: of the smallest chunk worth cutting for the sake of more workers. workers: chunks
-    in flight at once; 0 for one a core. footprint: host memory that a workspace takes for each byte of its chunk;
-    device_footprint: device memory, 0 if there is none.
+    chunk: the best size of a chunk. least: the smallest chunk that is worth cutting to give more workers something to
+    do. workers: the chunks in flight at once; 0 for one a core. footprint: the host memory that a workspace takes for
+    each byte of its chunk. device_footprint: the same for device memory; 0 if there is none.
     """
 
     chunk: int
@@ -88,14 +88,13 @@ class Pace:
 
 @dataclass(frozen=True)
 class SortPace:
-    """How a backend is best fed with the pieces of a sort whose runs are merged afterwards. Sizes are in bytes.
+    """The pieces that suit a backend best if it sorts pieces to runs, which are merged afterwards. Sizes are in bytes.
 
-    workers: pieces in flight at once; 0 for one a core. piece: of the best piece. runs: how many runs there should be
-    at most, for the sake of which pieces grow, as far as memory lets them where runs are spilled; 0 if that is no
-    matter. resorts: with more runs than this a radix sort of a chunk is faster than its merge; 0 if it never is. room:
-    host memory for each byte of a piece that sorting takes beyond what a merge does (see Pace.footprint).
-    outgrows: whether a workspace may take a chunk far beyond its capacity, so that a single long line can be sorted in
-    memory with all else.
+    workers: the pieces in flight at once; 0 for one a core. piece: the best size of a piece. runs: the most runs that
+    are still merged well; pieces grow to keep to it, as far as memory allows if runs are spilled; 0 for any number.
+    resorts: with more runs than this, a radix sort of a chunk is faster than its merge; 0 if it never is. room: the
+    host memory that sorting takes for each byte of a piece, beyond what a merge takes (see Pace.footprint).
+    outgrows: a workspace takes chunks far beyond its capacity, so a single long line can be sorted in memory.
     """
 
     workers: int
@@ -108,7 +107,7 @@ class SortPace:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What runs the kernels. memory: bytes in all, 0 if unknown. details: further facts for `info`, by name."""
+    """The device that runs the kernels. memory: its bytes, 0 if unknown. details: further facts for `info`, by name."""
 
     backend: str
     name: str
@@ -117,30 +116,30 @@ class DeviceInfo:
 
 
 class Workspace(Protocol):
-    """Buffers for one chunk at a time, reused from chunk to chunk. Not for two threads at once, but where said.
+    """Buffers for one chunk at a time, reused from chunk to chunk. One thread at a time may use it, except for parts.
 
-    The steps, in order: fill `staging`, `upload`, then `disorder` and `merge` as often as wanted, then `download`. What
-    is too large to pass through host memory as a whole goes in and out by parts, from many threads: `part`, `send` of
-    each in any order, then `adopt` instead of `upload`, and `receive` of each instead of `download`.
+    The steps, in order: fill `staging`, `upload`, then `disorder` and `merge` as often as wanted, then `download`. A
+    chunk that is too large to pass through host memory at once goes in and out by parts, from many threads: `part` and
+    `send` for each in any order, then `adopt` instead of `upload`, and `receive` for each instead of `download`.
     Each step adds its spans ("upload", "check", "kernel", "download") to `spans` once its time is known, at the latest
-    when `download` or `synchronize` returns; whoever reads `spans` may clear it.
+    when `download` or `synchronize` returns. The reader of `spans` may clear it.
     """
 
     remote: bool
-    """Whether work is done elsewhere than in host memory."""
+    """True if the work is done elsewhere than in host memory."""
     spans: list[Span]
     counts: list[int]
-    """Items of each run of the last `upload`; of lines, known once `disorder` or `merge` has found them."""
+    """The items of each run of the last `upload`. Lines are counted by the first `disorder` or `merge`."""
     dropped: int
-    """Items that the last `merge` or `sort` left out."""
+    """The number of items that the last `merge` or `sort` left out."""
     merged_bytes: int
-    """Bytes that the last `merge` or `sort` put out."""
+    """The number of bytes that the last `merge` or `sort` put out."""
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""
 
     def upload(self, lengths: Sequence[int]) -> None:
-        """Take what lies in staging as runs of these byte lengths, back to back. Empty runs are allowed."""
+        """Take the bytes in staging as runs of these lengths in bytes, back to back. Empty runs are allowed."""
 
     def part(self, position: int, nbytes: int) -> Bytes:
         """Host memory for `nbytes` from byte `position` of a chunk of at most the capacity; valid until `send`.
@@ -149,38 +148,38 @@ class Workspace(Protocol):
         """
 
     def send(self, position: int, nbytes: int) -> None:
-        """The thread's part is filled: bring it where it is worked on. Returns when it is there."""
+        """Bring the thread's part, which is filled now, to the backend's memory. Returns when it is there."""
 
     def adopt(self, lengths: Sequence[int]) -> None:
-        """As `upload`, of what all parts have brought."""
+        """Take the bytes of all parts as runs, as `upload` takes those in staging."""
 
     def receive(self, position: int, nbytes: int) -> Bytes:
-        """Bytes of what `download` would give, in host memory; valid until the thread's next call."""
+        """`nbytes` of the output from byte `position` on, in host memory; valid until the thread's next call."""
 
     def disorder(self, *, strict: bool = False) -> Disorder | None:
         """The first disorder (lowest run, then lowest offset), or None if every run is in order.
 
-        strict: an item that compares equal to the one ahead of it is disorder, too.
+        strict: an item that compares equal to the one ahead of it counts as disorder, too.
         """
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
 
-        unique: of items that compare equal only the first goes out, and not even that one if "ahead" says that one
-        like the chunk's first item went out before.
+        unique: only the first of items that compare equal goes out. "ahead": an item that equals the chunk's first one
+        went out before, so none of these goes out.
         """
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
-        """Sort all uploaded items, whatever run they are of; they stay as they are. Stable.
+        """Sort the uploaded items of all runs, stably. The uploaded items stay as they are.
 
-        unique: as of merge.
+        unique: the same as for `merge`.
         """
 
     def download(self) -> Bytes:
-        """The merged bytes in host memory, all but those of dropped items; valid until the next `merge`."""
+        """The output in host memory, without dropped items; valid until the next `merge`."""
 
     def outputs(self) -> Iterable[Bytes]:
-        """What `download` gives, by parts, each valid until the next is asked for; of nothing one that is empty.
+        """The output by parts, each valid until the next one is asked for. An empty output is one empty part.
 
         A chunk that is far larger than the capacity need not be in memory twice then.
         """
@@ -197,54 +196,54 @@ class Backend(Protocol):
 
     name: str
     remote: bool
-    """Whether it works elsewhere than in host memory."""
+    """True if it works elsewhere than in host memory."""
 
     def info(self) -> DeviceInfo:
-        """What this backend runs on."""
+        """The device that this backend runs on."""
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         """Decide what `request` leaves open, for merges of `runs` runs.
 
-        Raises UsageError naming the limit that a wish exceeds.
+        Raises UsageError that names the limit that a wish exceeds.
         """
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """Decide what `request` leaves open, for sorts of `nbytes`.
 
-        Raises UsageError naming the limit that a wish exceeds: an algorithm that is no good at that size, too.
+        Raises UsageError that names the limit that a wish exceeds, and for an algorithm that is too slow at this size.
         """
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
-        """How a merge of `total` items by this policy is shared out, where `threads` host threads may work on it."""
+        """The levels that a merge of `total` items by this policy is cut into, by `threads` host threads."""
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
-        """Sort a 1-D contiguous array of the order's dtype, resident where this backend works, into `out`, stably."""
+        """Sort a 1-D contiguous array of the order's dtype into `out`, stably. Both lie in this backend's memory."""
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        """The int64 indices that sort such an array stably, resident there too."""
+        """The int64 indices that sort such an array stably, in this backend's memory."""
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """How to feed merges of this many runs, whose items are `item_bytes` long on average."""
+        """The chunks for merges of so many runs, whose items have `item_bytes` on average."""
 
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
-        """How to feed sorts in pieces, of items that are `item_bytes` long on average."""
+        """The pieces for sorts of items that have `item_bytes` on average."""
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        """Host memory, in bytes, of a sort of `nbytes` in one workspace, by parts of `part` bytes from so many threads.
+        """Bytes of host memory for a sort of `nbytes` in one workspace, by parts of `part` bytes from so many threads.
 
-        None if it should be done in pieces that are merged: they are faster here, or the device has no room for it all.
+        None if pieces should be sorted and merged: they are faster, or the device has no room for all of it.
         """
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""
 
     def chunk_calls(self, work: ChunkWork) -> ChunkCalls | None:
-        """What does a chunk from its first read to its last write in one call; None if steps of a workspace do it."""
+        """Calls that do a chunk from its first read to its last write; None if the steps of a workspace do it."""
 
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:
-        """Merge 1-D contiguous arrays of the order's dtype, resident where this backend works, into `out`."""
+        """Merge 1-D contiguous arrays of the order's dtype into `out`. All of them lie in this backend's memory."""
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
-        """Index of the first item of a resident array that sorts before the one ahead of it, or None."""
+        """The index of the first item of such an array that sorts before the one ahead of it, or None."""

@@ -1,4 +1,4 @@
-"""What comparisons ask of a backend beyond what merges and sorts do: other ways to the same output, and clocks."""
+"""The protocol of a backend that can be compared. It adds other ways to the same output, and clocks."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from gpumerge_cli.order import Order
 
 
 class ComparedWorkspace(Workspace, Protocol):
-    """A workspace whose work can be held against a copy and against libraries."""
+    """A workspace whose work can be compared with a copy and with libraries."""
 
     def copy(self) -> None:
-        """Copy the uploaded bytes within the memory that `merge` works in: the ceiling that a merge is held against."""
+        """Copy the uploaded bytes within the memory that `merge` works in. No merge is faster than this copy."""
 
     def poison(self) -> None:
-        """Overwrite the output, so that a kernel that leaves items out is noticed."""
+        """Overwrite the output. A kernel that writes too few items is noticed then."""
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
-        """Library ways to get the same output from the uploaded runs, by name; run one, then `download`.
+        """Functions of libraries that merge the uploaded runs, by name. Call one, then `download`.
 
-        Outputs equal the merge's by key image (an unstable library may permute items that compare equal).
+        Their outputs have the same key images as the merge's. An unstable library may permute items that compare equal.
         """
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
-        """Library ways to what `sort` gives, of keys alone; as `baselines`."""
+        """Functions of libraries that sort the uploaded keys, by name. Orders of rows have none. See `baselines`."""
 
     def time(self, work: Callable[[], None]) -> float:
-        """Seconds that `work` (one of the workspace's steps) takes on the device: device events, or a host clock."""
+        """The seconds that `work`, a step of the workspace, takes, by events of the device or a clock of the host."""
 
 
 class ComparedBackend(Backend, Protocol):
@@ -38,7 +38,7 @@ class ComparedBackend(Backend, Protocol):
         """See Backend."""
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
-        """Seconds of the fastest copy of `nbytes` (at least 1) where this backend works, the best of several places.
+        """The seconds of the fastest copy of `nbytes` (at least 1) in this backend's memory, of several places.
 
-        threads: host threads that may share it. Raises MemoryError or DeviceMemoryError where there is no room.
+        threads: the host threads that may share it. Raises MemoryError or DeviceMemoryError if there is no room.
         """

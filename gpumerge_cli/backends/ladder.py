@@ -1,4 +1,4 @@
-"""The names of all kernel variants, told by their files: nothing of them is loaded to answer --help.
+"""The names of all kernel variants, read from the names of their files, so --help loads none of them.
 
 A variant's file is backends/variants/rungN_NAME.py, where N is its place on the ladder.
 """
@@ -20,5 +20,5 @@ def _rungs() -> dict[str, str]:
 
 
 MODULES = _rungs()
-"""By name, the simplest variant first: the module in backends.variants that registers it."""
+"""The modules in backends.variants that register variants, by the variants' names, the simplest first."""
 NAMES: tuple[str, ...] = tuple(MODULES)

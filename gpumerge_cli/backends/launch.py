@@ -1,4 +1,4 @@
-"""How merges and sorts are launched: what the user asked for, and what was decided, as plain values."""
+"""Launches of merges and sorts as plain values: requests of the user, and policies that backends decide."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
 ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
 FAN_INS = (2, 4, 8, 16)
-"""How many runs one pass of the path kernel may merge at most."""
+"""The numbers of runs that one pass of the path kernel may merge at most."""
 OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
-"""Launch options that not every kernel has a use for."""
+"""The launch options that some kernels do not use."""
 
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """What the user asked for; None leaves the choice to the backend. Sizes are in items, `block_size` in threads.
+    """A launch as the user asked for it; None leaves a choice to the backend.
 
-    kernel: one of variants.NAMES, or "auto". The other fields: see LaunchPolicy.
+    Sizes are in items, and block_size is in threads. kernel: one of variants.NAMES, or "auto". The other fields:
+    see LaunchPolicy.
     """
 
     kernel: KernelName = "auto"
@@ -49,16 +50,16 @@ class LaunchRequest:
 
 @dataclass(frozen=True)
 class LaunchPolicy:
-    """How a kernel is launched, wholly decided: comparable, printable, reported.
+    """The launch of a kernel, wholly decided: comparable, printable, reported.
 
-    block_size: threads a block. items_per_thread: items a thread merges after one co-rank (1 is the uncoarsened
-    kernel; 0: all of its piece). tile_size: items of each input that a block stages at once (path: items of output);
-    0 where the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round, "exact" the
-    slices that co-rank names; None for kernels that have one way. blocks: blocks in the grid; 0 where the length of the
-    output decides. fan_in: runs that one pass merges at most. transfer: what moves tiles between device and shared
-    memory, the bulk copy engine or the threads, in 16-byte vectors; None where neither does. resident: blocks that a
-    multiprocessor should hold at once, for which the compiler is kept to few enough registers. staged: whether blocks
-    work in rounds, a tile of each input at a time. why: why the backend chose this.
+    block_size: threads a block. items_per_thread: the items that a thread merges after one co-rank (1 is the
+    uncoarsened kernel; 0: all of its piece). tile_size: the items of each input that a block stages at once (path:
+    items of output); 0 if the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round,
+    "exact" the slices that co-rank names; None for kernels that have one way. blocks: the blocks in the grid; 0 if the
+    length of the output decides. fan_in: the most runs that one pass merges. transfer: "bulk" if the bulk copy engine
+    moves tiles between device and shared memory, "vector" if the threads do, 16 bytes at a time; None for other
+    kernels. resident: the blocks that a multiprocessor should hold at once; the compiler then uses few enough
+    registers. staged: blocks work in rounds, a tile of each input at a time. why: the backend's reason.
     """
 
     kernel: KernelName
@@ -75,7 +76,7 @@ class LaunchPolicy:
 
     @property
     def rung(self) -> str:
-        """The kernel, and the way in which it loads tiles if it has several: "path", "tiled exact"."""
+        """The kernel, and its way to load tiles if it has several: "path", "tiled exact"."""
         return f"{self.kernel} {self.tile_load}" if self.tile_load else self.kernel
 
     def describe(self) -> str:
@@ -94,7 +95,7 @@ class LaunchPolicy:
 
 @dataclass(frozen=True)
 class SortRequest:
-    """What the user asked for of a sort. algorithm: see SortPolicy. launch: the kernel that merges, and its shape."""
+    """The sort that the user asked for. algorithm: see SortPolicy. launch: the kernel that merges, and its shape."""
 
     algorithm: Algorithm | Literal["auto"] = "auto"
     launch: LaunchRequest = field(default_factory=LaunchRequest)
@@ -106,13 +107,13 @@ class SortRequest:
 
 @dataclass(frozen=True)
 class SortPolicy:
-    """How a sort runs, wholly decided.
+    """A sort, wholly decided.
 
     algorithm: "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges
-    pairs of runs, a level at a time, every thread the same share of a level; "iterative" does so with a thread a pair;
-    "recursive" is top-down, the host recursing, with a launch of one thread a merge; "radix" is a radix sort.
-    launch: how merges are launched; the ladder's first rungs have no use for it. tile: items of a run that are sorted
-    before any merge. why: why the backend chose this.
+    pairs of runs, a level at a time, and every thread takes the same share of a level; "iterative" gives each pair one
+    thread; "recursive" is top-down: the host recurses, and each merge is a launch of one thread; "radix" is a radix
+    sort. launch: the launch of merges; iterative, recursive and radix sorts do not use it. tile: the items that are
+    sorted together before any merge. why: the backend's reason.
     """
 
     algorithm: Algorithm
@@ -129,7 +130,7 @@ class SortPolicy:
 
 
 MOST_RECURSED = 1 << 16
-"""Items that a recursive sort takes: it calls a merge for each, and waits for it."""
+"""The most items that a recursive sort takes. It launches a merge for almost every item, one after the other."""
 
 
 def judge_recursion(items: int) -> None:

@@ -1,4 +1,4 @@
-"""What a device, and the CPU's library, allow of a launch."""
+"""The limits that a device, and the CPU's library, set for a launch."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ MAX_TILE, MAX_BLOCK = 1 << 24, 1024
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """What a device allows. shared_memory: bytes a block may have when it asks for more than the usual 48 KiB.
+    """The limits of a device.
 
-    capability: of computing, as 10 times its major and its minor number: 90 is Hopper.
+    shared_memory: the bytes that a block gets if it asks for more than the usual 48 KiB. capability: the compute
+    capability, 10 times its major number plus its minor number: 90 is Hopper.
     """
 
     max_threads: int
@@ -34,7 +35,7 @@ class DeviceLimits:
 
 
 TUNED_ON = DeviceLimits(max_threads=1024, shared_memory=232448, multiprocessors=132, capability=90)
-"""An NVIDIA H200, which defaults were chosen on."""
+"""An NVIDIA H200. The defaults were chosen on it."""
 
 
 def check_request(request: LaunchRequest, limits: DeviceLimits) -> None:
@@ -51,7 +52,7 @@ def check_request(request: LaunchRequest, limits: DeviceLimits) -> None:
 
 
 def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPolicy:
-    """The policy, if a block of this device has as many bytes of shared memory as it needs. Raises UsageError."""
+    """The policy itself. Raises UsageError if it needs more bytes of shared memory a block than this device has."""
     if needed > limits.dynamic_shared:
         raise UsageError(
             f"{policy.describe()}: needs {needed} bytes of shared memory a block, "
@@ -62,7 +63,7 @@ def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPo
 
 
 def within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
-    """The wish, or the default where there is none. Raises UsageError for one that is not from `low` to `high`."""
+    """The wish, or the default if it is None. Raises UsageError for a wish that is not from `low` to `high`."""
     if wish is None:
         return default
     if not low <= wish <= high:

@@ -1,19 +1,19 @@
-"""How a piece of the output is cut into finer ones, as plain functions of its length."""
+"""Cuts of a piece of the output into finer ones, as plain functions of its length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Lengths = list[tuple[int, int]]
-"""Lengths of pieces in their order, each with how often it follows itself."""
+"""The lengths of pieces in their order. (length, times) stands for so many pieces of this length."""
 Split = Callable[[int], Lengths]
-"""How a piece of so many outputs is cut."""
+"""Cuts a piece of so many outputs."""
 Splits = tuple[tuple[str, Split], ...]
-"""The levels of a launch, the coarsest first: what each level's pieces are for, and how they are cut."""
+"""The levels of a launch, the coarsest first. A level: the name of its workers ("block"), and its cut."""
 
 
 def every(items: int) -> Split:
-    """Pieces of `items` outputs each, of all if it is 0; the last may be shorter."""
+    """Cuts into pieces of `items` outputs each, or one piece if `items` is 0. The last piece may be shorter."""
 
     def split(length: int) -> Lengths:
         each = items or max(1, length)
@@ -23,15 +23,15 @@ def every(items: int) -> Split:
 
 
 def shares(number: int) -> Split:
-    """As many pieces as `number`, of one length; the last may be shorter."""
+    """Cuts into at most `number` pieces of one length. The last piece may be shorter."""
     return lambda length: every(ceil_div(length, number))(length)
 
 
 def some(lengths: Lengths) -> Lengths:
-    """The lengths without pieces that are empty."""
+    """The lengths without empty pieces."""
     return [(length, times) for length, times in lengths if length and times]
 
 
 def ceil_div(count: int, size: int) -> int:
-    """How many pieces of `size` hold `count`."""
+    """The number of pieces of `size` that hold `count`."""
     return -(-count // size)

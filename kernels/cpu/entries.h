@@ -34,11 +34,11 @@ struct OrderSpec {
     const int64_t* table;
 };
 
-enum KernelNumber { BASIC = 0, TILED_FULL = 1, TILED_EXACT = 2, CIRCULAR = 3, PATH = 4 };
+enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
 enum Equals { KEEP_ALL = 0, KEEP_FIRST = 1, KEEP_NONE_LIKE_FIRST = 2 };
 
-/* kernel: a KernelNumber. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
+/* kernel: a number that gm_kernel has a name for. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
  * the items that are staged at once (path: the outputs that four chains share). For sorts only. algorithm: an
  * AlgorithmNumber. sort_tile: the items that are sorted together before any merge. */
 struct LaunchSpec {
@@ -74,6 +74,8 @@ struct ChunkResult {
 /* The level of the library ("x86-64-v3"), and its version. */
 const char* gm_level(void);
 const char* gm_version(void);
+/* The name of the kernel of this number ("path", "tiled_full"); null if there is none. Numbers have no gaps. */
+const char* gm_kernel(int64_t number);
 
 /* A gate lets at most `permits` threads through at a time. */
 struct Gate* gm_gate_open(int64_t permits);

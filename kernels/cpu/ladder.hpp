@@ -5,21 +5,29 @@
 // Included in the anonymous namespace of each unit, behind corank.cuh.
 #pragma once
 
-#include "merge_basic.hpp"
-#include "merge_circular.hpp"
-#include "merge_tiled.hpp"
 #include "pair.hpp"
 
-// Merges by the rung that the launch names, or by merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items, if
-// the rung stages items.
+// build_library.py makes kernels.hpp. It includes all files merge_*.hpp, and lists the kernels in them.
+#define KERNEL_BODIES
+#include "kernels.hpp"
+
+// From gm_kernel's numbers to kernels.
+enum : int64_t {
+#define NUMBER(kernel) NUMBER_OF_##kernel,
+    NUMBER_OF_path = PATH, KERNELS(NUMBER)
+#undef NUMBER
+};
+
+// Merges by the kernel that the launch names, or by merge_path(pair, launch.tile). scratch: room for 2 * launch.tile items,
+// if the kernel stages items.
 template <typename Path>
 void merge_by(const LaunchSpec& launch, const Pair& pair, Item* scratch, Path merge_path)
 {
     switch (launch.kernel) {
-    case BASIC: return merge_basic(pair, launch.items);
-    case TILED_FULL: return merge_tiled_full(pair, launch, scratch);
-    case TILED_EXACT: return merge_tiled_exact(pair, launch, scratch);
-    case CIRCULAR: return merge_circular(pair, launch, scratch);
+#define CASE(kernel) \
+    case NUMBER_OF_##kernel: return merge_##kernel(pair, launch, scratch);
+        KERNELS(CASE)
+#undef CASE
     default: return merge_path(pair, launch.tile);
     }
 }

@@ -13,7 +13,7 @@ from tests.cpu import libraries
 
 I64 = c.c_int64
 DONE, DISORDER, READ_FAILED, INPUT_SHRANK, WRITE_FAILED, NO_MEMORY, CALLBACK_FAILED = range(7)
-PATH, RADIX = 4, 4
+PATH, RADIX = 0, 4
 READ = c.CFUNCTYPE(I64, I64, I64, c.POINTER(c.c_ubyte), I64)
 
 

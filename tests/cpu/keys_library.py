@@ -32,16 +32,16 @@ def library() -> Any:
         if hasattr(loaded, name):
             found[name] = getattr(loaded, name)
             found[name].restype, found[name].argtypes = result, arguments
-    return SimpleNamespace(**found)
+    return SimpleNamespace(**found, kernels=native.kernels_of(loaded))
 
 
 def spec_of(order: Order) -> Any:
     return library().OrderSpec(kind=_KINDS[order.kind], width=order.width, descending=order.descending)
 
 
-def launch(kernel: str = "PATH", algorithm: str = "SORT_RADIX", **fields: int) -> Any:
+def launch(kernel: str = "path", algorithm: str = "SORT_RADIX", **fields: int) -> Any:
     shape = {"block_size": 4, "items": 0, "tile": 4096, "sort_tile": 64, **fields}
-    return library().LaunchSpec(kernel=getattr(library(), kernel), algorithm=getattr(library(), algorithm), **shape)
+    return library().LaunchSpec(kernel=library().kernels[kernel], algorithm=getattr(library(), algorithm), **shape)
 
 
 class Guarded:

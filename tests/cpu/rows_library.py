@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.backends.variants import RUNGS
 from gpumerge_cli.order import Order
 from tests.cpu import libraries
 
 KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}
 RECORDS, LINES = 3, 4
 KEEP_ALL, KEEP_FIRST, KEEP_NONE_LIKE_FIRST = range(3)
-KERNELS = BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH = range(5)
+KERNELS = range(len(RUNGS))
+PATH = 0
 MERGE, BOTTOM_UP, ITERATIVE, RECURSIVE, RADIX = range(5)
 
 

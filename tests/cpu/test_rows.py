@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.order import Order
 from tests.cpu.rows_library import (
-    BASIC,
     BOTTOM_UP,
-    CIRCULAR,
     ITERATIVE,
     KEEP_ALL,
     KEEP_FIRST,
@@ -25,7 +23,6 @@ from tests.cpu.rows_library import (
     PATH,
     RADIX,
     RECURSIVE,
-    TILED_EXACT,
     Launch,
     Rows,
     compare,
@@ -39,10 +36,9 @@ MERGES = [Launch(kernel, 3, 2, 5, 0, 0) for kernel in KERNELS] + [Launch(PATH, 1
 SORTS = [
     Launch(PATH, 1, 0, 5, RADIX, 1),
     Launch(PATH, 1, 0, 5, BOTTOM_UP, 1),
-    Launch(CIRCULAR, 2, 0, 4, MERGE, 3),
-    Launch(TILED_EXACT, 2, 0, 4, MERGE, 1 << 14),
-    Launch(BASIC, 1, 0, 0, ITERATIVE, 1),
-    Launch(BASIC, 1, 0, 0, RECURSIVE, 1),
+    *(Launch(kernel, 2, 0, 4, MERGE, tile) for kernel in KERNELS for tile in (3, 1 << 14)),
+    Launch(PATH, 1, 0, 0, ITERATIVE, 1),
+    Launch(PATH, 1, 0, 0, RECURSIVE, 1),
 ]
 EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "60"))
 

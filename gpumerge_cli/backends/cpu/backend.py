@@ -1,4 +1,4 @@
-"""The CPU backend: the compiled library, host threads that each take one long co-ranked piece."""
+"""The CPU backend: the compiled library. Each host thread takes one long piece of the output, cut by co-rank."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.order import Order
 
-# A chunk's input, output and temporaries stay in a core's share of cache, and writers take short turns at the file's
-# lock: 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
+# A chunk's input, output and temporaries stay in a core's share of the cache, and writers hold the file's lock for a
+# short time. 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
-# Lines take more work a byte than writing them does; longer turns leave the interpreter less to do between them. Of 2
-# to 16 MiB the fastest for 2 x 0.5 GB of four kinds of lines on two cores.
+# Merging a line takes longer than writing it, so the file's lock is free for longer. Larger chunks mean less work for
+# the interpreter. 8 MiB was the fastest of 2 to 16 MiB for 2 x 0.5 GB of four kinds of lines on two cores.
 _ROW_CHUNK = 8 << 20
 _LEAST_CHUNK = 1 << 20
 _FEW_THREADS = 4
-# Keys as they come and sorted, and a little to deal them through. In one piece 100 M int32 took 1.2 s of user time on
-# two cores, 50 M float64 0.8; in pieces that are merged 2.0 and 1.2.
+# Memory of a sort in one piece, for each byte of its keys: unsorted and sorted keys, and small tables. In one piece
+# 100 M int32 took 1.2 s of user time on two cores, and 50 M float64 0.8 s. In merged pieces they took 2.0 and 1.2 s.
 _WHOLE = 2.2
-_WHOLE_ROW_BYTES = 52  # a line's start, image of two words, pair of two, and what helps to deal them and some to spare
-# What is kept of each row goes through fresh memory once, where pieces use theirs again: on two cores lines of 10 bytes
-# took a third longer in one piece, of 33 to 100 bytes a fifth less (cheaper where the system has memory at hand).
+_WHOLE_ROW_BYTES = 52  # a line's start, an image of two words, a pair of two words, tables for dealing, and some spare
+# A sort in one piece writes its rows to fresh memory, but pieces use theirs again. On two cores, lines of 10 bytes
+# took a third longer in one piece, and lines of 33 to 100 bytes a fifth less.
 _LEAST_WHOLE_ROW = 24
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
 _PIECE, _MOST_RUNS = 32 << 20, 64  # of a sort
-_MOST_MERGED = 8  # runs: a chunk of more is sorted again by digits sooner than it is merged, pair by pair
-_PAIR_BYTES = 16  # of a row, which the radix sort deals through two such arrays
+_MOST_MERGED = 8  # runs: a radix sort of a chunk of more runs is faster than its merges of pairs
+_PAIR_BYTES = 16  # of a row; the radix sort deals between two arrays of these
 _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge; a record has no start
 
 
 class CpuBackend:
-    """Merges in host memory. Raises DeviceError where the library is missing or does not fit."""
+    """Merges in host memory. Raises DeviceError if the library is missing or does not fit."""
 
     name = "cpu"
     remote = False
@@ -100,7 +100,7 @@ class CpuBackend:
         return SortPace(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        # By many threads sorts are faster in pieces that stay near the cores.
+        # Many threads sort faster in pieces that stay in the caches of their cores.
         if threads > _FEW_THREADS or (order.is_rows and item_bytes < _LEAST_WHOLE_ROW):
             return None
         if order.is_rows:
@@ -136,7 +136,7 @@ def _judge(policy: SortPolicy, items: int) -> None:
 
 
 def _copy_seconds(nbytes: int, team: Team) -> float:
-    """The median of a few copies between two arrays of their own, whose pages are there."""
+    """The median of a few copies between two arrays whose pages exist already."""
     source, target = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
     from statistics import median
 

@@ -1,4 +1,4 @@
-"""Library ways to merges and sorts in host memory: NumPy's stable sort of everything, and polars' merge_sorted."""
+"""Merges and sorts of libraries in host memory: NumPy's stable sort of everything, and polars' merge_sorted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ Keys = NDArray[Any]
 
 
 def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], Keys]]:
-    """By name, functions that return the merge of `runs`, arrays of the order's dtype.
+    """Functions that return the merge of `runs`, arrays of the order's dtype, by name.
 
-    polars is there if it is installed and knows the dtype, for more than one run, where it would do nothing, in
-    ascending order, the only one it merges.
+    polars is among them if it is installed, knows the dtype, there are several runs, and the order is ascending.
     """
     found: dict[str, Callable[[], Keys]] = {"numpy stable sort": lambda: _sorted(runs, order)}
     if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
@@ -27,7 +26,7 @@ def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], K
 
 
 def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
-    """By name, functions that return `keys`, an array of the order's dtype, sorted."""
+    """Functions that return sorted copies of `keys`, an array of the order's dtype, by name."""
     return {
         "numpy stable sort": lambda: _sorted([keys], order),
         "numpy sort": lambda: np.sort(keys)[:: -1 if order.descending else 1],
@@ -49,7 +48,7 @@ def _sorted(runs: Sequence[Keys], order: Order) -> Keys:
 
 
 class _Polars:
-    """Merges by a tree of pairs, since polars merges two. Its frames are made by the first call, which is not timed."""
+    """Merges pairs, level by level, as polars merges two frames. The first call makes the frames; it is not timed."""
 
     def __init__(self, runs: Sequence[Keys]) -> None:
         self._runs = runs

@@ -1,4 +1,4 @@
-"""Cuts of merges, made by the library on the sources themselves."""
+"""Cuts of merges. The library makes them on the sources themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = NDArray[np.int64]
 
 
 class Cuts:
-    """Cuts the merge of sources."""
+    """Makes cuts of the merge of sources."""
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
         self._own = library()
@@ -26,10 +26,10 @@ class Cuts:
         self.sizes: Row = np.array([source.size for source in sources], np.int64)
 
     def between(self, low: Row, high: Row, targets: Row) -> NDArray[np.int64]:
-        """One row for each target, ascending: the position of every source at which the cut lies.
+        """A cut for each target: a row of positions, one in each source. Shape (targets, sources), int64, ascending.
 
-        low, high: cuts between which all lie. Each has about as many bytes of all sources ahead of it as its target
-        says, and is exact under (key, source, position). Raises InputError, MemoryError.
+        low, high: two cuts; the new ones lie between them. targets: about so many bytes of all sources lie ahead of a
+        cut. A cut is exact under (key, source, position). Raises InputError, MemoryError.
         """
         inputs, count = len(self.sizes), len(targets)
         rows = [np.ascontiguousarray(row, np.int64) for row in (low, high, targets)]
@@ -40,9 +40,9 @@ class Cuts:
         return cuts
 
     def is_cut(self, positions: Sequence[int]) -> bool:
-        """Whether a merge of sources that are in order up to their `positions` puts out what lies ahead of these first.
+        """True if the bytes ahead of `positions`, which must be in order, are the first ones of the merge.
 
-        Where sources are not in order, a plan's cuts need not be such. Raises InputError, MemoryError.
+        A plan's cuts may fail this if sources are out of order. Raises InputError, MemoryError.
         """
         row = np.array(positions, np.int64)
         failure = self._own.Failure()

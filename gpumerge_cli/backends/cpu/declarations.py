@@ -1,4 +1,4 @@
-"""Reads the few forms of C that kernels/cpu/entries.h is written in, and makes them ctypes' types."""
+"""Reads kernels/cpu/entries.h, which keeps to a few forms of C, and makes types of ctypes from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 _SKIPPED = re.compile(r"/\*.*?\*/|^#[^\n]*|^extern \"C\" \{|^\}$", re.DOTALL | re.MULTILINE)
 _ENUMERATION = re.compile(r"enum \w+ \{(.*)\}", re.ASCII | re.DOTALL)
 _VALUE = re.compile(r"\s*(\w+) = (\d+)\s*", re.ASCII)
-# From here on "const" and "struct" are left out, and an unsigned char is a byte.
+# The patterns below see text without "const" and "struct", where an unsigned char is a byte.
 _UNTOLD = re.compile(r"\b(?:const|struct)\b ?")
 _STRUCTURE = re.compile(r"(\w+) \{(.*)\}", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"\s*(\w+)(?:\s+|\s*(\*[\s*]*))(\w+)\s*", re.ASCII)
@@ -20,7 +20,7 @@ _POINTER_TO_FUNCTION = re.compile(r"int64_t \(\*(\w+)\)\((.*)\)", re.ASCII | re.
 
 @dataclass(frozen=True)
 class Declarations:
-    """The declarations of a header, by name: constants, ctypes structures, result and argument types of functions."""
+    """The declarations of a header by name: constants, structures, and the result and argument types of functions."""
 
     constants: dict[str, int] = field(default_factory=dict)
     structures: dict[str, type[ctypes.Structure]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Declarations:
 
 
 def parse(text: str) -> Declarations:
-    """The declarations in `text`. Raises ValueError that shows the first one that is of no known form."""
+    """The declarations in `text`. Raises ValueError that shows the first one of an unknown form."""
     found = Declarations()
     plain = _UNTOLD.sub("", _SKIPPED.sub("", text)).replace("unsigned char", "byte")
     for statement in _statements(plain):
@@ -47,7 +47,7 @@ def parse(text: str) -> Declarations:
 
 
 def _statements(text: str) -> list[str]:
-    """What semicolons end, those within braces aside."""
+    """The statements of `text`: each ends with a semicolon outside of braces."""
     found, depth, start = [], 0, 0
     for match in re.finditer("[{};]", text):
         depth += {"{": 1, "}": -1, ";": 0}[match[0]]
@@ -71,7 +71,7 @@ def _fields(text: str, known: Declarations) -> list[tuple[str, Any]]:
         return [(match[1], ctypes.CFUNCTYPE(ctypes.c_int64, *_arguments(match[2], known)))]
     first, *others = text.split(",")
     base = _matched(_VARIABLE, first, text)[1]
-    # A star belongs to the name behind it, the first one's to that alone.
+    # A star belongs to the name behind it only.
     return [_variable(one, known) for one in (first, *(f"{base} {other.strip()}" for other in others))]
 
 

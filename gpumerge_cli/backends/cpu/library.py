@@ -1,4 +1,4 @@
-"""The compiled library: which level this processor takes, loading it, and its entries as entries.h has them.
+"""The compiled library: the choice of its level, its loading, and its entries as entries.h declares them.
 
 GPUMERGE_CPU_LEVEL forces a level: one of LEVELS, or its last part, as in "v3".
 """
@@ -10,6 +10,7 @@ import os
 import threading
 import zlib
 from functools import cache
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,27 +20,27 @@ from gpumerge_cli.backends.cpu.declarations import parse
 from gpumerge_cli.errors import DeviceError, UsageError
 
 VARIABLE = "GPUMERGE_CPU_LEVEL"
-# What a processor of each level has beyond the one ahead of it, in the words of /proc/cpuinfo.
+# The flags that each level adds to the one ahead of it, in the words of /proc/cpuinfo.
 _FLAGS = {
     "x86-64-v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
     "x86-64-v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
     "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
 }
 LEVELS: tuple[str, ...] = tuple(_FLAGS) if os.uname().machine == "x86_64" else (os.uname().machine,)
-"""The levels that there are for this kind of machine, the least first."""
+"""The levels for this kind of machine, the least first."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 _REINSTALL = "reinstall gpumerge"
-_SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo, which the system makes up as it is read, slowly for many processors
+_SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo; to read all of it is slow on machines with many processors
 
 
 @cache
 def library() -> Any:
-    """The library: its functions, constants and structures by their names in entries.h.
+    """The library: its functions, constants and structures by their names in entries.h; `kernels`: numbers by name.
 
-    Raises DeviceError where it is missing, of another version or for another processor, UsageError for a level that
-    cannot be forced.
+    Raises DeviceError if it is missing, of another version or for another processor; UsageError for a forced level that
+    this processor lacks.
     """
-    # Two threads would have two kinds of each structure, and take those of the one to the functions of the other.
+    # Two threads would make two types of each structure, and functions take only those of their own.
     with _loading:
         return _loaded()
 
@@ -53,7 +54,7 @@ def _loaded() -> Any:
 
 
 def load(folder: Path, level: str) -> Any:
-    """The library of `level` in `folder`; as `library`."""
+    """The library of `level` in `folder`. See `library`."""
     path = folder / f"gpumerge-{level}.so"
     try:
         text = entries_file().read_text("utf-8")
@@ -73,24 +74,30 @@ def load(folder: Path, level: str) -> Any:
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments
     functions = {name: getattr(loaded, name) for name in declared.functions}
-    return SimpleNamespace(**functions, **declared.constants, **declared.structures)
+    return SimpleNamespace(**functions, **declared.constants, **declared.structures, kernels=kernels_of(loaded))
+
+
+def kernels_of(loaded: Any) -> dict[str, int]:
+    """The numbers of a library's kernels by their names, as in "tiled_full". `gm_kernel` must be declared."""
+    names = iter(map(loaded.gm_kernel, count()).__next__, None)
+    return {name.decode(): number for number, name in enumerate(names)}
 
 
 def entries_file() -> Path:
-    """Where entries.h lies: inside the package (a wheel) or beside it (a source tree)."""
+    """The path of entries.h: inside the package (a wheel) or beside it (a source tree)."""
     inside = _PACKAGE / "kernels" / "cpu" / "entries.h"
     return inside if inside.exists() else _PACKAGE.parent / "kernels" / "cpu" / "entries.h"
 
 
 def expected_version(entries: str) -> str:
-    """What the library says that was built for this package and the text of entries.h."""
+    """The version of a library that was built for this package and this text of entries.h."""
     return f"{__version__}-{zlib.crc32(entries.encode()):08x}"
 
 
 def chosen_level(folder: Path) -> str:
-    """The level to load from `folder`: the one that is forced, or the best that is there and that the processor has.
+    """The level to load from `folder`: the forced one, or the best one that is there and that the processor has.
 
-    Raises UsageError and DeviceError as `library`.
+    Raises UsageError and DeviceError as `library` does.
     """
     has = processor_levels()
     forced = os.environ.get(VARIABLE, "")
@@ -112,7 +119,7 @@ def chosen_level(folder: Path) -> str:
 
 @cache
 def processor_levels() -> tuple[str, ...]:
-    """Those of LEVELS that this processor has, the least first."""
+    """The levels that this processor has, the least first."""
     if os.uname().machine != "x86_64":
         return LEVELS
     try:

@@ -1,7 +1,7 @@
 """Launch policies of the CPU backend.
 
-A block is a host thread's turn: its `block_size` threads run one after the other on slices staged in cache. Each
-variant's own decisions are in its file in backends/variants.
+A host thread runs the `block_size` threads of a block one after the other, on slices staged in cache. Each variant
+makes its own decisions in its file in backends/variants.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from gpumerge_cli.backends.variants import LADDER, asked_for, named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
-# Items sorted in a core's second cache before they are merged.
+# The bytes that are sorted in a core's second cache before they are merged.
 SORT_TILE_BYTES = 1 << 19
 
 
 def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
-    """Decide what the request leaves open; UsageError names the limit that a wish exceeds."""
+    """Decide what the request leaves open. Raises UsageError that names the limit that a wish exceeds."""
     variant = asked_for(request)
     why = variant.cpu.how if request.kernel == "auto" else "asked for"
     why += "; host threads stand for blocks here" if request.blocks is not None else ""
@@ -29,7 +29,7 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
 
 
 def splits(policy: LaunchPolicy, threads: int) -> Splits:
-    """How a merge by so many host threads is shared out."""
+    """The levels that a merge by so many host threads is cut into."""
 
     def pieces(length: int) -> Lengths:
         with Team(threads) as team:
@@ -39,7 +39,7 @@ def splits(policy: LaunchPolicy, threads: int) -> Splits:
 
 
 def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
-    """Decide what the request of a sort leaves open; UsageError names the limit that a wish exceeds."""
+    """Decide what the request of a sort leaves open. Raises UsageError that names the limit that a wish exceeds."""
     asked = request.algorithm != "auto"
     algorithm = request.algorithm
     if algorithm == "auto":

@@ -1,4 +1,4 @@
-"""Sources as the library reads them, and what it says of those that fail."""
+"""Sources as the library reads them, and the errors of those that fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpumerge_cli.errors import InputError, input_error
 
 
 class Sources:
-    """An array of the library's SourceSpec, which keeps alive what it points to."""
+    """An array of the library's SourceSpec. It keeps the memory alive that it points to."""
 
     def __init__(self, sources: Sequence[Readable]) -> None:
         own = library()
@@ -40,18 +40,18 @@ class Sources:
     def _read(self, number: int, position: int, address: int, nbytes: int) -> int:
         try:
             self.sources[number].read_into(position, view(address, nbytes))
-        except BaseException as error:  # told where the call came from
+        except BaseException as error:  # `judge` raises it
             self._caught.error = error
             return -1
         return nbytes
 
     def judge(self, status: int, failure: Any) -> None:
-        """Raises what reading has come to, in the source's own words; MemoryError where the library had no memory."""
+        """Raises the source's own error if reading failed, and MemoryError if the library had no memory."""
         own = library()
         if status == own.DONE:
             return
         if status == own.CALLBACK_FAILED:
-            # An exception from outside may come before `_read` could catch it; ctypes prints it then.
+            # If an exception like KeyboardInterrupt comes before `_read` can catch it, ctypes prints it.
             lost = InputError("reading it was interrupted", where=self.sources[failure.input].name)
             raise self._caught.__dict__.pop("error", lost)
         if status in (own.READ_FAILED, own.INPUT_SHRANK):

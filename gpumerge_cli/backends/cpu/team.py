@@ -14,7 +14,7 @@ _SHORTEST_PIECE = 1 << 15
 
 
 class Team:
-    """`threads` threads; a team of one works on the caller's."""
+    """A team of `threads` threads. A team of one works on the caller's thread."""
 
     def __init__(self, threads: int) -> None:
         self.size = max(1, threads)
@@ -31,13 +31,13 @@ class Team:
         self.close()
 
     def pieces(self, count: int, each: int = 1) -> list[tuple[int, int]]:
-        """0..count cut into equal pieces, one a thread, fewer if they would be short. each: items that one is."""
+        """Equal pieces of 0..count, one a thread, or fewer if they would be short. each: items in one of `count`."""
         number = max(1, min(self.size, count * each // _SHORTEST_PIECE))
         edges = [count * piece // number for piece in range(number + 1)]
         return list(pairwise(edges))
 
     def run(self, work: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
-        """work(*arguments) for each of `calls`, at once."""
+        """The results of work(*arguments) for each of `calls`, which run at once."""
         if self._pool is None or len(calls) == 1:
             return [work(*arguments) for arguments in calls]
         return [future.result() for future in [self._pool.submit(work, *arguments) for arguments in calls]]

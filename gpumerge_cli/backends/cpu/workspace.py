@@ -23,11 +23,11 @@ from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
-_PART = 8 << 20  # of what is far larger than asked for, what is put out at once
+_PART = 8 << 20  # of an output that is far larger than the capacity
 
 
 class CpuWorkspace:
-    """As ComparedWorkspace says. Arrays that it gives are the library's memory, gone when it is closed."""
+    """See ComparedWorkspace. Its arrays are memory of the library, and are gone when it is closed."""
 
     remote = False
 
@@ -45,7 +45,7 @@ class CpuWorkspace:
         self._by_parts = False
         self._parts = threading.local()
         self._copied: Bytes = np.empty(0, np.uint8)
-        self._by_library: NDArray[Any] | None = None  # what a baseline gave, if it ran last
+        self._by_library: NDArray[Any] | None = None  # the output of a baseline, if it ran last
         self._own = library()
         self._handle: int | None = self._own.gm_open(self._spec, capacity, threads)
         if self._handle is None:
@@ -82,7 +82,7 @@ class CpuWorkspace:
 
     def upload(self, lengths: Sequence[int]) -> None:
         self._lengths = list(lengths)
-        # For the sake of a long line, so much more than asked for that one copy is to do.
+        # A chunk far beyond the capacity holds a long line. Its output is gathered by parts, so only one copy is kept.
         self._by_parts = self._order.is_rows and self._nbytes > 2 * self._capacity
         start = time.perf_counter()
         counts = (ctypes.c_int64 * len(lengths))()
@@ -105,11 +105,11 @@ class CpuWorkspace:
         self._put_out(self._own.gm_merge, launch_spec(policy), equals(unique))
 
     def merge_heads(self, goes_on: Sequence[bool], unique: Unique = None) -> list[int]:
-        """Merge the uploaded rows, in order or not, as engine/heads.py says; returns how many bytes of each run.
+        """Merge the uploaded rows, in order or not, as engine/heads.py describes; returns the bytes merged of each run.
 
-        goes_on: of each run, whether rows of it follow that are not here; such a run has at least one, and where the
-        first of these runs ends, the merge does. `counts` then tells the rows that were merged. unique: as of merge,
-        but of equal neighbours.
+        goes_on: for each run, whether more of its rows follow later. Such a run has at least one row here, and the
+        merge ends where the first such run ends. `counts` becomes the merged rows. unique: the same as for `merge`, but
+        only for equal neighbours.
         """
         runs = len(self.counts)
         taken, counts = (ctypes.c_int64 * runs)(), (ctypes.c_int64 * runs)()
@@ -124,7 +124,7 @@ class CpuWorkspace:
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         if policy.algorithm == "recursive":
             judge_recursion(sum(self.counts))
-        # Rows that came by parts are brought together as they are asked for.
+        # Rows that came by parts are gathered when they are received.
         sort = self._own.gm_sort_rows if self._by_parts else self._own.gm_sort
         self._put_out(sort, sort_spec(policy), equals(unique))
 
@@ -148,7 +148,7 @@ class CpuWorkspace:
     def _result(self) -> Bytes:
         nbytes = ctypes.c_int64()
         address = self._own.gm_result(self._handle, ctypes.byref(nbytes), None)
-        if address is None and nbytes.value:  # sorted rows that wait to be asked for
+        if address is None and nbytes.value:  # sorted rows that are not gathered yet
             whole = np.empty(nbytes.value, np.uint8)
             self._own.gm_receive(self._handle, 0, len(whole), whole.ctypes.data)
             return whole
@@ -187,7 +187,7 @@ class CpuWorkspace:
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:
-        # Not copied to the room for output: libraries are timed without that.
+        # Libraries are timed without a copy to the output.
         self._by_library = work()
 
     def time(self, work: Callable[[], None]) -> float:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["compile_seconds", "create", "in_sight", "limits_of"]
 
 _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
-"""What the driver of a GPU shows on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
+"""Files of GPU drivers: on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
 
 
 def in_sight() -> bool:
-    """Whether the system shows a GPU, be it one that can be used or not; where it shows none, nobody asks about it."""
+    """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs."""
     return any(map(os.path.exists, _DEVICE_FILES))
 
 
 def limits_of(device: int) -> DeviceLimits:
-    """What GPU number `device` allows of a launch; where it is not there, what that allows which defaults suit."""
+    """The limits of GPU number `device`; if it cannot be used, those of the GPU that defaults were chosen on."""
     try:
         return create(device).limits
     except DeviceError:

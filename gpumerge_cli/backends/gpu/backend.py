@@ -35,16 +35,17 @@ from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
-# Large enough for the link's full speed, small enough that stages overlap. One file takes one writer at a time, so more
-# workers would only queue at it: of 4 to 16 workers and 16 to 64 MiB these were the fastest for 2 x 4 GB on an H200.
+# Chunks are large enough for the link's full speed, and small enough that stages overlap. One file takes one writer at
+# a time, so more workers would wait for it. These were the fastest of 4 to 16 workers and 16 to 64 MiB, for 2 x 4 GB
+# on an H200.
 _CHUNK = 16 << 20
 _WORKERS = 4
 _PIECE = 1 << 30
-_WHOLE = 1.5  # of what a merge takes: what the library's radix sort does
+_WHOLE = 1.5  # the device memory of the library's radix sort, divided by that of a merge
 
 
 class GpuBackend:
-    """See backends.compared.ComparedBackend. One device, chosen by number. Raises DeviceError if it is not there."""
+    """See backends.compared.ComparedBackend. One device, chosen by number. Raises DeviceError if it is missing."""
 
     name = "gpu"
     remote = True
@@ -55,7 +56,7 @@ class GpuBackend:
 
     @property
     def limits(self) -> DeviceLimits:
-        """What the device allows of a launch."""
+        """The limits of the device."""
         return self._limits
 
     def info(self) -> DeviceInfo:
@@ -71,13 +72,13 @@ class GpuBackend:
         return resolve_sort(request, order, self._limits, nbytes)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
-        """See Backend. `threads` is for backends that work on the host."""
+        """See Backend. Backends on the host use `threads`."""
         return named(policy.kernel).gpu.splits(policy, total)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """See Backend. Pinned memory for what goes in and what comes back, and for a copy while equals are dropped."""
+        """See Backend. Input and output take pinned memory. Dropping equals takes a copy on the device."""
         spare = runs > 2
-        # Its row before and after the merge and once more, and a flag; of a line also its start and its end.
+        # A row before and after the merge, and in scratch; a flag; a line's start and end.
         rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
@@ -87,21 +88,21 @@ class GpuBackend:
         return SortPace(1, _PIECE)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        """See Backend: wherever there is room, since the device sorts sooner than its link brings it anything."""
+        """See Backend. The device sorts faster than its link moves data, so it takes all that fits its memory."""
         each = _WHOLE * self.pace(order, 3, item_bytes).device_footprint
         with device_errors(), self._device:
             free, _ = cupy.cuda.runtime.memGetInfo()
         return threads * part if each * nbytes <= free else None
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
-        """See Backend. `threads` is for backends that work on the host."""
+        """See Backend. Backends on the host use `threads`."""
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
 
     def chunk_calls(self, work: ChunkWork) -> None:
-        """See Backend. Steps of a workspace do it."""
+        """See Backend. The steps of a workspace do it."""
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
-        """See Backend. `threads` is for backends that work on the host."""
+        """See Backend. Backends on the host use `threads`."""
         with device_errors(), self._device:
             cupy.get_default_memory_pool().free_all_blocks()
             return copy_ceiling(nbytes)
@@ -109,7 +110,7 @@ class GpuBackend:
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:
-        """See Backend. CuPy arrays, merged on the current stream without waiting; `out` may not overlap a run."""
+        """See Backend. CuPy arrays, merged on the current stream without waiting. `out` may not overlap a run."""
         with device_errors(), self._device:
             for array in (*runs, out):
                 _check_array(array, order)
@@ -142,9 +143,9 @@ class GpuBackend:
             )
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
-        """See Backend. CuPy arrays, sorted on the current stream; only radix waits, and only of floats.
+        """See Backend. CuPy arrays, sorted on the current stream. Only radix sorts of floats wait for it.
 
-        `out` may be `items`, but not overlap it otherwise.
+        `out` may be `items` itself, but may not overlap it otherwise.
         """
         with device_errors(), self._device:
             for array in (items, out):
@@ -166,7 +167,7 @@ class GpuBackend:
             sort_items(kernels, policy, run, order.width, out.data.ptr, scratch.data.ptr, copy_on_device)
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        """See Backend. A CuPy array; by any algorithm but radix rows of image and index are sorted."""
+        """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
         with device_errors(), self._device:
             _check_array(items, order)
             if items.size == 0:

@@ -1,4 +1,4 @@
-"""Library ways to the same output: a sort of everything, and CUB's merge, compiled from the headers CuPy bundles."""
+"""Merges and sorts of libraries: CuPy's sort of everything, and CUB's, compiled from the headers that CuPy bundles."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ CUB_SORT_BLOCK_SIZE = 256
 _CUB_SORT_WIDEST = 17
 _PARTITION_THREADS = 256
 _CUB_WIDEST = 15
-"""CUB's tuning for current devices: 15 items a thread of 4 bytes, 7 of 8, and for narrower keys up to 30."""
+"""CUB's tuning for current devices: 15 items a thread for 4 bytes, 7 for 8 bytes, and up to 30 for narrower keys."""
 
 
 def cub_items(width: int) -> int:
-    """Items a thread, as CUB scales them by the key's width."""
+    """The items a thread of CUB's merge. CUB scales them by the key's width."""
     return min(_CUB_WIDEST * 4 // width, 2 * _CUB_WIDEST)
 
 
 def cub_include_options() -> tuple[str, ...]:
-    """Where the headers bundled with CuPy lie, as compiler options."""
+    """The compiler's options for the headers that CuPy bundles."""
     cccl = Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl"
     return tuple(f"-I{cccl / part}" for part in ("cub", "thrust", "libcudacxx"))
 
 
 def cub_macros(order: Order, payload: int = 0) -> Macros:
-    """The macros of baseline_cub.cu. payload: bytes that go with each key, 0, 4 or 8."""
+    """The macros of baseline_cub.cu. payload: the bytes that go with each key, 0, 4 or 8."""
     items = cub_items(order.width + payload)
     return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_BLOCK_SIZE), ("CUB_ITEMS", items), ("CUB_PAYLOAD", payload))
 
 
 def cub_sort_items(width: int) -> int:
-    """Items a thread of CUB's merge sort, as it scales them by the key's width."""
+    """The items a thread of CUB's merge sort. CUB scales them by the key's width."""
     return max(1, min(_CUB_SORT_WIDEST, _CUB_SORT_WIDEST * 4 // width))
 
 
 def cub_sort_macros(order: Order, count: int) -> Macros:
-    """The macros of baseline_cub_sort.cu, for so many keys."""
+    """The macros of baseline_cub_sort.cu for `count` keys."""
     shape = (("CUB_BLOCK_SIZE", CUB_SORT_BLOCK_SIZE), ("CUB_ITEMS", cub_sort_items(order.width)))
     return (*order_macros(order), *shape, ("CUB_WIDE", int(count >= 1 << 31)))
 
@@ -62,10 +62,10 @@ def _cub_functions(device: int, macros: Macros) -> tuple[Any, Any]:
 
 
 class CubTree:
-    """CUB's merge agent on pairs of neighbouring runs of keys, level by level, for any number of runs but none.
+    """CUB's merge agent on pairs of neighbouring runs of keys, level by level, for one run or more.
 
-    runs: not empty; they stay as they are. out: address of the output. Memory to merge more than two is taken by the
-    first `run`, so that later ones can be timed, and freed with the object.
+    runs: they may not be empty, and stay as they are. out: the address of the output. The first `run` takes the memory
+    to merge more than two, so that later calls can be timed. It is freed with the object.
     """
 
     def __init__(self, device: int, order: Order, runs: Sequence[Run], out: int) -> None:
@@ -93,9 +93,9 @@ class CubTree:
 
 
 class CubSort:
-    """CUB's merge sort of keys: tiles, then a pass for each doubling, by its agents and its tuning.
+    """CUB's merge sort of keys, by its agents and its tuning: tiles, then a pass for each doubling of the runs.
 
-    run: the keys, which stay as they are; not empty. out: address of the output. Memory is taken as CubTree takes it.
+    run: the keys, one or more, which stay as they are. out: the address of the output. Memory is taken as in CubTree.
     """
 
     def __init__(self, device: int, order: Order, run: Run, out: int) -> None:
@@ -127,10 +127,10 @@ class CubSort:
 
 
 class CubPairs:
-    """CUB's merge of keys with payloads, which it takes as arrays of their own: two runs of records, taken apart.
+    """CUB's merge of two runs of records. CUB takes keys and payloads as separate arrays, so records are taken apart.
 
-    order: of the keys alone. payload: bytes of each. records, out: the two runs back to back and room for their merge,
-    one row of 32-bit words a record; the key's words come first.
+    order: the order of the keys alone. payload: the bytes of a payload. records, out: the two runs back to back, and
+    room for their merge; one row of 32-bit words a record, with the key's words first.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class CubPairs:
         self._merged = cupy.empty_like(self._keys), cupy.empty_like(self._payloads)
 
     def merge(self) -> None:
-        """Queue the merge on the current stream; its output stays in two arrays."""
+        """Queue the merge on the current stream. Its output stays in two arrays."""
         m, n = self._counts
         keys, payloads = self._keys.data.ptr, self._payloads.data.ptr
         a, b = (keys, m), (keys + m * self._order.width, n)
@@ -157,7 +157,7 @@ class CubPairs:
         _merge_by_cub(self._device, self._order, a, b, self._merged[0].data.ptr, self._payload, moved)
 
     def join(self) -> None:
-        """Write what was merged to `out` as records."""
+        """Write the merged keys and payloads to `out` as records."""
         words = self._order.width // 4
         self._out[:, :words], self._out[:, words:] = self._merged
 
@@ -169,8 +169,11 @@ def cub_pairs(
     records: Callable[[int, Any], cupy.ndarray],
     out: Callable[[int, Any], cupy.ndarray],
 ) -> CubPairs | None:
-    """CUB's way to merge `runs`, if it has one: two runs of records, each a number of 4 or 8 bytes and a payload of as
-    many. records, out: give views of memory as so many 32-bit words."""
+    """CUB's merge of `runs`; None if CUB cannot merge them.
+
+    It merges two runs of records, each a number of 4 or 8 bytes and a payload of 4 or 8. records, out: functions that
+    give views of memory, as so many items of a dtype.
+    """
     payload = order.size - order.width
     if order.key is None or order.offset or order.swapped or len(runs) != 2:
         return None
@@ -193,7 +196,7 @@ def _merge_by_cub(
 ) -> None:
     """Merge two runs of keys by CUB's merge agent, on the current stream.
 
-    payload: bytes that go with each key. payloads: addresses of those of a and of b, and of where they go.
+    payload: the bytes that go with each key. payloads: the addresses of those of a, of those of b, and of their output.
     """
     partition, merge = _cub_functions(device, cub_macros(order, payload))
     tile = CUB_BLOCK_SIZE * cub_items(order.width + payload)

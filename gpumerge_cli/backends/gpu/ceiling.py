@@ -1,7 +1,7 @@
-"""The fastest copy on the device, which any merge is held against.
+"""The fastest copy on the device. Merges are compared with it.
 
-How fast a copy is depends on where its two ends lie: which channels of memory they share. So it is tried in several
-places, and the best counts.
+The speed of a copy depends on the places of its two ends, because they may share channels of memory. So several places
+are tried, and the fastest counts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _PAIRS = 4
 _REPEATS = 7
 _KEEP_FREE = 256 << 20
 _BETWEEN = 2 << 20
-"""Bytes between the two ends in one allocation, beside each other otherwise: a page of device memory."""
+"""The bytes between the two ends of a copy within one allocation: a page of device memory."""
 
 
 def copy_ceiling(nbytes: int) -> float:
-    """Seconds of the fastest copy of `nbytes` (at least 1) on the current device, by events.
+    """The seconds of the fastest copy of `nbytes` (at least 1) on the current device, by events.
 
-    Takes the median over a few repeats in each place: between fresh buffers, all held at once so that no two share
-    their place, and within one allocation. Where memory is short there are fewer places. Raises CuPy's OutOfMemoryError
-    where there is none.
+    Each place counts with the median of a few repeats. The places are fresh buffers, which exist at the same time so
+    that they differ, and two ends of one allocation. There are fewer places if memory is short. Raises CuPy's
+    OutOfMemoryError if there is no room for one.
     """
     owned = OwnedStream()
     try:

@@ -1,15 +1,15 @@
-"""How long the kernels take to compile, asked before anything is. Needs no CuPy."""
+"""An estimate of the time to compile kernels, made before CuPy is imported."""
 
 from __future__ import annotations
 
 import os
 
 COMPILE_SECONDS = 10.0
-"""About what it takes to compile the kernels that one command needs."""
+"""About the time to compile the kernels of one command."""
 
 
 def compile_seconds() -> float:
-    """About how long kernels will compile before they run; 0 if CuPy keeps some, whatever they are."""
+    """About the seconds that kernels will compile before they run; 0 if CuPy's cache holds any kernels."""
     folder = os.environ.get("CUPY_CACHE_DIR") or os.path.join(os.path.expanduser("~"), ".cupy", "kernel_cache")
     try:
         with os.scandir(folder) as entries:

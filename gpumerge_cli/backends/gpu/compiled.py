@@ -1,4 +1,4 @@
-"""Kernels from their files, through NVRTC; CuPy keeps what it made of them."""
+"""Kernels, compiled from their files by NVRTC. CuPy caches the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpumerge_cli.compiling import compiling
 
 
 def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
-    """The kernels `names` of a file, for the current device."""
+    """The kernels `names` of a file, compiled for the current device."""
     with compiling("the GPU's kernels", COMPILE_SECONDS):
         module = cupy.RawModule(code=flatten(file), options=tuple(options))
         return [module.get_function(name) for name in names]

@@ -22,7 +22,7 @@ _FOREIGN = (
 
 @contextmanager
 def device_errors() -> Iterator[None]:
-    """Turn what CuPy raises inside the body into a DeviceError of one line."""
+    """Turn CuPy's errors inside the body into a DeviceError of one line."""
     try:
         yield
     except _FOREIGN as error:
@@ -31,7 +31,7 @@ def device_errors() -> Iterator[None]:
 
 @contextmanager
 def pinning_errors(nbytes: int) -> Iterator[None]:
-    """Turn a refusal to lock `nbytes` of host memory, made inside the body, into a DeviceMemoryError."""
+    """Turn a failure to pin `nbytes` of host memory inside the body into a DeviceMemoryError."""
     try:
         yield
     except cupy.cuda.runtime.CUDARuntimeError as error:

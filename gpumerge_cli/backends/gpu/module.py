@@ -1,4 +1,4 @@
-"""Compiled kernels, one module for a kernel file and its macros, and how each kernel is called."""
+"""Compiled kernels, one module for a kernel file and its macros, and the calls of each kernel."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.order import Order
 
 Address = int
-"""A device address; kernels take pointers and counts alike as 64-bit arguments."""
+"""A device address. Kernels take pointers and counts as 64-bit arguments."""
 
 _THREADS = 256
 _OWN_CUTS = 12
-"""With so few tiles for each multiprocessor, blocks that find their own cuts are done before a partition would be."""
+"""With at most so many tiles for each multiprocessor, it is faster if blocks find their own cuts."""
 _SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
 _BYTES_PER_THREAD = 16  # rows.cu
@@ -49,10 +49,11 @@ _BYTES_PER_THREAD = 16  # rows.cu
 
 @lru_cache(maxsize=256)
 def _function(device: int, file: str, name: str, macros: Macros, largest: int) -> Any:
-    """The kernel, compiled for the current device, whose number is `device`; 0 or `largest`: dynamic shared memory.
+    """The kernel `name` of a file, compiled for the current device, whose number is `device`.
 
-    A kernel that needs more than the usual is allowed the most there is: CuPy hands out one function object for equal
-    sources, so an allowance per shape would lower that of a shape asked for before.
+    largest: the most shared memory that a block of this device may have, if the kernel needs more than the usual; else
+    0. It does not depend on the launch, because CuPy gives one function object for equal sources: a smaller launch
+    would take memory from a larger one.
     """
     (function,) = functions(file, compiler_options(macros), name)
     if largest:
@@ -63,15 +64,15 @@ def _function(device: int, file: str, name: str, macros: Macros, largest: int) -
 class Kernels:
     """The kernels for one order on one device. All launches go to the current stream of the current device.
 
-    Addresses and counts are of items: keys of the order's width, or rows. text and starts: see lines.cuh; 0 for keys,
-    and records have no starts.
+    Items are keys of the order's width, or rows; counts are in items. text and starts: see lines.cuh; both are 0 for
+    keys, and starts is 0 for records.
     """
 
     def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
         self._device = device
         self._order = order
         self._limits = limits
-        self._macros = {"rows.cu": row_macros(order)}  # which looks into them
+        self._macros = {"rows.cu": row_macros(order)}  # it reads the keys inside records
         self._comparing = comparison_macros(order)
 
     def merge(
@@ -96,7 +97,7 @@ class Kernels:
         self._merge(policy, _words([level.items, length, level.total]), level.total, out, text, starts, length)
 
     def merge_alone(self, level: Level, out: Address, text: Address = 0, starts: Address = 0) -> None:
-        """Merge every two neighbouring runs of a level, a thread a pair."""
+        """Merge every two neighbouring runs of a level, with one thread for each pair."""
         pairs = _ceil_div(level.total, 2 * level.length)
         threads = min(pairs, _SERIAL_THREADS)
         table = _words([level.items, level.length, level.total])
@@ -112,7 +113,7 @@ class Kernels:
     def sort_tiles(
         self, policy: SortPolicy, items: tuple[Address, int], out: Address, text: Address = 0, starts: Address = 0
     ) -> None:
-        """Sort every `policy.tile` items by themselves; `out` may be the items."""
+        """Sort each tile of `policy.tile` items by itself. `out` may be the items themselves."""
         shape = tile_shape(policy.tile, self._order, self._limits)
         self._launch(
             "sort_tile", _ceil_div(items[1], policy.tile), shape.block_size, (*items, policy.tile, out, text, starts),
@@ -124,7 +125,7 @@ class Kernels:
         self, policy: LaunchPolicy, source: Any, total: int, out: Address, text: Address, starts: Address,
         length: int = 0,
     ) -> None:  # fmt: skip
-        """source: a table of runs, or a level whose runs are `length` long."""
+        """Launch a merge. source: a table of runs, or a level whose runs are `length` long."""
         batched = length > 0
         shared = shared_bytes(policy, self._order)
         macros = policy_macros(policy, batched=batched)
@@ -179,7 +180,10 @@ class Kernels:
         *,
         strict: bool = False,
     ) -> None:
-        """Lower the uint64 at `first` to base + i for the least i that goes before i - 1, or with it if `strict`."""
+        """Lower the uint64 at `first` to base + i, for the first item i that goes before item i - 1.
+
+        strict: an item that equals the one ahead of it counts too.
+        """
         if run[1] > 1:
             blocks = min(_ceil_div(run[1], _THREADS), 16 * self._limits.multiprocessors)
             self._launch(
@@ -187,9 +191,9 @@ class Kernels:
             )
 
     def keep_first(self, items: tuple[Address, int], ahead: bool, text: Address = 0, starts: Address = 0) -> int:
-        """Move the first of equal neighbours to the front of sorted items, in place; returns how many there are.
+        """Move the first of equal neighbours to the front of sorted items, in place. Returns their number.
 
-        ahead: as in the CPU's drop_equals. Waits for the device.
+        ahead: items that equal the first one went out before, so none of them is kept. Waits for the device.
         """
         address, count = items
         differs = cupy.empty(count, cupy.uint8)
@@ -208,14 +212,14 @@ class Kernels:
         return len(kept)
 
     def hold(self, nanoseconds: int) -> None:
-        """Keep the current stream busy for so long."""
+        """Keep the current stream busy for so many nanoseconds."""
         function = _function(self._device, "hold.cu", "hold", (), 0)
         function((1,), (1,), (nanoseconds,))
 
     def line_starts(self, text: Address, nbytes: int) -> Any:
-        """Offsets of all lines of a text that ends in a terminator, and of its end: int64. Waits for the device.
+        """The offsets of all lines of a text that ends in a terminator, and of its end: int64. Waits for the device.
 
-        Ahead of them in the same memory lie the words of the order, and their number (see lines.cuh).
+        The words of the order and their number lie ahead of them in the same memory (see lines.cuh).
         """
         layout = self._order.layout()
         assert layout.table is not None
@@ -237,16 +241,16 @@ class Kernels:
         return starts
 
     def make_rows(self, text: Address, starts: Address, lines: int, rows: Address) -> None:
-        """Rows of all lines or records, in the text's order."""
+        """Write the rows of all lines or records to `rows`, in the text's order."""
         self._launch("make_rows", _ceil_div(lines, _THREADS), _THREADS, (text, starts, lines, rows), file="rows.cu")
 
     def gather(
         self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int, whole: bool
     ) -> tuple[int, cupy.ndarray | None]:
-        """Write the lines or records of `rows` to the `nbytes` at `out`, as far as they fit; returns how many they are.
+        """Write the lines or records of `rows` to the `nbytes` at `out`, as far as they fit. Returns their bytes.
 
-        whole: they should take all of them, as rows of runs in order do if none was dropped; what they do take comes
-        second, on the device. Otherwise a call for lines waits for the device.
+        whole: they should fill `nbytes`, because no row was dropped and the runs were in order. The second result is
+        then the number of bytes that lines really have, on the device. Otherwise a call for lines waits for the device.
         """
         if rows[1] == 0:
             return 0, None
@@ -262,7 +266,7 @@ class Kernels:
         taken = ends[-1:].copy() if whole else None
         if not whole:
             written = int(ends[-1])
-            if written > nbytes:  # rows of runs out of order
+            if written > nbytes:  # the runs were out of order
                 raise out_of_order()
             nbytes = written
         self._launch(
@@ -293,7 +297,7 @@ class Kernels:
 
 
 def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:
-    """The runs as the kernels take them: `fan_in` addresses, then as many counts, of which the last may be 0."""
+    """The runs as the kernels take them: `fan_in` addresses, then as many counts. The last counts may be 0."""
     padded = [*runs, *[(runs[0][0], 0)] * (fan_in - len(runs))]
     return _words([*(address for address, _ in padded), *(count for _, count in padded)])
 
@@ -308,6 +312,6 @@ def _ceil_div(count: int, size: int) -> int:
 
 
 def out_of_order() -> DisorderError:
-    """The error for merged lines that are not those of the inputs, as only inputs out of order can have it."""
+    """The error for merged lines that are not the lines of the inputs. Only inputs out of order lead to it."""
     what = "inputs are out of order: merged, some of their lines are there twice and others not at all"
     return DisorderError(what, way_out="leave --no-check out")

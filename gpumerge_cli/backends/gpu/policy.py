@@ -1,7 +1,6 @@
-"""From what the user asked for to how a kernel is launched, judged against what the device can do.
+"""Launch policies of the GPU backend: requests, completed and checked against the limits of the device.
 
-Pure: a device is here only its limits, so that every decision is tested without one. Each variant's own decisions are
-in its file in backends/variants.
+The functions are pure and need no device. Each variant makes its own decisions in its file in backends/variants.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
 _MOST_EDGES = 128  # partition.cu
-_PARTITIONS = 5  # blocks of it that a multiprocessor holds
+_PARTITIONS = 5  # blocks of partition.cu that a multiprocessor holds
 
 
 def item_bytes(order: Order) -> int:
-    """Bytes of what the kernels move: a key, or a row of prefix and number."""
+    """The bytes of an item that kernels move: a key, a small record, or a row of prefix and number."""
     return 16 if moves_rows(order) else order.item_bytes
 
 
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
-    """Dynamic shared memory of one block, as the kernel files say."""
+    """The bytes of dynamic shared memory of one block, as the kernel files define them."""
     return named(policy.kernel).gpu.shared(policy, item_bytes(order))
 
 
 def partition_size(fan_in: int) -> int:
-    """Threads a block of partition.cu."""
+    """The threads a block of partition.cu."""
     return 128 if fan_in == 2 else 256
 
 
 def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
-    """Edges that a block of partition.cu cuts: many, to share its ends, but so few that all blocks run at once."""
+    """The edges that a block of partition.cu cuts: many, as they share its ends, but all blocks must run at once."""
     if fan_in == 2:
         return _MOST_EDGES
     fair = ceil_div(edges, _PARTITIONS * limits.multiprocessors)
@@ -43,7 +42,7 @@ def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
 
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:
-    """Blocks for `total` items of output. Raises UsageError if CUDA allows no such grid."""
+    """The blocks for `total` items of output. Raises UsageError if CUDA allows no such grid."""
     whole_tile = named(policy.kernel).tile == "output"
     per_block = policy.tile_size if whole_tile else policy.block_size * policy.items_per_thread
     blocks = policy.blocks or ceil_div(total, per_block)
@@ -58,7 +57,7 @@ def grid_size(policy: LaunchPolicy, total: int) -> int:
 def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int = 2) -> LaunchPolicy:
     """Decide what `request` leaves open.
 
-    Raises UsageError naming the limit that a wish exceeds, or a wish that the kernel has no use for.
+    Raises UsageError that names the limit that a wish exceeds, or an option that the kernel does not use.
     """
     check_request(request, limits)
     variant = asked_for(request)

@@ -1,4 +1,4 @@
-"""The library's radix sort, made to order as this project does: stable, NaNs equal and last, -0.0 equal to 0.0."""
+"""CuPy's radix sort, adapted to this project's order: stable, NaNs equal and last, -0.0 equal to 0.0."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ROW_WORDS = 2
 
 
 def sort_keys(kernels: Kernels, keys: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort keys of the order's dtype into `out`, which may be `keys`. Of floats it waits for the device.
+    """Sort keys of the order's dtype into `out`, which may be `keys`. It waits for the device if they are floats.
 
-    Integers of equal image are equal. Of floats the library puts NaNs in the order of their bits, negative ones ahead
-    of all numbers; so if there are any, ranks are sorted instead.
+    The library sorts NaNs by their bits, negative ones ahead of all numbers. So if there are NaNs, the keys are sorted
+    by the ranks of their images.
     """
     if order.kind == "float" and bool(cupy.isnan(keys).any()):
         sort_by_ranks(kernels, keys, out, order)
@@ -35,9 +35,9 @@ def sort_keys(kernels: Kernels, keys: cupy.ndarray, out: cupy.ndarray, order: Or
 
 
 def sort_by_ranks(kernels: Kernels, items: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort items, keys or records of at most 16 bytes, by the ranks of their images; `out` may be `items`.
+    """Sort items, keys or records of at most 16 bytes, by the ranks of their images. `out` may be `items`.
 
-    items, out: of as many bytes, of any dtype.
+    items, out: arrays of any dtype, with the same number of bytes.
     """
     size = order.item_bytes
     word = gcd(size, 8)
@@ -46,18 +46,18 @@ def sort_by_ranks(kernels: Kernels, items: cupy.ndarray, out: cupy.ndarray, orde
 
 
 def ranks(kernels: Kernels, items: int, count: int, order: Order) -> cupy.ndarray:
-    """The int64 indices that sort keys or records at address `items`, stably; count: more than 0."""
+    """The int64 indices that sort `count` keys or records, at least one, at address `items`, stably."""
     rows = cupy.empty((count, _ROW_WORDS), cupy.uint64)
     kernels.make_rows(items, 0, count, rows.data.ptr)
     return ranks_of_rows(rows, order)
 
 
 def ranks_of_rows(rows: cupy.ndarray, order: Order) -> cupy.ndarray:
-    """The int64 indices that sort rows, pairs of 64-bit prefix and number, by prefix, stably."""
+    """The int64 indices that sort rows by their prefixes, stably. A row is a pair of a 64-bit prefix and a number."""
     bits = next(bits for bits in (8, 16, 32, 64) if bits >= 8 * order.prefix_bytes)
     return cupy.argsort(rows[:, 0].astype(f"uint{bits}"), kind="stable")
 
 
 def sort_rows(rows: Any, out: Any, order: Order) -> None:
-    """Sort rows, as ranks_of_rows takes them, into `out`."""
+    """Sort rows (see ranks_of_rows) into `out`."""
     cupy.take(rows, ranks_of_rows(rows, order), axis=0, out=out)

@@ -1,4 +1,4 @@
-"""From what the user asked for to how a sort runs. Pure, as policy.py is."""
+"""Sort policies of the GPU backend. The functions are pure and need no device, as those of policy.py."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
 RANKS = Order.records(1, 0, 1)
-"""Of rows whose prefixes decide, whatever they are the prefixes of."""
+"""The order of all rows whose prefixes decide. It does not matter what they are prefixes of."""
 
 _VECTOR = 16
 _IMAGE_BYTES = 8
 _RADIX_BYTES = 4
-"""A radix sort makes a pass for each byte of the key, a merge sort for each doubling of the runs: of keys up to this
-width the radix sort is faster."""
+"""The radix sort is faster for keys up to this width. It makes a pass for each byte of the key, and a merge sort makes
+one for each doubling of the runs."""
 _MOST_ITERATED = 1 << 26
-"""Items that an iterative sort takes: of these the last merge, by one thread, takes seconds."""
+"""The most items that an iterative sort takes. One thread does its last merge, in seconds."""
 _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
-"""Runs that a pass merges, by item bytes. Of 4 and 8 bytes the fastest of 4, 8 and 16 on an H200; others not swept."""
+"""The runs that a pass merges, by item bytes. For 4 and 8 bytes the fastest of 4, 8 and 16 on an H200."""
 
 
 @dataclass(frozen=True)
 class TileShape:
-    """How sort_tile.cu is compiled. resident: blocks that a multiprocessor should hold at once."""
+    """The shape that sort_tile.cu is compiled for. resident: the blocks that a multiprocessor should hold at once."""
 
     block_size: int
     items_per_thread: int
@@ -42,7 +42,7 @@ class TileShape:
 
     @property
     def room(self) -> int:
-        """Items that a block can sort."""
+        """The items that a block can sort."""
         return self.block_size * self.items_per_thread
 
 
@@ -54,10 +54,10 @@ _TILES = {
     12: TileShape(256, 11, 3),
     16: TileShape(256, 9, 3),
 }
-"""By item bytes: as many items as registers hold without spilling at that residency. Not yet swept. Odd item counts
+"""The largest tiles whose items stay in registers at this residency, by item bytes. Not yet swept. Odd item counts
 spread accesses over the banks of shared memory."""
 _FULL = 0.9
-"""Of a pass's tiles, where smaller tiles to begin with would have filled them wholly."""
+"""The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
 _WHY: dict[Algorithm, str] = {
     "merge": "asked for: tiles in shared memory, then passes over several runs",
     "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
@@ -68,7 +68,7 @@ _WHY: dict[Algorithm, str] = {
 
 
 def tile_shape(tile: int, order: Order, limits: DeviceLimits) -> TileShape:
-    """The shape in which blocks sort tiles of so many items: no larger than they need, in steps of two."""
+    """The shape for tiles of `tile` items: as few threads as they need, halved step by step."""
     shape = _largest(order, limits)
     items = max(shape.items_per_thread, _ceil_div(tile, shape.block_size))
     block = shape.block_size
@@ -78,7 +78,7 @@ def tile_shape(tile: int, order: Order, limits: DeviceLimits) -> TileShape:
 
 
 def tile_shared_bytes(shape: TileShape, order: Order) -> int:
-    """Dynamic shared memory of one block of sort_tile.cu."""
+    """The bytes of dynamic shared memory of one block of sort_tile.cu."""
     return _shared_bytes(shape, item_bytes(order))
 
 
@@ -93,7 +93,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        judge_count(algorithm, order.count(nbytes) or 0)  # else nobody knows how many until they are found
+        judge_count(algorithm, order.count(nbytes) or 0)  # lines are counted only when they are found
         return SortPolicy(algorithm, resolve(LaunchRequest(LADDER[0].name), order, limits), why=why)
     if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
         raise UsageError(
@@ -119,13 +119,13 @@ def judge_count(algorithm: Algorithm, items: int) -> None:
 
 
 def for_ranks(policy: SortPolicy, limits: DeviceLimits, count: int) -> SortPolicy:
-    """The policy by which rows of images and indices are sorted, where keys would be sorted by `policy`."""
+    """The policy that sorts rows of images and indices instead of keys. policy: the one for the keys."""
     launch = LaunchRequest(policy.launch.kernel) if policy.algorithm == "bottom-up" else LaunchRequest()
     return resolve_sort(SortRequest(policy.algorithm, launch), RANKS, limits, count * RANKS.item_bytes)
 
 
 def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
-    """The same path kernel for a pass that merges so many runs, which is no more than it was resolved for."""
+    """The same path kernel for a pass of `fan_in` runs, at most as many as `launch` was resolved for."""
     if fan_in == launch.fan_in:
         return launch
     spare = fan_in // 2 if fan_in > 2 else 0
@@ -133,10 +133,10 @@ def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
 
 
 def _auto(launch: LaunchRequest, order: Order) -> Algorithm:
-    """A launch that was asked for is one of merges."""
+    """The algorithm that suits. If the user asked for a launch, the sort is one that merges."""
     if launch != LaunchRequest():
         return "merge" if asked_for(launch).fans_in else "bottom-up"
-    by_bits = not order.is_rows and (order.kind != "float" or order.width > 2)  # halves CuPy sorts by comparing
+    by_bits = not order.is_rows and (order.kind != "float" or order.width > 2)  # CuPy compares float16
     return "radix" if by_bits and order.width <= _RADIX_BYTES else "merge"
 
 
@@ -158,8 +158,11 @@ def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:
 
 
 def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
-    """Items that are sorted before any merge. Where a kernel's blocks merge a tile of the output each, about a whole
-    number of its tiles, so that those of a pass are full; kernels that stage nothing start from single items."""
+    """The items that are sorted together before any merge.
+
+    If the kernel's blocks merge tiles of the output, it is about a whole number of those, so the tiles of a pass are
+    full. Kernels that stage nothing start from single items.
+    """
     room = _largest(order, limits).room
     of = named(launch.kernel).tile
     if of != "output":
@@ -171,7 +174,7 @@ def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
 
 
 def _largest(order: Order, limits: DeviceLimits) -> TileShape:
-    """The tuned shape, as far as it fits the device."""
+    """The tuned shape, with fewer items if the device has no room for it."""
     shape = _TILES[item_bytes(order)]
     shape = replace(shape, block_size=min(shape.block_size, limits.max_threads))
     available = limits.dynamic_shared

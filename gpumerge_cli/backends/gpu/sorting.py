@@ -1,6 +1,6 @@
-"""Sorting items that lie on the device: tiles, levels and passes between two buffers.
+"""Sorts of items on the device: tiles, levels and passes between two buffers.
 
-What to launch is decided here, on addresses alone.
+This file decides the launches, from addresses and counts alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Copy = Callable[[int, int, int], None]
 
 
 class Launcher(Protocol):
-    """What sorts launch: see module.Kernels. text and starts: see lines.cuh."""
+    """The launches of sorts: see module.Kernels. text and starts: see lines.cuh."""
 
     def sort_tiles(self, policy: SortPolicy, items: tuple[int, int], out: int, text: int, starts: int) -> None: ...
 
@@ -26,7 +26,7 @@ class Launcher(Protocol):
 
 
 def needs_scratch(policy: SortPolicy, count: int) -> bool:
-    """Whether `sort_items` writes to its scratch."""
+    """True if `sort_items` writes to its scratch."""
     return count > policy.tile
 
 
@@ -43,9 +43,9 @@ def sort_items(
 ) -> None:
     """Sort items, an address and a count, into `out`, stably, by any algorithm but radix.
 
-    scratch: as large as `out`, where `needs_scratch`. Either may be where the items are; else those stay as they are.
-    copy(source, to, nbytes) copies on the device. All is queued in an order in which each may start when the one
-    before is done. Raises UsageError for more items than the algorithm takes.
+    scratch: as large as `out`, if `needs_scratch`. The address of the items may be that of `out` or of `scratch`; if it
+    is neither, the items stay as they are. copy(source, to, nbytes) copies on the device. All steps are queued in the
+    order in which they depend on each other. Raises UsageError for more items than the algorithm takes.
     """
     address, count = items
     judge_count(policy.algorithm, count)
@@ -57,12 +57,12 @@ def sort_items(
     alone = policy.algorithm == "iterative"
     tile = 1 if alone else policy.tile
     merges = fan_ins(-(-count // tile), 2 if alone else policy.launch.fan_in)
-    # The last target is `out`, and they take turns.
+    # The passes write to both buffers in turn, and the last one to `out`.
     targets = [out if left % 2 == 0 else scratch for left in reversed(range(len(merges) + 1))]
     if tile > 1:
         kernels.sort_tiles(policy, items, targets[0], text, starts)
     elif address != targets[0]:
-        # Without tiles the first pass may read the items where they are, unless that is where it writes.
+        # Without tiles the first pass reads the items in place, unless it writes there.
         if not merges or address == targets[1]:
             copy(address, targets[0], count * item_bytes)
         else:
@@ -87,7 +87,7 @@ def _sort_recursively(
     text: int,
     starts: int,
 ) -> None:
-    """Top-down: halves are sorted into the other buffer, and merged from there."""
+    """Sort top-down: sort both halves into the other buffer, and merge them from there."""
     address, count = items
     for buffer in (out, scratch) if count > 1 else (out,):
         if buffer != address:
@@ -96,7 +96,7 @@ def _sort_recursively(
     def sort(source: int, to: int, first: int, last: int) -> None:
         if last - first < 2:
             return
-        middle = (first + last + 1) // 2  # the first half is the longer, as the one run of a level that may be short
+        middle = (first + last + 1) // 2  # only the last run of a level may be shorter
         sort(to, source, first, middle)
         sort(to, source, middle, last)
         at = first * item_bytes

@@ -1,6 +1,6 @@
-"""The CUDA sources: where they lie, one flat string per kernel file, and the macros that fit them to an order.
+"""The CUDA sources: their folder, one flat string for each kernel file, and the macros that fit them to an order.
 
-Flat because CuPy's kernel cache does not look into included files: an edited header would go unnoticed.
+The strings are flat because CuPy's cache of kernels does not look into included files. It would miss an edited header.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SMALL_RECORDS = (4, 8, 12, 16)
 
 
 def kernel_directory(package: Path | None = None) -> Path:
-    """Where the CUDA sources lie: inside the package (a wheel) or beside it (a source tree)."""
+    """The folder of the CUDA sources: inside the package (a wheel) or beside it (a source tree)."""
     package = package or Path(__file__).resolve().parents[2]
     for directory in (package / "kernels", package.parent / "kernels"):
         if (directory / "keys.cuh").is_file():
@@ -34,7 +34,7 @@ def kernel_directory(package: Path | None = None) -> Path:
 
 @cache
 def flatten(name: str, directory: Path | None = None) -> str:
-    """The text of `name` in kernels/gpu with the project's headers written out in place, each once."""
+    """The text of file `name` of kernels/gpu. The project's headers are written out in place, each once."""
     seen: set[Path] = set()
 
     def inline(file: Path) -> str:
@@ -57,30 +57,30 @@ def flatten(name: str, directory: Path | None = None) -> str:
 
 
 def moves_rows(order: Order) -> bool:
-    """Whether rows are merged and items gathered by them; small records with a short key move themselves."""
+    """True if rows are merged, and items gathered by them. Small records with short keys move whole, as keys do."""
     return not order.moves_whole(_SMALL_RECORDS)
 
 
 def comparison_macros(order: Order) -> Macros:
-    """The macros of a file that compares and moves items, but does not look into them.
+    """The macros of a file that compares and moves items, but does not read the keys inside them.
 
-    Rows of records whose prefixes decide are the same to it whatever the records, and need not be compiled again.
+    If prefixes decide, rows of all records look the same to it, so it is compiled only once for them.
     """
     return order_macros(order.of_prefixes() if moves_rows(order) else order)
 
 
 def order_macros(order: Order) -> Macros:
-    """The macros of keys.cuh and lines.cuh; they are the same for all orders of lines."""
+    """The macros of keys.cuh and lines.cuh. They are the same for all orders of lines."""
     return order.macros(rows=moves_rows(order))
 
 
 def lines_order(words: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What lies ahead of the starts of lines (see lines.cuh): the words of LineOrder.table(), then their number."""
+    """The words ahead of the starts of lines (see lines.cuh): those of LineOrder.table(), then their number."""
     return np.append(words, np.int64(len(words)))
 
 
 def row_macros(order: Order) -> Macros:
-    """The macros of rows.cu: rows are made of keys and of small records, too, though those are merged as they are."""
+    """The macros of rows.cu. It makes rows of keys and small records too, for sorts of ranks."""
     if moves_rows(order):
         return order_macros(order)
     return order.macros(rows=True)
@@ -108,5 +108,5 @@ def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer:
 
 
 def compiler_options(macros: Macros) -> tuple[str, ...]:
-    """Macros as NVRTC's options."""
+    """The macros as NVRTC's options."""
     return tuple(f"-D{name}={value}" for name, value in macros)

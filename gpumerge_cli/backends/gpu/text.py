@@ -1,4 +1,4 @@
-"""Lines and records on the device: found, made rows of, merged, gathered."""
+"""Lines and records on the device: they are found, turned to rows, merged, and gathered."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gpumerge_cli.order import Order
 class DeviceText:
     """The lines or records of one chunk's runs. All work goes to the current stream.
 
-    Every run of lines must end in a terminator or be empty. Lines are found once a chunk; rows are made anew for each
-    merge, since they are part of the work, unless a check has just made them.
+    Every run of lines must end in a terminator or be empty. Lines are found once a chunk. Rows are made for each merge,
+    because they are part of the measured work, unless a check has just made them.
     """
 
     def __init__(self, order: Order, kernels: Kernels) -> None:
@@ -39,7 +39,7 @@ class DeviceText:
         self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
 
     def reset(self, address: int, lengths: Sequence[int]) -> None:
-        """A new chunk: runs of these byte lengths, back to back at `address`."""
+        """Take a new chunk: runs of these lengths in bytes, back to back at `address`."""
         self._address = address
         self._lengths = lengths
         self._starts = self._edges = self._taken = None
@@ -49,7 +49,7 @@ class DeviceText:
     def context(self) -> tuple[int, int]:
         """Addresses of the text and of its line starts, as the kernels take them; records have no starts.
 
-        Ahead of its starts lies the lines' order (see lines.cuh).
+        The order of lines lies ahead of their starts (see lines.cuh).
         """
         return self._address, 0 if self._starts is None else int(self._starts.data.ptr)
 
@@ -66,11 +66,11 @@ class DeviceText:
 
     @property
     def counts(self) -> list[int]:
-        """Rows of each run. Of lines, the first call for a chunk waits for the device."""
+        """The number of rows of each run. For lines, the first call for a chunk waits for the device."""
         return [end - begin for begin, end in pairwise(self._found())]
 
     def offset_of(self, row: int) -> int:
-        """Where a row starts in the chunk, in bytes. Of lines it waits for the device."""
+        """The byte of the chunk at which a row starts. For lines it waits for the device."""
         return row * self._size if self._starts is None else int(self._starts[row])
 
     def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
@@ -95,9 +95,9 @@ class DeviceText:
         return self._gathered(lines, out, nbytes, unique)
 
     def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        """Sort all rows, of whatever run, and gather by them, as `merge` does."""
+        """Sort the rows of all runs, and gather by them, as `merge` does."""
         self.runs()
-        self._fresh = False  # the rows are worked on where they are
+        self._fresh = False  # the rows are sorted in place
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
         if policy.algorithm == "radix":
@@ -112,15 +112,15 @@ class DeviceText:
         return self._gathered(lines, out, nbytes, unique)
 
     def raise_disorder(self) -> None:
-        """Raise DisorderError if the rows gathered last do not make up the chunk: its runs were not in order.
+        """Raise DisorderError if the bytes gathered last are more or fewer than those of the chunk.
 
-        Their lines then take more bytes than there is room for, or leave some of it as it was. Waits for the device.
+        This happens only if its runs were not in order. Waits for the device.
         """
         if self._taken is not None and int(self._taken[0]) != sum(self._lengths):
             raise out_of_order()
 
     def free(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._starts = self._edges = self._taken = None
         for buffer in (self._rows, self._merged, self._scratch):
             buffer.free()

@@ -1,6 +1,6 @@
-"""Merging k sorted runs by passes over neighbouring runs, which keeps ties in the order of the runs.
+"""Merges of k sorted runs by passes over neighbouring runs. This keeps ties in the order of the runs.
 
-What to launch is decided here, on addresses alone; who launches is the caller's.
+This file decides the launches, from addresses and counts alone. The caller launches.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import pairwise
 from math import prod
 
 Run = tuple[int, int]
-"""A sorted run: its address in bytes, and its items."""
+"""A sorted run: its address, and its number of items."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """`total` items at address `items`, in sorted runs of `length`, the last of which may be shorter."""
+    """`total` items at address `items`, in sorted runs of `length` items. The last run may be shorter."""
 
     items: int
     length: int
@@ -28,7 +28,7 @@ Copy = Callable[[Run, int], None]
 
 
 def passes(runs: int, fan_in: int) -> int:
-    """How many passes, each merging up to `fan_in` runs into one, bring `runs` runs down to one."""
+    """The number of passes from `runs` runs to one. A pass merges up to `fan_in` runs into one."""
     count = 0
     while runs > 1:
         runs = -(-runs // fan_in)
@@ -37,8 +37,10 @@ def passes(runs: int, fan_in: int) -> int:
 
 
 def fan_ins(runs: int, most: int) -> list[int]:
-    """How many runs each pass over equally long runs merges into one: powers of two up to `most`, as few passes as may
-    be, and no more runs a pass than that needs."""
+    """The fan-in of each pass over `runs` equally long runs.
+
+    These are powers of two up to `most`: as few passes as possible, and then as small a fan-in as possible.
+    """
     found = [most] * passes(runs, most)
     at = len(found)
     while any(fan_in > 2 for fan_in in found):
@@ -55,11 +57,11 @@ def fan_ins(runs: int, most: int) -> list[int]:
 def merge_runs(
     runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, fan_in: int, merge: Merge, copy: Copy
 ) -> None:
-    """Merge `runs` into `out`; the runs stay as they are.
+    """Merge `runs` into `out`. The runs stay as they are.
 
-    fan_in: runs that one call of `merge` takes at most. scratch: as large as `out`, and used only if there are more.
-    merge(runs, to) and copy(run, to) are called in an order in which each may start when the one before is done. Passes
-    write to `out` and `scratch` in turn, so that the last writes to `out`.
+    fan_in: the most runs that one call of `merge` takes. scratch: as large as `out`; it is used only for more runs.
+    merge(runs, to) and copy(run, to) are called in the order in which they depend on each other. Passes write to `out`
+    and `scratch` in turn, and the last one to `out`.
     """
     current = [run for run in runs if run[1] > 0]
     if len(current) == 1:
@@ -78,13 +80,13 @@ def merge_runs(
             elif group[0][0] in inputs:
                 merged.append(group[0])  # the next pass reads it where it is
             else:
-                copy(group[0], target[0])  # else the next pass would write over what it reads
+                copy(group[0], target[0])  # the next pass would write over it
                 merged.append(target)
         current = merged
 
 
 def _groups(runs: Sequence[Run], fan_in: int) -> list[Sequence[Run]]:
-    """Neighbours, as few groups as may be, of about the same number of runs each."""
+    """Groups of neighbouring runs: as few groups as possible, with about the same number of runs each."""
     count = -(-len(runs) // fan_in)
     edges = [len(runs) * group // count for group in range(count + 1)]
     return [runs[start:stop] for start, stop in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""The registry of kernel variants: every file of one here registers a `Variant` (see backends/ladder.py)."""
+"""The registry of kernel variants. Every file rungN_NAME.py here registers a `Variant` (see backends/ladder.py)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LADDER: tuple[Variant, ...] = tuple(REGISTERED[name] for name in NAMES)
 RUNGS: tuple[str, ...] = tuple(
     f"{variant.name} {load}".rstrip() for variant in LADDER for load in variant.loads or ("",)
 )
-"""The names of all policies' rungs: variants, each in every way that it loads tiles (see LaunchPolicy.rung)."""
+"""The names of all rungs: a variant with several ways to load tiles is a rung for each (see LaunchPolicy.rung)."""
 
 
 def named(name: str) -> Variant:
-    """The variant of that name. Raises UsageError if there is none."""
+    """The variant of this name. Raises UsageError if there is none."""
     if name not in REGISTERED:
         raise UsageError(f"{name!r} is no kernel", way_out=f"use auto, {', '.join(NAMES)}")
     return REGISTERED[name]
 
 
 def asked_for(request: LaunchRequest) -> Variant:
-    """The variant to run; "auto" is the same on every backend. Raises UsageError for a wish that it has no use for."""
+    """The variant to run; "auto" is the same on every backend. Raises UsageError for an option that it does not use."""
     chosen = next(one for one in LADDER if one.auto) if request.kernel == "auto" else named(request.kernel)
     for option in OPTIONS:
         if getattr(request, option) is not None and option not in chosen.options:

@@ -1,4 +1,4 @@
-"""Rung 1: every thread co-ranks where its own outputs begin and merges them, all in global memory."""
+"""Rung 1: every thread finds its inputs by co-rank and merges its own outputs, all in global memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpumerge_cli.backends.splits import Splits, every
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
 
 _SHAPES = {1: (256, 12), 2: (256, 8), 4: (256, 5), 8: (128, 6), 12: (256, 4), 16: (256, 4)}
-"""By item bytes, threads a block and items a thread: the fastest of sweeps on an H200; 12 and 16 were not swept."""
+"""Threads a block and items a thread, by item bytes. The fastest of sweeps on an H200; 12 and 16 were not swept."""
 
 
 def _on_gpu(wish: Wish) -> LaunchPolicy:

@@ -1,4 +1,4 @@
-"""Rung 2: blocks stage a tile of each input a round ("full"), or just the slices that co-rank names ("exact")."""
+"""Rung 2: blocks stage a tile of each input a round ("full"), or only the slices that co-rank finds ("exact")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rung 3: as tiled, but what a round leaves over stays in a ring, and only what it took is loaded again."""
+"""Rung 3: as tiled, but items that a round leaves over stay in a ring, and only the used ones are replaced."""
 
 from __future__ import annotations
 

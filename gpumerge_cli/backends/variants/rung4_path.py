@@ -1,4 +1,4 @@
-"""Rung 4: one tile of the output a block, cut beforehand; on the CPU, four independent chains a tile."""
+"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains merge a tile."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gpumerge_cli.backends.variants.variant import Macros, OnCpu, OnGpu, Variant
 from gpumerge_cli.errors import UsageError
 
 CHAINS = 4
-"""Merges that a core runs at once."""
+"""The merges that a core runs at once."""
 MAX_ITEMS_PER_THREAD = 64
-"""A thread keeps its items in registers, its loops written out; a device thread has 255 registers."""
+"""A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
 _VECTOR = 16
 _BULK_CAPABILITY = 90
-# Items a chain merges before the four are cut anew: short enough that chains which run dry at different times leave
-# little to a single one, long enough that co-ranking costs nothing.
+# The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
+# alone, so this is short; but it is so long that co-ranks cost nothing.
 _CHAIN_ITEMS = 16384
 _ITEM_BYTES = (1, 2, 4, 8, 12, 16)
 _SHAPES: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
@@ -35,10 +35,11 @@ _SHAPES: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
         16: ((256, 60, 4), (128, 62, 1), (384, 23, 2), (192, 23, 1), (192, 15, 1), (128, 9, 1)),
     },
 }
-"""By transfer and runs, for each of _ITEM_BYTES: threads a block, items a thread, blocks that a multiprocessor
-should hold at once. By bulk copies those for two runs, and for more of 4 and 8 bytes, are
-among the fastest of sweeps on an H200, as are those by vectors for two runs of 2, 4 and 8; the others follow unswept.
-Larger tiles need fewer searches of global memory; odd item counts spread accesses over the banks of shared memory."""
+"""By transfer and number of runs, for each of _ITEM_BYTES: threads a block, items a thread, and the blocks that a
+multiprocessor should hold at once. These are among the fastest of sweeps on an H200: with bulk copies, all shapes for
+two runs, and those for more runs of 4 and 8 bytes; with vectors, those for two runs of 2, 4 and 8 bytes. The others
+were not swept. Larger tiles need fewer searches of global memory. Odd item counts spread accesses over the banks of
+shared memory."""
 _WHY_TRANSFER: dict[Transfer, str] = {
     "bulk": "moved by the bulk copy engine",
     "vector": "moved in 16-byte pieces",
@@ -46,7 +47,7 @@ _WHY_TRANSFER: dict[Transfer, str] = {
 
 
 def _on_gpu(wish: Wish) -> LaunchPolicy:
-    """One tile a block: the tile follows from block size, items and fan-in, so a tile size only says what they are."""
+    """One tile a block. Block size, items and fan-in decide the tile, so a tile size decides one of these."""
     request, limits, size = wish.request, wish.limits, wish.item_bytes
     transfer = _transfer(request, limits)
     fan_in = request.fan_in or next((most for most in FAN_INS if most >= wish.runs), FAN_INS[-1])
@@ -109,12 +110,12 @@ def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:
 
 
 def spare_threads(fan_in: int) -> int:
-    """Threads of a block that a tile is not counted for: every pair of more than two runs may need one more."""
+    """The threads that a tile does not count. With more than two runs, each pair may need one thread more."""
     return 0 if fan_in == 2 else fan_in // 2
 
 
 def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
-    """Items that a block merges."""
+    """The items that a block merges."""
     return (block_size - spare_threads(fan_in)) * items_per_thread
 
 

@@ -1,4 +1,4 @@
-"""Blocks that own a section each and stage rounds of both inputs: what the variants that do so have in common."""
+"""The common parts of variants whose blocks own a section each and stage rounds of both inputs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpumerge_cli.errors import UsageError
 OPTIONS = frozenset({"tile_size", "blocks"})
 _TILE_BYTES = 8192  # on the CPU: two tiles and their output in a 32 KB innermost cache
 _SHAPES = {1: (128, 6, 256), 2: (64, 5, 256), 4: (128, 3, 64), 8: (128, 2, 64), 12: (128, 3, 64), 16: (128, 3, 64)}
-"""By item bytes, threads a block, items a thread and blocks in the grid for each multiprocessor: the fastest of sweeps
-on an H200; 12 and 16 bytes were not swept. A warp's threads read shared memory one share apart, so few items, and
-counts that spread over the banks, do best."""
+"""Threads a block, items a thread, and blocks in the grid for each multiprocessor, by the bytes of an item. They were
+the fastest of sweeps on an H200; 12 and 16 bytes were not swept. The threads of a warp read shared memory one share
+apart, so small shares that spread over the banks do best."""
 
 
 def on_gpu(kernel: str, wish: Wish, load: TileLoad | None = None) -> LaunchPolicy:
-    """Items a thread are by default what spreads one round over the block."""
+    """The policy on a GPU. By default one round gives every thread of a block a share."""
     request, limits = wish.request, wish.limits
     threads, each, blocks_each = _SHAPES[wish.item_bytes]
     block = min(request.block_size or threads, limits.max_threads)
@@ -34,7 +34,7 @@ def on_gpu(kernel: str, wish: Wish, load: TileLoad | None = None) -> LaunchPolic
 
 
 def on_cpu(kernel: str, request: LaunchRequest, width: int, why: str, load: TileLoad | None = None) -> LaunchPolicy:
-    """A block is a host thread's turn: its threads run one after the other on slices staged in cache."""
+    """The policy on the CPU. A host thread runs the threads of a block in turn, on slices staged in cache."""
     block = within("--block-size", request.block_size, 1, 1, MAX_BLOCK, "threads a block")
     tile = within("--tile-size", request.tile_size, _TILE_BYTES // width, 1, MAX_TILE, "items a tile")
     items = ceil_div(tile, block)
@@ -51,26 +51,26 @@ def on_cpu(kernel: str, request: LaunchRequest, width: int, why: str, load: Tile
 
 
 def shared(policy: LaunchPolicy, size: int) -> int:
-    """Bytes of dynamic shared memory of one block."""
+    """The bytes of dynamic shared memory of one block."""
     return _slices(policy.tile_load) * policy.tile_size * size
 
 
 def sizes(policy: LaunchPolicy) -> tuple[int, ...]:
-    """What the kernels are passed."""
+    """The sizes that the kernels take as arguments."""
     return policy.items_per_thread, policy.tile_size
 
 
 def gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
-    """A section a block, cut into rounds."""
+    """The levels on a GPU: blocks with a section each, rounds, threads."""
     rounds = ("round", every(policy.tile_size))
     return (("block", shares(policy.blocks)), rounds, ("thread", every(policy.items_per_thread)))
 
 
 def cpu_splits(policy: LaunchPolicy) -> Splits:
-    """Rounds, whose outputs the block's threads share."""
+    """The levels on the CPU: rounds, and the threads that share the outputs of a round."""
     return (("round", every(policy.tile_size)), ("thread", shares(policy.block_size)))
 
 
 def _slices(load: TileLoad | None) -> int:
-    """How many slices of a tile are staged: exact loading needs no more items than a round puts out."""
+    """The number of tiles that are staged. Exact loading stages no more items than a round puts out."""
     return 1 if load == "exact" else 2

@@ -1,8 +1,9 @@
-"""What a kernel variant is: one rung of the ladder, with all that the program knows of it in one value.
+"""A kernel variant: one rung of the ladder, with all that the program knows of it in one value.
 
 A variant is three files: its CUDA kernel, kernels/gpu/merge_NAME.cu; its twin for host threads,
-kernels/cpu/merge_NAME.hpp; and rungN_NAME.py beside this one, which registers the `Variant`. Whoever lists, launches,
-compares or draws variants asks the registry for them.
+kernels/cpu/merge_NAME.hpp; and rungN_NAME.py beside this one, which registers the `Variant`. Both kernel files define a
+function merge_NAME; if the variant has several ways to load tiles, they define merge_NAME_LOAD for each. All code that
+lists, launches, compares or draws variants takes them from the registry.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ Macros = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class Wish:
-    """What a launch on a GPU is decided from. item_bytes: of what the kernels move. runs: how many are merged.
+    """The facts that decide a launch on a GPU.
 
-    why: why this variant.
+    item_bytes: the size of the items that the kernels move. runs: the number of runs. why: the reason for this variant.
     """
 
     request: LaunchRequest
@@ -34,12 +35,13 @@ class Wish:
 
 @dataclass(frozen=True, eq=False)
 class OnGpu:
-    """A variant on a GPU. Items are of `size` bytes there.
+    """A variant on a GPU.
 
-    resolve: decides what a wish leaves open; raises UsageError naming the limit that it exceeds. shared: bytes of
-    dynamic shared memory a block, of (policy, size). sizes: what the kernel is passed behind the runs and the
-    output. splits: how it shares out the output, of (policy, outputs). macros: what is compiled into it. cut_ahead:
-    whether it takes cuts that partition.cu makes, and no sizes. how: how it works, in a few words.
+    resolve: decides what a wish leaves open; raises UsageError that names the limit that the wish exceeds. shared:
+    gives the bytes of dynamic shared memory of a block; takes (policy, bytes of an item). sizes: gives the arguments of
+    the kernel behind the runs and the output. splits: gives the levels that the output is cut into; takes (policy,
+    number of outputs). macros: gives the macros that the kernel is compiled with. cut_ahead: the kernel takes cuts that
+    partition.cu makes, and no sizes. how: says in a few words how it works.
     """
 
     resolve: Callable[[Wish], LaunchPolicy]
@@ -55,8 +57,8 @@ class OnGpu:
 class OnCpu:
     """A variant on host threads.
 
-    resolve: decides what a request leaves open, of (request, bytes of what is moved, why). splits: how a host thread
-    shares out its piece. how: how it works, in a few words.
+    resolve: decides what a request leaves open; takes (request, bytes of an item, why). splits: gives the levels that a
+    host thread cuts its piece into. how: says in a few words how it works.
     """
 
     resolve: Callable[[LaunchRequest, int, str], LaunchPolicy]
@@ -66,7 +68,7 @@ class OnCpu:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """How blocks work that stage `tile_size` items of each input a round. keeps: whether what a round leaves stays."""
+    """Blocks stage `tile_size` items of each input a round. keeps: items that a round leaves over stay staged."""
 
     keeps: bool
 
@@ -75,9 +77,9 @@ class Rounds:
 class Variant:
     """A kernel that merges.
 
-    options: the launch options that it has a use for, of those that not all have. loads:
-    its ways to load tiles, if it has several. tile: what a tile counts, items of each input or of the output. rounds:
-    how its rounds go, where it has some. auto: whether it is the one to run where nobody names one.
+    options: those of launch.OPTIONS that it uses. loads: its ways to load tiles, if it has several. tile: "inputs" if a
+    tile holds so many items of each input, "output" if it is a piece of the output, None if there are no tiles. rounds:
+    its rounds, if it has some. auto: it runs if the user names no kernel.
     """
 
     name: str
@@ -91,7 +93,7 @@ class Variant:
 
     @property
     def fans_in(self) -> bool:
-        """Whether a pass may merge more runs than two."""
+        """True if a pass may merge more than two runs."""
         return "fan_in" in self.options
 
 
@@ -99,5 +101,5 @@ REGISTERED: dict[str, Variant] = {}
 
 
 def register(variant: Variant) -> None:
-    """Make the variant known under its name."""
+    """Add the variant to the registry, under its name."""
     REGISTERED[variant.name] = variant
