@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.backends.cpu import policy as cpu_policy
 from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.backends.cpu.specs import launch_spec
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.backends.launch import OPTIONS, LaunchRequest
+from gpumerge_cli.backends.launch import OPTIONS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.backends.variants import LADDER, NAMES, RUNGS, asked_for, named
 from gpumerge_cli.backends.variants.variant import Variant
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 
 PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
-# What reports are drawn in: they see no backend.
+# Reports draw known rungs in their own colours and order. They see no backend.
 LISTS = {"report/series.py", "report/figure.py"}
 INT32 = Order.of("int32")
 
@@ -40,10 +42,23 @@ def test_a_variant_is_a_file_of_each_kind(variant: Variant) -> None:
         assert policy.rung in RUNGS
         assert f" merge_{policy.rung.replace(' ', '_')}(" in flatten(f"merge_{variant.name}.cu")
         assert cpu_policy.resolve(request, INT32).rung == policy.rung
-        assert hasattr(library(), policy.rung.upper().replace(" ", "_"))
+        assert policy.rung.replace(" ", "_") in library().kernels
     assert (folder / "gpu" / f"merge_{variant.name}.cu").exists()
     twin = folder / "cpu" / f"merge_{variant.name}.hpp"
-    assert twin.exists() or variant.auto  # whose twin is one for keys and one for rows
+    assert twin.exists() or variant.auto  # the twin of path is one file for keys and one for rows
+
+
+def test_each_kernel_belongs_to_a_variant() -> None:
+    files = {file.name for file in (PACKAGE.parent / "kernels" / "gpu").glob("merge_*.cu")}
+    assert files == {f"merge_{name}.cu" for name in NAMES}
+    assert set(library().kernels) == {rung.replace(" ", "_") for rung in RUNGS}
+
+
+def test_a_kernel_that_the_library_was_built_without_is_told() -> None:
+    policy = LaunchPolicy("path", 1, 1)
+    assert launch_spec(policy).kernel == library().kernels["path"]
+    with pytest.raises(DeviceError, match="the CPU's library has no merge_quick_full; write it in kernels/cpu"):
+        launch_spec(replace(policy, kernel="quick", tile_load="full"))
 
 
 def test_levels_of_a_launch_end_in_what_threads_merge() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,3 +67,22 @@ def test_nothing_unchanged_is_compiled_again(tmp_path: Path) -> None:
     done = build("--levels", level, "--out", str(tmp_path), "--verbose")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{tmp_path}/gpumerge-{level}.so\n"
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that builds."""
+    monkeypatch.syspath_prepend(BUILD.parent)
+    return importlib.import_module(BUILD.stem)
+
+
+def test_a_build_finds_kernels_by_their_files(tmp_path: Path, builder: Any) -> None:
+    body = "inline void merge_{}(Pair pair, const LaunchSpec& launch, Item* scratch)\n{{\n}}\n"
+    (tmp_path / "merge_new.hpp").write_text(body.format("new_full") + body.format("new_exact"), "utf-8")
+    builder.list_kernels(tmp_path)
+    made = (tmp_path / "kernels.hpp").read_text("utf-8")
+    assert '#include "merge_new.hpp"\n' in made
+    assert made.endswith("#define KERNELS(KERNEL) KERNEL(new_full) KERNEL(new_exact)\n")
+    (tmp_path / "merge_other.hpp").write_text("void merge_other();\n", "utf-8")
+    with pytest.raises(builder.BuildError, match=r"merge_other\.hpp has no merge_NAME\(Pair pair, "):
+        builder.list_kernels(tmp_path)
