@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-enum Work : long long { PARTITION, BASIC, TILED_FULL, TILED_EXACT, CIRCULAR, PATH, RUNS_MERGED, CHECK, MARK, ROWS_MERGE, ROWS_CHECK, ROWS_MARK,
-    ROWS_PREFIXES, ROWS_COMPARE, SORT, ROWS_SORT, SERIAL, LEVEL };
+// kernel_shim.py writes ahead of this file: the enumeration Work, and MERGES_OF_PAIRS(MERGE), the kernels that merge pairs
+// without cuts, each as MERGE(its Work, file, function, blocks, staged items, sizes that it takes...).
 
 // A case as tests/kernels/kernel_shim.py packs it. Counts are items, or bytes for ROWS_MERGE. skew: the items by which a buffer
 // starts behind a 16-byte boundary. strict: for CHECK. loose: the runs are not in order. Then each output item must be an

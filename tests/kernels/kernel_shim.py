@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends.base import LaunchPolicy
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.backends.variants import NAMES, RUNGS
+from gpumerge_cli.backends.variants import LADDER, NAMES, RUNGS
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 
@@ -44,7 +45,7 @@ MERGES = tuple(rung.replace(" ", "_") for rung in RUNGS)
 WORKS = (
     "partition",
     *MERGES,
-    "runs",
+    "runs_merged",
     "check",
     "mark",
     "rows_merge",
@@ -135,6 +136,24 @@ class Case:
         return header + order + self.a + self.b + self.expected
 
 
+def _works() -> str:
+    """The enumeration and the list of kernels that driver.hpp needs."""
+    sizes = {3: "h.items", 5: "h.tile"}
+    merges = []
+    for variant in LADDER:
+        for load in variant.loads or (None,):
+            policy = LaunchPolicy(variant.name, 1, 3, 5, load)
+            if not variant.gpu.cut_ahead:
+                rung, taken = policy.rung.replace(" ", "_"), [sizes[size] for size in variant.gpu.sizes(policy)]
+                blocks = "blocks" if variant.rounds else "ceil_div(total, h.block * h.items)"
+                staged = f"{variant.gpu.shared(policy, 1) // policy.tile_size} * h.tile"
+                merges.append(
+                    f"MERGE({', '.join((rung.upper(), variant.name, f'merge_{rung}', blocks, staged, *taken))})"
+                )
+    works = f"enum Work : long long {{ {', '.join(work.upper() for work in WORKS)} }};"
+    return f"{works}\n#define MERGES_OF_PAIRS(MERGE) {' '.join(merges)}"
+
+
 class Program:
     """A built program. `run` returns the exit status and the output."""
 
@@ -157,7 +176,7 @@ class Program:
 
         def compiled(number: int) -> subprocess.CompletedProcess[str]:
             source = directory / f"part{number}.cpp"
-            source.write_text(f'#include "driver.hpp"\n{texts[number]}\n', encoding="utf-8")
+            source.write_text(f'{_works()}\n#include "driver.hpp"\n{texts[number]}\n', encoding="utf-8")
             command = [compiler, *flags, "-c", str(source), "-o", str(source.with_suffix(".o"))]
             return subprocess.run(command, capture_output=True, text=True)
 

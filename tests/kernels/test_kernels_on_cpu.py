@@ -205,7 +205,7 @@ def run_cases(program: Program, *, each: int = 1000) -> Iterator[Case]:
             expected = items[np.argsort(variant.order.image(items), kind="stable")]
             for blocks in (1, 2):
                 yield Case(
-                    number, "runs", items.tobytes(), counts.tobytes(), expected.tobytes(),
+                    number, "runs_merged", items.tobytes(), counts.tobytes(), expected.tobytes(),
                     blocks=blocks, skews=SKEWS[turn % len(SKEWS)],
                 )  # fmt: skip
 

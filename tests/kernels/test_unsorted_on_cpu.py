@@ -110,7 +110,7 @@ def test_one_pass_over_many_runs_with_cuts_ahead_and_by_blocks(program: Program,
         counts = np.array([len(run) for run in runs], np.int64).tobytes()
         for blocks in (1, 2):
             how = shape(turn) | {"blocks": blocks}
-            cases.append(Case(number, "runs", np.concatenate(runs).tobytes(), counts, b"", **how))
+            cases.append(Case(number, "runs_merged", np.concatenate(runs).tobytes(), counts, b"", **how))
     passes(program, cases)
 
 

@@ -52,26 +52,13 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
     const unsigned blocks = static_cast<unsigned>(h.blocks);
     const std::vector<Run> pair = {{a, m}, {b, n}};
     switch (work) {
-    case BASIC:
-        return shim::launch(ceil_div(total, h.block * h.items), threads, 0, [&] {
-            using namespace basic;
-            merge_basic(table_of<basic::Runs>(pair), (Item*)out, h.items, text, starts);
+#define MERGE(WORK, FILE, KERNEL, BLOCKS, STAGED, ...)                                            \
+    case WORK:                                                                                    \
+        return shim::launch(BLOCKS, threads, STAGED * size, [&] {                                 \
+            FILE::KERNEL(table_of<FILE::Runs>(pair), (FILE::Item*)out, __VA_ARGS__, text, starts); \
         });
-    case TILED_FULL:
-        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
-            using namespace tiled;
-            merge_tiled_full(table_of<tiled::Runs>(pair), (Item*)out, h.items, h.tile, text, starts);
-        });
-    case TILED_EXACT:
-        return shim::launch(blocks, threads, h.tile * size, [&] {
-            using namespace tiled;
-            merge_tiled_exact(table_of<tiled::Runs>(pair), (Item*)out, h.items, h.tile, text, starts);
-        });
-    case CIRCULAR:
-        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
-            using namespace circular;
-            merge_circular(table_of<circular::Runs>(pair), (Item*)out, h.items, h.tile, text, starts);
-        });
+        MERGES_OF_PAIRS(MERGE)
+#undef MERGE
     case PATH: {
         // Pieces of a run, one behind the other, are runs.
         const long long half = RUNS / 2;
@@ -101,26 +88,14 @@ static void merge_level(const Case& c, long long work, const void* in, long long
             using namespace level_serial;
             merge_alone(Source{(const Item*)in, length, total}, (Item*)out, text, starts);
         });
-    case BASIC:
-        return shim::launch(ceil_div(total, h.block * h.items), threads, 0, [&] {
-            using namespace level_basic;
-            merge_basic(Source{(const Item*)in, length, total}, (Item*)out, h.items, text, starts);
+#define MERGE(WORK, FILE, KERNEL, BLOCKS, STAGED, ...)                                  \
+    case WORK:                                                                          \
+        return shim::launch(BLOCKS, threads, STAGED * size, [&] {                       \
+            using namespace level_##FILE;                                               \
+            KERNEL(Source{(const Item*)in, length, total}, (Item*)out, __VA_ARGS__, text, starts); \
         });
-    case TILED_FULL:
-        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
-            using namespace level_tiled;
-            merge_tiled_full(Source{(const Item*)in, length, total}, (Item*)out, h.items, h.tile, text, starts);
-        });
-    case TILED_EXACT:
-        return shim::launch(blocks, threads, h.tile * size, [&] {
-            using namespace level_tiled;
-            merge_tiled_exact(Source{(const Item*)in, length, total}, (Item*)out, h.items, h.tile, text, starts);
-        });
-    case CIRCULAR:
-        return shim::launch(blocks, threads, 2 * h.tile * size, [&] {
-            using namespace level_circular;
-            merge_circular(Source{(const Item*)in, length, total}, (Item*)out, h.items, h.tile, text, starts);
-        });
+        MERGES_OF_PAIRS(MERGE)
+#undef MERGE
     default:
         break;
     }
