@@ -1,7 +1,7 @@
-"""Merging and sorting arrays from Python: arrays of the host on the CPU or a GPU, arrays of a GPU where they are.
+"""Merges and sorts of arrays from Python. Host arrays go to the CPU or a GPU; arrays on a GPU stay there.
 
 merging, sorting: the functions that users call. taking: arrays of other libraries. keys: dtypes and their orders.
-payload: values that go along. host, device: the work on NumPy and on CuPy arrays.
+payload: values that go with keys. host, device: the work on NumPy and on CuPy arrays.
 """
 
 from gpumerge_cli.arrays.merging import merge

@@ -1,4 +1,4 @@
-"""The work on CuPy arrays, on the device that they lie on."""
+"""Merges and sorts of CuPy arrays, on their own device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpumerge_cli.errors import UsageError
 
 
 class Device:
-    """Merges and sorts CuPy arrays of one device. Raises DeviceError if it cannot be worked with."""
+    """Merges and sorts CuPy arrays of one device. Raises DeviceError if the device cannot be used."""
 
     def __init__(self, arrays: Sequence[Any], keys: Keys, backend: str) -> None:
         if backend not in ("auto", "gpu"):
@@ -27,41 +27,41 @@ class Device:
             self._backend = select("gpu", self._device.id, keys.order, sum(array.nbytes for array in arrays)).backend
 
     def current(self) -> AbstractContextManager[Any]:
-        """Makes the device the current one, as all calls below need it."""
+        """A context in which the device is the current one. All methods below need it."""
         return self._device  # type: ignore[no-any-return]
 
     def empty(self, count: int) -> Any:
-        """An array of the keys' dtype."""
+        """A new array of `count` keys, of the arrays' dtype."""
         import cupy
 
         return cupy.empty(count, self._keys.dtype)
 
     def run(self, array: Any) -> Any:
-        """The array as the backend takes it: contiguous, of dtype `items`."""
+        """The array as the backend takes it: contiguous, of dtype Keys.items."""
         import cupy
 
         return cupy.ascontiguousarray(array).view(self._keys.items)
 
     def merge(self, runs: Sequence[Any], request: LaunchRequest, out: Any) -> None:
-        """Merge runs into `out`, of as many items, all of dtype `items`."""
+        """Merge runs into `out`, which has room for all of them. All have dtype Keys.items."""
         policy = self._backend.resolve(request, self._keys.order, len(runs))
         self._backend.merge_arrays(runs, self._keys.order, policy, out)
 
     def sort(self, run: Any, request: SortRequest, out: Any) -> None:
-        """Sort a run into `out`, both of dtype `items`."""
+        """Sort a run into `out`, which is as long. Both have dtype Keys.items."""
         policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
         self._backend.sort_array(run, self._keys.order, policy, out)
 
     def merged_ranks(self, runs: Sequence[Any], request: LaunchRequest) -> Any:
-        """The places of the items, of all runs one behind the other, in the order of their merge."""
-        # A stable sort of runs in order is their merge, and ranks are what sorts give.
+        """The indices that merge the runs: int64, into the runs laid one behind the other."""
+        # A stable sort of sorted runs is their merge.
         return self.sorted_ranks(joined(runs), SortRequest("auto", request))
 
     def sorted_ranks(self, run: Any, request: SortRequest) -> Any:
-        """The places of the items in their order."""
+        """The indices that sort the run: int64."""
         policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
         return self._backend.sort_ranks(run, self._keys.order, policy)
 
     def in_order(self, run: Any) -> bool:
-        """Whether a run is in order."""
+        """True if the run is in order."""
         return self._backend.first_disorder(run, self._keys.order) is None

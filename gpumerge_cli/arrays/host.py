@@ -1,4 +1,4 @@
-"""The work on NumPy arrays: numbers on the CPU where they lie, all else in a workspace of the backend's own."""
+"""Merges and sorts of NumPy arrays. The CPU works on numbers in place; other items go through a workspace."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _KEY, _PLACE = "key", "place"
 
 @dataclass(frozen=True)
 class Host:
-    """Merges and sorts runs of NumPy arrays, as Keys.run gives them. threads: of the host."""
+    """Merges and sorts runs that Keys.run made of NumPy arrays. threads: the host threads that share the work."""
 
     backend: Backend
     threads: int
 
     def merge(self, runs: Sequence[Array], keys: Keys, request: LaunchRequest, out: Array) -> None:
-        """Merge runs into `out`, of as many items."""
+        """Merge runs into `out`, which has room for all of them."""
         nats = [keys.nats(run) for run in runs]
         dates, after = keys.split(out, sum(nats))
         parts = [keys.split(run, count) for run, count in zip(runs, nats, strict=True)]
@@ -45,7 +45,7 @@ class Host:
             position += len(run)
 
     def sort(self, run: Array, keys: Keys, request: SortRequest, out: Array) -> None:
-        """Sort a run into `out`."""
+        """Sort a run into `out`, which is as long."""
         policy = self.backend.resolve_sort(request, keys.order, run.nbytes)
         if self._in_place(keys):
             self.backend.sort_array(run, keys.order, policy, out, threads=self.threads)
@@ -61,10 +61,10 @@ class Host:
             out[:] = turned
 
     def merged_ranks(self, runs: Sequence[Array], keys: Keys, request: LaunchRequest) -> NDArray[np.int64]:
-        """The places of the items, of all runs one behind the other, in the order of their merge."""
+        """The indices that merge the runs: int64, into the runs laid one behind the other."""
         if self._in_place(keys):
-            # A stable sort of runs in order is their merge. To sort the ranks of 10 M numbers took a tenth to all of
-            # the time that a merge of records, each a number and its place, took through a workspace.
+            # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
+            # the time of a merge of records of number and index.
             return self.sorted_ranks(joined(runs), keys, SortRequest("auto", request))
         both, of_pairs = _numbered(runs, keys)
         ends = np.cumsum([len(run) for run in runs])
@@ -74,7 +74,7 @@ class Host:
         return np.ascontiguousarray(out[_PLACE])
 
     def sorted_ranks(self, run: Array, keys: Keys, request: SortRequest) -> NDArray[np.int64]:
-        """The places of the items in their order."""
+        """The indices that sort the run: int64."""
         if self._in_place(keys):
             policy = self.backend.resolve_sort(request, keys.order, run.nbytes)
             ranks = self.backend.sort_ranks(run, keys.order, policy, threads=self.threads)
@@ -85,7 +85,7 @@ class Host:
         return np.ascontiguousarray(out[_PLACE])
 
     def in_order(self, run: Array, keys: Keys) -> bool:
-        """Whether a run is in order."""
+        """True if the run is in order."""
         run, _ = keys.split(run, keys.nats(run))
         if keys.dated and keys.is_nat(run).any():
             return False
@@ -115,7 +115,7 @@ class Host:
 
 
 def _numbered(runs: Sequence[Array], keys: Keys) -> tuple[Array, Keys]:
-    """Records of the items and their places, which every backend merges and sorts, and their keys."""
+    """Records of an item and its index, and their keys. Every backend merges and sorts them."""
     pairs = np.empty(sum(len(run) for run in runs), [(_KEY, keys.dtype), (_PLACE, np.int64)])
     field = _KEY if keys.field is None else f"{_KEY}.{keys.field}"
     of_pairs = Keys.of([pairs], field, keys.order.descending)

@@ -1,8 +1,8 @@
-"""Keys of arrays: the arrays' dtype, the order, and the dtype that backends take the items as.
+"""Keys of arrays: the arrays' dtype, the order, and the dtype in which backends see the items.
 
-Backends know numbers, bytes, and records of them. A bool is taken as a uint8, a date or a time span as an int64. NaT is
-the smallest int64 yet sorts last, as NumPy has it (first if descending, as NaN does), so it is kept out of merges and
-put in its place afterwards.
+Backends know numbers, bytes, and records of them. They see a bool as a uint8, and a date or a time span as an int64.
+NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are kept out of
+merges, and are put in their place afterwards.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gpumerge_cli.order import Order
 
 Array = NDArray[Any]
 _WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.encode makes of strings"
-_REGISTERED = 2  # a dtype of another library, as bfloat16, whose kind may be that of raw bytes
+_REGISTERED = 2  # a dtype of another library, such as bfloat16; its kind may be that of raw bytes
 _NAT = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
 class Keys:
-    """How the items of arrays are ordered.
+    """The order of the items of arrays.
 
-    dtype: of the arrays, native but for records, which stay as they are. items: the dtype of the same size that
-    backends take them as. order: of those items. field: the name of a record's key, None if items are their own keys.
-    path: the names that lead to the field, one inside the other. dated: whether keys may be NaT.
+    dtype: the arrays' dtype, in native byte order, except for records, which stay as they are. items: the dtype of the
+    same size in which backends see the items. order: the order of those. field: the name of a record's key, None if
+    items are their own keys. path: the names that lead to the field, one inside the other. dated: keys may be NaT.
     """
 
     dtype: np.dtype[Any]
@@ -43,7 +43,7 @@ class Keys:
 
     @classmethod
     def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> Keys:
-        """The keys of NumPy or CuPy arrays. Raises UsageError for arrays that have no order, or not the same."""
+        """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
         if field is not None and not isinstance(field, str):
             raise UsageError(f"key={field!r} is no field's name", way_out="name a field of the arrays' dtype")
         for array in arrays:
@@ -61,23 +61,23 @@ class Keys:
             raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
         try:
             order = order_of(items, None if field is None else Key(field=field), descending=descending)
-        except UsageError as error:  # in the words of the command line
+        except UsageError as error:  # its words are those of the command line
             told = error.what.replace("--field ", "key=")
             raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
     def run(self, array: Array) -> Array:
-        """A NumPy array as a backend takes it: contiguous, of dtype `items`; a view where it is so already."""
+        """A NumPy array as a backend takes it: contiguous, of dtype `items`. It is a view if possible."""
         return np.ascontiguousarray(array, self.dtype).view(self.items)
 
     def is_nat(self, run: Array) -> NDArray[np.bool_]:
-        """Which keys of a run of `items` are NaT, where they are dated."""
+        """A mask of the keys of a run that are NaT. The run has dtype `items`, and its keys are dated."""
         for name in self.path:
             run = run[name]
         return np.asarray(run == _NAT)
 
     def nats(self, run: Array) -> int:
-        """How many NaTs a run in order has, where they belong: at its end, or at its start if descending."""
+        """The number of NaTs at the end of a run, or at its start if the order is descending."""
         ends = run if self.order.descending else run[::-1]
         if not self.dated or len(run) == 0 or not self.is_nat(ends[:1])[0]:
             return 0
@@ -85,19 +85,19 @@ class Keys:
         return int(dates.argmax()) if dates.any() else len(run)
 
     def split(self, run: Array, nats: int) -> tuple[Array, Array]:
-        """(the dates, the NaTs) of a run that has so many where they belong."""
+        """(the dates, the NaTs) of a run with so many NaTs in their place."""
         if self.order.descending:
             return run[nats:], run[:nats]
         return run[: len(run) - nats], run[len(run) - nats :]
 
     def turned(self, run: Array, ranked: Array) -> Array:
-        """`ranked`, which a backend has sorted as integers, with NaTs where they belong. run: of `items`."""
+        """`ranked`, which a backend sorted as integers, with NaTs in their place. run: the unsorted items."""
         nats = int(np.count_nonzero(self.is_nat(run))) if self.dated else 0
         return np.roll(ranked, nats if self.order.descending else -nats) if nats else ranked
 
 
 def _path(dtype: np.dtype[Any], field: str | None) -> tuple[str, ...]:
-    """The names that lead to a field, "a.b" for b inside a; () where it leads nowhere, as `order_of` then says."""
+    """The names that lead to a field, "a.b" for b inside a; () if there is no such field, and then `order_of` fails."""
     path: tuple[str, ...] = ()
     rest = field or ""
     while rest:
@@ -110,7 +110,7 @@ def _path(dtype: np.dtype[Any], field: str | None) -> tuple[str, ...]:
 
 
 def _as_items(dtype: np.dtype[Any], path: tuple[str, ...]) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """(the dtype with its key as a backend takes it, the key's own dtype)."""
+    """(the dtype with its key as backends see it, the key's own dtype)."""
     if path:
         inside, leaf = _as_items(dtype[path[0]], path[1:])
         if inside == dtype[path[0]]:

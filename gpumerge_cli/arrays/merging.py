@@ -53,7 +53,7 @@ def merge(
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
         length alone.
     key:
-        Of structured arrays, the field that they are sorted by; "a.b" for b inside a.
+        The field that structured arrays are sorted by; "a.b" for b inside a.
     descending:
         The arrays are in descending order, and so is the result.
     out:

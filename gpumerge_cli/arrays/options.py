@@ -1,4 +1,4 @@
-"""The options of merges and sorts of arrays, judged."""
+"""The options of merges and sorts of arrays, and their checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpumerge_cli.errors import UsageError
 
 
 class Tuning(TypedDict, total=False):
-    """How merges are launched; each defaults to the backend's choice. See LaunchRequest."""
+    """Options for the launches of merges. See LaunchRequest. The backend chooses those that are not given."""
 
     kernel: KernelName
     block_size: int | None
@@ -25,7 +25,7 @@ class Tuning(TypedDict, total=False):
 
 
 def launch_request(tuning: Tuning) -> LaunchRequest:
-    """Raises TypeError for a name that is no option, UsageError for a value that is none."""
+    """The request for these options. Raises TypeError for an unknown option, UsageError for a bad value."""
     for name in tuning:
         if name not in Tuning.__annotations__:
             raise TypeError(f"merge() got an unexpected keyword argument {name!r}")
@@ -35,7 +35,7 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
 
 
 def host_threads(threads: int | None) -> int:
-    """How many threads work on the host: all cores, unless said otherwise. Raises UsageError for less than 1."""
+    """The number of host threads: `threads`, or all cores if it is None. Raises UsageError for less than 1."""
     _judge_count("threads", threads)
     return threads or cores()
 
@@ -46,7 +46,7 @@ def _judge_count(name: str, value: Any) -> None:
 
 
 def same_side(arrays: list[Any]) -> bool:
-    """Whether arrays lie on a GPU. Raises UsageError if some do and some do not, or on several GPUs."""
+    """True if all arrays lie on one GPU, False if none does. Raises UsageError for a mixture, or for several GPUs."""
     on_device = [is_cupy(array) for array in arrays]
     if not any(on_device):
         return False
@@ -58,7 +58,7 @@ def same_side(arrays: list[Any]) -> bool:
 
 
 def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> None:
-    """Raises UsageError if `out` cannot take so many items of a dtype, or shares memory with one of the arrays."""
+    """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays."""
     judge_mask(out)
     on_device = is_cupy(arrays[0])
     fits = is_cupy(out) and out.device == arrays[0].device if on_device else isinstance(out, np.ndarray)

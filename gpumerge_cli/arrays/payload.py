@@ -13,7 +13,7 @@ from gpumerge_cli.errors import UsageError
 
 
 def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
-    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError where they do not fit."""
+    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys."""
     if not isinstance(values, Iterable):
         raise UsageError(f"values={values!r} is no list of arrays", way_out="give one array for each array of keys")
     found = [taken(each) for each in values]
@@ -34,12 +34,12 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
 
 
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
-    """The rows of all values, one array behind the other, by their numbers."""
+    """The rows `ranks` of all values, laid one behind the other."""
     return joined(values)[ranks]
 
 
 def joined(arrays: Sequence[Any]) -> Any:
-    """Arrays of one dtype, one behind the other: the array itself if there is one."""
+    """Arrays of one dtype, laid one behind the other; a single array comes back itself."""
     if len(arrays) == 1:
         return arrays[0]
     shape = (sum(len(each) for each in arrays), *arrays[0].shape[1:])
@@ -47,7 +47,7 @@ def joined(arrays: Sequence[Any]) -> Any:
         import cupy
 
         return cupy.concatenate(arrays)
-    # NumPy's own way would make records of native byte order of them.
+    # numpy.concatenate would turn records to native byte order.
     masked = any(isinstance(each, np.ma.MaskedArray) for each in arrays)
     both = np.ma.empty(shape, arrays[0].dtype) if masked else np.empty(shape, arrays[0].dtype)
     position = 0

@@ -47,7 +47,7 @@ def sort(
     key, descending, out, backend, device, threads:
         The same as for `merge`.
     algorithm:
-        "auto", "merge", "bottom-up", "iterative", "recursive" or "radix", as the option of `gpumerge sort`.
+        "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": the same as the option of `gpumerge sort`.
     kernel:
         "auto", "basic", "tiled", "circular" or "path": the kernel that merges, if the algorithm merges.
 
@@ -135,7 +135,7 @@ def argsort(
 
 
 def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
-    """Whether a 1-D array is in the order that `merge` describes.
+    """True if a 1-D array is in the order that `merge` describes.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.is_sorted(np.array([1.0, 2.0, np.nan]))

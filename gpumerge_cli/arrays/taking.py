@@ -1,7 +1,7 @@
-"""Arrays of other libraries, taken by the protocols that they offer: without a copy where the library allows it.
+"""Arrays of other libraries, taken by the protocols that they offer, without a copy if the library allows it.
 
-Memory of the host is asked for by `__array__`, then by `__dlpack__`, then by Arrow's C interface, which pyarrow reads.
-Memory of a GPU is asked for by `__cuda_array_interface__`, then by `__dlpack__`.
+Host memory is taken by `__array__`, else by `__dlpack__`, else by Arrow's C interface, which pyarrow reads. Memory of a
+GPU is taken by `__cuda_array_interface__`, else by `__dlpack__`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import numpy as np
 
 from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 
-# Device types of DLPack: memory of the host, also such as is pinned for a GPU; CUDA's memory, also such as both share.
+# Device types of DLPack: host memory, pinned or not; CUDA's memory, also if host and device share it.
 _OF_HOST = (1, 3, 11)
 _OF_CUDA = (2, 13)
 
 
 def is_cupy(array: Any) -> bool:
-    """Whether it is a CuPy array."""
-    # CuPy is not imported for the question: where it is not loaded, no array can be its.
+    """True if it is a CuPy array."""
+    # Importing CuPy takes long. If it is not loaded, there are no CuPy arrays.
     cupy = sys.modules.get("cupy")
     return cupy is not None and isinstance(array, cupy.ndarray)
 
 
 def taken(given: Any) -> Any:
-    """The NumPy array, or the CuPy array, of what was given: a view of its memory where there is one.
+    """A NumPy or CuPy array with the items of `given`. It is a view of the same memory if possible.
 
-    Raises UsageError for what offers no protocol of arrays, for nulls, and for memory that no backend reaches;
-    DeviceError for memory of a GPU where CuPy is not to be had.
+    Raises UsageError for an object that offers no protocol of arrays, for nulls, and for memory that no backend can
+    read; DeviceError for memory of a GPU if CuPy is missing.
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
@@ -49,14 +49,14 @@ def judge_mask(array: Any) -> None:
 
 
 def name_of(given: Any) -> str:
-    """What messages call its type: "polars.Series", "list"."""
+    """The name of its type for messages: "polars.Series", "list"."""
     library = type(given).__module__.partition(".")[0]
     return type(given).__name__ if library == "builtins" else f"{library}.{type(given).__name__}"
 
 
 @contextmanager
 def _told_of(given: Any) -> Iterator[None]:
-    """Make one line of whatever the other library raises."""
+    """Turn the other library's errors into a UsageError of one line."""
     try:
         yield
     except GpumergeError:
@@ -70,10 +70,10 @@ def _told_of(given: Any) -> Iterator[None]:
 
 
 def _nulls(given: Any) -> int:
-    """How many items are missing, as far as the type has a way to tell."""
+    """The number of missing items, if the type can tell, else 0."""
     if hasattr(given, "itercolumns"):  # a table of Arrow's
         return sum(_nulls(column) for column in given.itercolumns())
-    count = getattr(given, "null_count", None)  # a number in Arrow, a method in polars, which gives one or a table
+    count = getattr(given, "null_count", None)  # a number in Arrow; a method in polars, which gives a number or a table
     if count is not None:
         return int(np.sum(np.asarray(count() if callable(count) else count)))
     # Pandas' own dtypes have nulls. In a Series of a NumPy dtype NaN and NaT are items like others.
@@ -154,7 +154,7 @@ def _has_pyarrow() -> bool:
 
 
 def _known_to_arrow(given: Any, objects: Any) -> Any:
-    """The items by the type that Arrow knows them by, as pandas' dates with a time zone; else as they are: objects."""
+    """The items in Arrow's type for them (pandas' dates with a time zone have one); `objects` if there is none."""
     if not _has_pyarrow():
         return objects
     import pyarrow
