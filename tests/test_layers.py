@@ -56,7 +56,7 @@ ONLY = {
 CPU_ONLY = {
     "backends.cpu": {"backends.select", "engine.heads"},
     "backends.cpu.cuts": {"plan"},
-    "backends.cpu.mapping": {"formats.output"},
+    "backends.cpu.mapping": {"compare.writing", "formats.output"},
     "backends.cpu.comparison": {
         "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.stream", "trace.items",
     },

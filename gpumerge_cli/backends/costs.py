@@ -20,10 +20,10 @@ _MERGING = ("index", "check", "kernel")
 class Costs:
     """Seconds and bytes a second. See `predict` for how they go together.
 
-    *_start_up: from the start of the process to the first byte. storage: what all threads together read and write.
-    written: what all threads together write to one file by calls. mapped: what each core writes to one that is mapped.
-    *_keys, *_lines: checking and merging, of the CPU by one core; records count as keys. link: to and
-    from the device, each way. source: where they were measured.
+    *_start_up: from the start of the process to the first byte. storage: what all threads together read and write by
+    calls. written: what they write to one file by calls. mapped: what each core writes to one that is mapped. *_keys,
+    *_lines: checking and merging, of the CPU by one core; records count as keys. link: to and from the device, each
+    way. source: where they were measured.
     """
 
     # 2 cores of an AMD EPYC, ext4: data/results/epyc/costs.json.
@@ -53,13 +53,17 @@ class Costs:
         start_up = (start_up + compiling) / sharing
         if backend == "gpu":
             # The host's cores only read and write, and all goes on at once.
-            return float(start_up + nbytes / min(self.storage, self.link, rate))
+            return float(start_up + nbytes / min(self.moving(cores), self.link, rate))
         # The cores that merge are those that read and write.
-        return float(start_up + nbytes / self.storage + nbytes / (rate * cores))
+        return float(start_up + nbytes / self.moving(cores) + nbytes / (rate * cores))
 
     def maps(self, cores: int) -> bool:
         """Whether so many cores write a file faster by a mapping than by calls, which take turns."""
         return cores * self.mapped > self.written
+
+    def moving(self, cores: int) -> float:
+        """Bytes a second that so many cores read and write."""
+        return max(self.storage, cores * self.mapped) if self.maps(cores) else self.storage
 
     def ceilings(self, backend: str, items: str, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
         """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
@@ -67,7 +71,7 @@ class Costs:
         backend: one of BACKENDS. items: as of predict.
         """
         merging = float(getattr(self, f"{backend}_{items}"))
-        storage = ("storage", ("read", "write"), self.storage, cores)
+        storage = ("storage", ("read", "write"), self.moving(cores), cores)
         if backend == "gpu":
             link = [(f"link, {way}", (stage,), self.link, 1) for way, stage in (("up", "upload"), ("down", "download"))]
             return [storage, *link, ("merging", _MERGING, merging, 1)]

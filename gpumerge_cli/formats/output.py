@@ -29,7 +29,8 @@ _FEW_CORES = 2
 _LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 << 20
 # Mapping a file and taking the signal of its loss cost more than a few calls.
 _LEAST_MAPPED = 8 << 20
-_FORCED = "GPUMERGE_TEST_MAPPED"
+FORCED = "GPUMERGE_TEST_MAPPED"
+"""A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
@@ -138,7 +139,7 @@ class OutputFile:
 
 def mapping_pays(nbytes: int, threads: int | None) -> bool:
     """Whether so many threads write a file of `nbytes` faster by a mapping than by calls."""
-    forced = os.environ.get(_FORCED)
+    forced = os.environ.get(FORCED)
     if forced is not None:
         return forced == "1"
     cores = len(os.sched_getaffinity(0))
