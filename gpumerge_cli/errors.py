@@ -102,6 +102,12 @@ def output_error(error: OSError, name: str) -> OutputError:
     return OutputError(_reason(error), where=name, way_out=_WAY_OUT.get(error.errno or 0, ""))
 
 
+def lost_output(name: str) -> OutputError:
+    """The OutputError for the output `name` if bytes that were written to it are gone."""
+    way_out = "look for errors of the disk in the system's log, or write elsewhere"
+    return OutputError("the file system lost the file's bytes", where=name, way_out=way_out)
+
+
 def as_os_error(error: Exception) -> OSError:
     """`error` as an OSError. Python raises ValueError for a closed standard stream; that becomes EBADF."""
     return error if isinstance(error, OSError) else OSError(errno.EBADF, os.strerror(errno.EBADF))

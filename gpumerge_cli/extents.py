@@ -25,7 +25,8 @@ class Extent:
 class Target:
     """The place of a sink's bytes: in a file, from byte `start` on. At most `writers` threads write at a time.
 
-    name: the name in messages. piece: each call ends at a multiple of this number of bytes. swap: as in Extent.
+    name: the name in messages. piece: each call ends at a multiple of this number of bytes. swap: as in Extent. memory:
+    the address of the file's byte 0 if the file is mapped, else 0.
     """
 
     name: str
@@ -34,3 +35,4 @@ class Target:
     piece: int
     writers: int
     swap: int = 0
+    memory: int = 0

@@ -23,7 +23,16 @@ LAYERS = {
 ONLY = {
     "report": {"report", "units", "errors", "replacement"},
     "backends": {"backends", "errors", "units", "order", "measure", "cache", "compiling", "extents"},
-    "formats": {"formats", "errors", "units", "order", "extents", "replacement"},
+    "formats": {
+        "formats",
+        "errors",
+        "units",
+        "order",
+        "extents",
+        "replacement",
+        "backends.costs",
+        "backends.cpu.mapping",
+    },
     "plan": {"plan", "order", "backends.cpu.cuts", "formats.base", "errors"},
     "backends.cpu": {
         "backends.base",
@@ -47,6 +56,7 @@ ONLY = {
 CPU_ONLY = {
     "backends.cpu": {"backends.select", "engine.heads"},
     "backends.cpu.cuts": {"plan"},
+    "backends.cpu.mapping": {"compare.writing", "formats.output"},
     "backends.cpu.comparison": {
         "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.stream", "trace.items",
     },

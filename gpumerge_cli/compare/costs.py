@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from gpumerge_cli.backends.costs import BACKENDS, Costs
+from gpumerge_cli.compare.writing import MAPPED, RESERVED, writing_seconds
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import GpumergeError
+from gpumerge_cli.formats.output import FORCED
 
 # Items of each of two files: enough for a steady rate, few enough for patience.
 _COUNTS = {
@@ -24,6 +27,7 @@ _COUNTS = {
     ("gpu", "lines"): 16_000_000,
 }
 _REPEAT = 3
+_WRITTEN = 2 << 30  # bytes
 
 
 def measure_costs(
@@ -40,6 +44,8 @@ def measure_costs(
             if backend in backends:
                 told(f"{backend}: {items}, 2 x {count:,}")
                 found |= _measured(Path(work), backend, items, count)
+        told(f"writing, {_WRITTEN / 1e9:.1f} GB")
+        found |= _writing(Path(work))
     source = f"measured: {platform.node()}, {cores()} cores, {device}"
     built_in = [backend for backend in BACKENDS if backend not in backends]
     source += f"; {', '.join(built_in)} built in" if built_in else ""
@@ -78,7 +84,19 @@ def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, flo
     return found
 
 
+def _writing(work: Path) -> dict[str, float]:
+    """The best of a few runs: by calls, which take turns, from two threads; through a mapping from all cores."""
+
+    def rate(way: str, threads: int) -> float:
+        return _WRITTEN / min(writing_seconds(work / "written", way, threads, _WRITTEN) for _ in range(_REPEAT))
+
+    return {"written": rate(RESERVED, min(2, cores())), "mapped": rate(MAPPED, cores()) / cores()}
+
+
 def _gpumerge(*words: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "gpumerge_cli", *words], capture_output=True, text=True, check=False)
+    # Stages are told apart only where merging does not write.
+    environment = os.environ | {FORCED: "0"}
+    command = [sys.executable, "-m", "gpumerge_cli", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise GpumergeError(f"measuring failed: {done.stderr.strip().removeprefix('gpumerge: ')}")

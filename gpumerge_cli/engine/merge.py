@@ -57,7 +57,7 @@ def merge_files(
             _warm_up(selected.backend, inputs.order, policy, request.check)
             started = time.perf_counter()
             if not request.unique:
-                sink.reserve(inputs.nbytes)
+                sink.reserve(inputs.nbytes, on.threads)
             stream = Stream(
                 inputs.sources,
                 sink,

@@ -69,7 +69,7 @@ def sort_files(
         try:
             started = time.perf_counter()
             if not request.unique:
-                sink.reserve(inputs.nbytes)
+                sink.reserve(inputs.nbytes, on.threads)
             job = _Job.of(inputs, selected.backend, request, stopwatch)
             try:
                 outcome = job.sort(sink, stack, advance)

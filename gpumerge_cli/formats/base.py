@@ -80,8 +80,17 @@ class Sink(Protocol):
     def target(self) -> Target | None:
         """Where chunks go as they are; None if only `write_at` gets them there."""
 
-    def reserve(self, nbytes: int) -> None:
-        """So many bytes of items will come: find out now if there is no room for them. Raises OutputError."""
+    def reserve(self, nbytes: int, threads: int | None = None) -> None:
+        """So many bytes of items will come: find out now if there is no room for them. Raises OutputError.
+
+        Sets `target`. threads: how many will write them at once, None for one a core.
+        """
+
+    def populate(self, threads: int) -> None:
+        """Have so many threads prepare memory for the writes that will come, if that helps; return at once.
+
+        It ends with `commit` or `abort`. Call it where nobody writes yet, such as while a GPU starts.
+        """
 
     def encode(self, data: Bytes) -> Bytes:
         """The file's bytes for a chunk of whole items: in its byte order, compressed. From any thread."""

@@ -15,7 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from gpumerge_cli import replacement
-from gpumerge_cli.errors import OutputError, as_os_error, output_error
+from gpumerge_cli.backends import costs
+from gpumerge_cli.backends.cpu.mapping import Mapping
+from gpumerge_cli.errors import OutputError, as_os_error, lost_output, output_error
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import STDIO, Bytes
 from gpumerge_cli.replacement import Replacement
@@ -25,6 +27,10 @@ from gpumerge_cli.replacement import Replacement
 # On a small one whose host first had to find so much of it in one place they took twice as long (both Linux 6).
 _FEW_CORES = 2
 _LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 << 20
+# Mapping a file and taking the signal of its loss cost more than a few calls.
+_LEAST_MAPPED = 8 << 20
+FORCED = "GPUMERGE_TEST_MAPPED"
+"""A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
@@ -39,6 +45,7 @@ class OutputFile:
         # on; further ones would only be in the way.
         self._writers = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
         self._writing = threading.Semaphore(self._writers)
+        self._mapping: Mapping | None = None
         try:
             self._made = Replacement(name)
         except OSError as error:
@@ -52,21 +59,38 @@ class OutputFile:
 
     def target(self, start: int, swap: int) -> Target | None:
         """Where bytes from `start` on go."""
-        return Target(self.name, self._made.descriptor, start, _LARGEST_WRITE, self._writers, swap)
+        memory = 0 if self._mapping is None else self._mapping.address
+        return Target(self.name, self._made.descriptor, start, _LARGEST_WRITE, self._writers, swap, memory)
 
-    def reserve(self, nbytes: int) -> None:
+    def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
 
-        What does not fit is found before work is put into it, and writes are faster once their room is there.
+        What does not fit is found before work is put into it, and writes are faster once their room is there. Then the
+        file is mapped if `threads` (None: one a core) write it faster so.
         """
         # Not os.posix_fallocate, which writes to every block where the file system cannot.
-        if nbytes and _libc().fallocate(self._made.descriptor, 0, 0, nbytes):
+        if not nbytes:
+            return
+        if _libc().fallocate(self._made.descriptor, 0, 0, nbytes):
             number = ctypes.get_errno()
             if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise output_error(OSError(number, ""), self.name)
+        # Some file systems promise room that they do not take. A mapping would lose what does not fit.
+        elif os.fstat(self._made.descriptor).st_blocks * 512 >= nbytes and mapping_pays(nbytes, threads):
+            with contextlib.suppress(OSError):  # then it is written by calls
+                self._mapping = Mapping(self._made.descriptor, nbytes)
+
+    def populate(self, threads: int) -> None:
+        """Have so many threads bring a mapped file's pages into memory until `commit` or `abort`; at once back."""
+        if self._mapping is not None:
+            self._mapping.populate(threads)
 
     def write_at(self, position: int, data: Bytes) -> None:
         """Write all of `data` at byte `position`."""
+        if self._mapping is not None:
+            if not self._mapping.write(position, data):
+                raise lost_output(self.name)
+            return
         view = data.data
         with self._writing:
             while len(view):
@@ -81,6 +105,7 @@ class OutputFile:
 
     def commit(self, *, durable: bool = False) -> None:
         """Put the file in its place, in one step. durable: its bytes before, its name after are forced to storage."""
+        self._end_mapping()
         try:
             self._made.commit(durable=durable)
         except OSError as error:
@@ -96,8 +121,29 @@ class OutputFile:
 
     def abort(self) -> None:
         """Remove what was written; does nothing after `commit`."""
+        if self._mapping is not None:
+            self._mapping.close()
         if self._made.abort():
             _placed[self.name] = self._made.place
+
+    def _end_mapping(self) -> None:
+        """Unmap the file, so that forcing it to storage takes all of it. Raises OutputError if bytes were lost."""
+        if self._mapping is None:
+            return
+        short = os.fstat(self._made.descriptor).st_size < self._mapping.nbytes
+        lost = self._mapping.lost or short
+        self._mapping.close()
+        if lost:
+            raise lost_output(self.name)
+
+
+def mapping_pays(nbytes: int, threads: int | None) -> bool:
+    """Whether so many threads write a file of `nbytes` faster by a mapping than by calls."""
+    forced = os.environ.get(FORCED)
+    if forced is not None:
+        return forced == "1"
+    cores = len(os.sched_getaffinity(0))
+    return nbytes >= _LEAST_MAPPED and costs.load().maps(cores if threads is None else min(threads, cores))
 
 
 @lru_cache(maxsize=1)
@@ -146,8 +192,11 @@ class OutputStream:
         """A stream is written in order."""
         return None
 
-    def reserve(self, nbytes: int) -> None:
+    def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
+
+    def populate(self, threads: int) -> None:
+        """A stream is not mapped."""
 
     def write_at(self, position: int, data: Bytes) -> None:
         """Write all of `data`, which must follow what was written before."""

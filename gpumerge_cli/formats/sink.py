@@ -54,10 +54,14 @@ class ItemSink:
         swap = 0 if self._native is None else self._native.itemsize
         return self._output.target(self._start, swap) if self.exact else None
 
-    def reserve(self, nbytes: int) -> None:
+    def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """See Sink."""
         if self.exact:
-            self._output.reserve(self._start + nbytes)
+            self._output.reserve(self._start + nbytes, threads)
+
+    def populate(self, threads: int) -> None:
+        """See Sink."""
+        self._output.populate(threads)
 
     def encode(self, data: Bytes) -> Bytes:
         """See Sink."""

@@ -3,10 +3,12 @@
 #include <cstring>
 #include <ctime>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "compare.hpp"
 #include "fault.hpp"
+#include "mapping.hpp"
 #include "sink.hpp"
 #include "source.hpp"
 #include "workspace.hpp"
@@ -91,16 +93,21 @@ public:
             throw Fault{DISORDER, {0, failure.input, start(failure.input) + failure.position}};
     }
 
-    void put_together(const LaunchSpec& launch, Equals equals, bool stays)
+    void put_together(const LaunchSpec& launch, Equals equals, const SinkSpec& sink)
     {
-        // A long line may make the chunk much larger than foreseen. Then there should be only one copy of it.
-        const bool by_parts = !stays && nbytes_ > 2 * workspace_.capacity;
+        // A long line may make the chunk much larger than foreseen. Then there should be only one copy of it. Rows that go
+        // to a mapping are gathered there.
+        const bool by_parts = sink.memory != nullptr || (sink.descriptor >= 0 && nbytes_ > 2 * workspace_.capacity);
+        const bool mapped_keys = sink.memory != nullptr && equals == KEEP_ALL && workspace_.order.kind < RECORDS;
+        const bool aligned = mapped_keys && sink.start % workspace_.order.width == 0;
+        workspace_.place = aligned ? sink.memory + sink.start : nullptr;
         if (spec_.sorts) by_parts ? workspace_.sort_rows(launch, equals) : workspace_.sort(launch, equals);
         else by_parts ? workspace_.merge_rows(launch, equals) : workspace_.merge(launch, equals);
     }
 
     void write(const SinkSpec& sink)
     {
+        if (sink.memory != nullptr) return write_mapped(sink);
         if (workspace_.result == nullptr) return write_parts(sink);
         const unsigned char* data = workspace_.result;
         if (sink.swap > 0) data = swapped(data, sink.swap);
@@ -112,6 +119,14 @@ private:
     int64_t stop(int64_t input) const { return spec_.ranges[2 * input + 1]; }
     int64_t length(int64_t input) const { return lengths_[static_cast<size_t>(input)]; }
     static Bytes bytes_of(const std::vector<unsigned char>& key) { return {key.data(), static_cast<int64_t>(key.size())}; }
+
+    void write_mapped(const SinkSpec& sink)
+    {
+        unsigned char* const place = sink.memory + sink.start;
+        if (workspace_.result != place) workspace_.receive(0, workspace_.result_bytes, place);
+        if (sink.swap > 0) swap_keys(place, workspace_.result_bytes, sink.swap);
+        workspace_.result = nullptr;  // it may go away at any time
+    }
 
     // Writes a result that is not in one place. Keys are always in one place, so their byte order need not be turned here.
     void write_parts(SinkSpec sink)
@@ -161,12 +176,15 @@ int64_t gm_chunk(struct Workspace* workspace, const struct ChunkSpec* chunk, con
         result->index_ns = clock.passed();
         work.check();
         result->check_ns += clock.passed();
-        work.put_together(*launch, equals, sink->descriptor < 0);
+        std::optional<HeldMapping> mapping;
+        if (sink->memory != nullptr) mapping.emplace(sink->memory);
+        work.put_together(*launch, equals, *sink);
         result->kernel_ns = clock.passed();
         result->items = workspace->result_items;
         result->dropped = workspace->dropped;
         result->nbytes = workspace->result_bytes;
         if (sink->descriptor >= 0) work.write(*sink);
+        if (mapping) mapping->check();
         result->write_ns = clock.passed();
     });
 }

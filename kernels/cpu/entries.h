@@ -3,7 +3,7 @@
  *
  * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
- * Workspace or a Gate keep state. One thread at a time may use a Workspace; any number of threads may use a Gate.
+ * Workspace, a Gate or a mapping keep state. One thread at a time may use a Workspace, any number the others.
  * Whether items are sorted or not, no memory outside of the arguments is touched. A merge of items that are not sorted is
  * some permutation of them.
  */
@@ -58,10 +58,12 @@ struct SourceSpec {
 };
 
 /* The place of a chunk's result: byte `start` of a file. Calls end at multiples of `piece` bytes, and hold a permit of the
- * gate (gate may be null). descriptor < 0: the result stays in the workspace. swap: as in SourceSpec. */
+ * gate (gate may be null). descriptor < 0: the result stays in the workspace. swap: as in SourceSpec. memory: null, or what
+ * gm_map returned for the file; then the result goes there without a call. */
 struct SinkSpec {
     int64_t descriptor, start, piece, swap;
     struct Gate* gate;
+    unsigned char* memory;
 };
 
 /* What a chunk did. items: the items that went out. dropped: the items left out. nbytes: the bytes of the result. *_ns: the
@@ -80,6 +82,20 @@ const char* gm_kernel(int64_t number);
 /* A gate lets at most `permits` threads through at a time. */
 struct Gate* gm_gate_open(int64_t permits);
 void gm_gate_close(struct Gate* gate);
+
+/* Maps the first `nbytes` bytes of a file, to be written; they must exist. Null if that cannot be. From the first mapping on,
+ * SIGBUS is handled: a thread that writes a byte which the file system lost goes on, and the mapping is marked. Whatever
+ * else raises SIGBUS goes to the handler that was there before. */
+unsigned char* gm_map(int64_t descriptor, int64_t nbytes);
+/* Ends a mapping, as soon as no call uses it any more. */
+void gm_unmap(unsigned char* memory);
+/* 1 if bytes of the mapping were lost, else 0. */
+int64_t gm_map_lost(const unsigned char* memory);
+/* Copies data to byte `position` of the mapping; WRITE_FAILED if bytes of it were lost, or it has ended. Any thread. */
+int64_t gm_map_write(unsigned char* memory, int64_t position, const unsigned char* data, int64_t nbytes);
+/* Brings pages of a mapping into memory before they are written; they keep what they hold. position: of a page. WRITE_FAILED
+ * if the system cannot do that. */
+int64_t gm_map_ahead(unsigned char* memory, int64_t position, int64_t nbytes);
 
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);

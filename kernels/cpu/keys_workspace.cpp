@@ -47,26 +47,28 @@ public:
             runs.push_back({items, count});
             items += count * order.width;
         }
-        KeyMerge{order, keys_, order.width, launch, team, spare_}.merge(runs, output.reserve(total_ * order.width));
-        finish(equals);
+        const bool once = std::count_if(runs.begin(), runs.end(), [](const Run& run) { return run.count > 0; }) <= 2;
+        Byte* const out = once && place != nullptr ? place : output.reserve(total_ * order.width);
+        KeyMerge{order, keys_, order.width, launch, team, spare_}.merge(runs, out);
+        finish(out, equals);
     }
 
     void sort(const LaunchSpec& launch, Equals equals) override
     {
         const KeyMerge merging{order, keys_, order.width, launch, team, spare_};
-        sort_keys(merging, staging.data(), total_, output.reserve(total_ * order.width));
-        finish(equals);
+        Byte* const out = output.reserve(total_ * order.width);
+        sort_keys(merging, staging.data(), total_, out);
+        finish(out, equals);
     }
 
 private:
     static constexpr int64_t LEAST_SHARE = 1 << 16;  // items of a thread
 
-    void finish(Equals equals)
+    void finish(Byte* out, Equals equals)
     {
-        const int64_t kept =
-            equals == KEEP_ALL ? total_ : keys_.drop_equals(output.data(), total_, equals == KEEP_NONE_LIKE_FIRST);
+        const int64_t kept = equals == KEEP_ALL ? total_ : keys_.drop_equals(out, total_, equals == KEEP_NONE_LIKE_FIRST);
         dropped = total_ - kept;
-        result = output.data();
+        result = out;
         result_items = kept;
         result_bytes = kept * order.width;
     }

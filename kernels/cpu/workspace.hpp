@@ -30,6 +30,7 @@ struct Workspace {
     Team team;
     int64_t capacity = 0;      // the bytes that a chunk was expected to have
     Buffer staging, output;    // each has PADDING readable bytes behind its content
+    unsigned char* place = nullptr;  // where a merge may write its result in place of output, if it writes every byte once
     const unsigned char* result = nullptr;  // the last merge or sort: in output, or in other memory that lives as long
     int64_t result_bytes = 0, result_items = 0, dropped = 0;
 };

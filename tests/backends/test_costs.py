@@ -17,7 +17,7 @@ from gpumerge_cli.order import Order
 MODEL = Costs(
     cpu_start_up=0.5, cpu_keys=2e9, cpu_lines=5e8,
     gpu_start_up=1.0, gpu_keys=1e11, gpu_lines=1e10,
-    storage=4e9, link=2e9, source="a test",
+    storage=4e9, written=6e9, mapped=1e9, link=2e9, source="a test",
 )  # fmt: skip
 
 
@@ -31,9 +31,18 @@ def test_predictions() -> None:
         MODEL.predict("tpu", "keys", 1, 1)
 
 
+def test_many_cores_write_through_a_mapping() -> None:
+    assert [MODEL.maps(cores) for cores in (1, 6, 7)] == [False, False, True]
+    assert [MODEL.moving(cores) for cores in (1, 6, 7)] == [4e9, 4e9, 7e9]
+    assert MODEL.predict("cpu", "keys", 4 * 10**9, 8) == pytest.approx(0.5 + 0.5 + 0.25)
+    # Where calls are so slow that a mapping pays, both may still be slower than what was measured for storage.
+    assert replace(MODEL, written=1e9).moving(2) == 4e9
+    assert [Costs().maps(cores) for cores in (2, 16)] == [False, True]
+
+
 def test_ceilings_are_what_predictions_are_made_of() -> None:
-    nbytes, cores = 4 * 10**9, 3
-    for items in ("keys", "lines"):
+    nbytes = 4 * 10**9
+    for items, cores in (("keys", 3), ("lines", 3), ("keys", 9)):
         rates = {name: rate for name, _, rate, _ in MODEL.ceilings("cpu", items, cores)}
         assert MODEL.predict("cpu", items, nbytes, cores) == pytest.approx(
             MODEL.cpu_start_up + nbytes / rates["storage"] + nbytes / rates["merging"]
@@ -74,6 +83,14 @@ def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     place = save(MODEL)
     assert place == tmp_path / "gpumerge" / "costs.json"
     assert load() == MODEL
+
+
+def test_costs_of_older_versions_are_taken(tmp_path: Path) -> None:
+    numbers = asdict(MODEL)
+    del numbers["written"], numbers["mapped"]
+    (tmp_path / "costs.json").write_text(json.dumps(numbers))
+    built_in = Costs()
+    assert load(tmp_path / "costs.json") == replace(MODEL, written=built_in.written, mapped=built_in.mapped)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from gpumerge_cli.errors import GpumergeError
 def test_constants_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "_COUNTS", dict.fromkeys(measuring._COUNTS, 20_000))
     monkeypatch.setattr(measuring, "_REPEAT", 1)
+    monkeypatch.setattr(measuring, "_WRITTEN", 3_000_000)
     told: list[str] = []
     found = asdict(measuring.measure_costs(("cpu",), "a CPU", str(tmp_path), told.append))
-    assert len(told) == 2
+    assert len(told) == 3
     for name, built_in in asdict(Costs()).items():
         assert (found[name] != built_in) is (not name.startswith("gpu") and name != "link"), name
         assert name == "source" or found[name] > 0

@@ -34,7 +34,7 @@ class SourceSpec(c.Structure):
 
 
 class SinkSpec(c.Structure):
-    _fields_ = _fields("descriptor start piece swap gate", gate=c.c_void_p)
+    _fields_ = _fields("descriptor start piece swap gate memory", gate=c.c_void_p, memory=c.c_void_p)
 
 
 class ChunkResult(c.Structure):
@@ -59,7 +59,8 @@ class LaunchSpec(c.Structure):
 def loaded() -> c.CDLL:
     """The library under test, with the types that its entries return."""
     library = c.CDLL(str(libraries.path()))
-    library.gm_open.restype = library.gm_result.restype = library.gm_gate_open.restype = c.c_void_p
+    for name in ("gm_open", "gm_result", "gm_gate_open", "gm_map"):
+        getattr(library, name).restype = c.c_void_p
     for name in ("gm_cut", "gm_chunk"):
         getattr(library, name).restype = I64
     return library

@@ -26,11 +26,17 @@ def inputs(tmp_path: Path) -> list[str]:
     return names
 
 
+@pytest.fixture(params=["calls", "mapping"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two ways in which outputs are written."""
+    monkeypatch.setenv("GPUMERGE_TEST_MAPPED", str(int(request.param == "mapping")))
+
+
 def left(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name not in ("a.i32", "b.i32"))
 
 
-def test_a_file_size_limit(inputs: list[str], tmp_path: Path) -> None:
+def test_a_file_size_limit(inputs: list[str], way: None, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
@@ -46,7 +52,7 @@ def test_a_file_size_limit(inputs: list[str], tmp_path: Path) -> None:
     assert Path(output).read_bytes() == b"earlier"
 
 
-def test_a_full_disk(inputs: list[str], tmp_path: Path) -> None:
+def test_a_full_disk(inputs: list[str], way: None, tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(small)], capture_output=True)
@@ -75,7 +81,7 @@ def test_a_closed_pipe_is_silent(inputs: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals(inputs: list[str], tmp_path: Path, number: signal.Signals) -> None:
+def test_signals(inputs: list[str], way: None, tmp_path: Path, number: signal.Signals) -> None:
     output = tmp_path / "out.i32"
     for wait in (0.25, 0.35, 0.5):
         with subprocess.Popen(
@@ -114,7 +120,9 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
 
 
 @pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.thorough)])
-def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, rng: np.random.Generator, moments: int) -> None:
+def test_sigkill_at_random_moments(
+    inputs: list[str], way: None, tmp_path: Path, rng: np.random.Generator, moments: int
+) -> None:
     """The output is the old one or the whole new one. The next run removes any temporary file beside it."""
     output = tmp_path / "out.i32"
     command = [*COMMAND, *inputs, "-o", str(output), "-q", "--threads", "2"]
@@ -140,6 +148,37 @@ def test_sigkill_at_random_moments(inputs: list[str], tmp_path: Path, rng: np.ra
     subprocess.run(command, cwd=ROOT, check=True)
     assert left(tmp_path) == ["out.i32"]
     assert output.read_bytes() == whole
+
+
+@pytest.mark.parametrize("command", ["merge", "sort"])
+def test_an_output_loses_its_bytes(inputs: list[str], tmp_path: Path, command: str) -> None:
+    """The file system fails under a mapped output, or somebody cuts the temporary file off."""
+    output = str(tmp_path / "out.i32")
+    program = (
+        "import faulthandler, glob, itertools, os, sys\n"
+        "from gpumerge_cli.backends.cpu.chunks import ChunkWorker\n"
+        "from gpumerge_cli.formats.output import OutputFile\n"
+        "faulthandler.enable()\n"
+        "calls = itertools.count(1)\n"
+        "def acting(really):\n"
+        "    def act(*arguments):\n"
+        "        if next(calls) == 2:\n"
+        f"            os.truncate(*glob.glob({str(tmp_path / '.out.i32.gpumerge-*')!r}), 9999)\n"
+        "        return really(*arguments)\n"
+        "    return act\n"
+        "OutputFile.write_at, ChunkWorker.run = acting(OutputFile.write_at), acting(ChunkWorker.run)\n"
+        "from gpumerge_cli.__main__ import main\n"
+        f"sys.argv[1:] = {[command, *COMMAND[4:], *inputs, '-o', output]!r}\n"
+        "main()\n"
+    )
+    environment = os.environ | {"GPUMERGE_TEST_MAPPED": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+    )
+    lost = "the file system lost the file's bytes; look for errors of the disk in the system's log, or write elsewhere"
+    assert (done.returncode, done.stderr) == (2, f"gpumerge: {output}: {lost}\n")
+    assert left(tmp_path) == ["out.i32"]
+    assert Path(output).read_bytes() == b"earlier"
 
 
 @pytest.mark.parametrize("number", [2, 20])
@@ -168,7 +207,7 @@ def test_a_read_error(inputs: list[str], tmp_path: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("change", ["shrinks", "changes", "loses an item"])
-def test_an_input_changes_while_it_is_read(inputs: list[str], tmp_path: Path, change: str) -> None:
+def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_path: Path, change: str) -> None:
     output = str(tmp_path / "out.i32")
     act = {
         "shrinks": "os.truncate(name, 8_000_000)",

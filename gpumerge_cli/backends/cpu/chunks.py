@@ -16,7 +16,7 @@ from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import equals, launch_spec, order_spec, sort_spec
 from gpumerge_cli.backends.launch import SortPolicy
-from gpumerge_cli.errors import output_error
+from gpumerge_cli.errors import lost_output, output_error
 from gpumerge_cli.measure import Span
 
 _STAGES = ("read", "index", "check", "kernel", "write")
@@ -69,7 +69,8 @@ class ChunkWorker:
         sink = own.SinkSpec(descriptor=-1)
         if work.target is not None:
             target = work.target
-            sink = own.SinkSpec(target.descriptor, target.start + offset, target.piece, target.swap, chunks.gate)
+            start = target.start + offset
+            sink = own.SinkSpec(target.descriptor, start, target.piece, target.swap, chunks.gate, target.memory or None)
         result, failure = own.ChunkResult(), own.Failure()
         status = own.gm_chunk(self._handle, spec, chunks.launch, sink, result, failure)
         stopped = time.perf_counter()
@@ -77,6 +78,8 @@ class ChunkWorker:
             raise Disordered(failure.input)
         if status == own.WRITE_FAILED:
             assert work.target is not None
+            if work.target.memory:
+                raise lost_output(work.target.name)
             raise output_error(OSError(failure.error, os.strerror(failure.error)), work.target.name)
         chunks.sources.judge(status, failure)
         counts = (ctypes.c_int64 * count)()

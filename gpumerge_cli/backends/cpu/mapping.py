@@ -1,0 +1,72 @@
+"""Files that lie in memory, written there by many threads at once."""
+
+from __future__ import annotations
+
+import threading
+from itertools import count
+
+from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.cpu.library import library
+
+_AHEAD = 64 << 20
+
+
+class Mapping:
+    """The first `nbytes` bytes of an open file, which must exist. Raises OSError if they cannot be mapped.
+
+    address: of the first one, until `close`. If the file system loses bytes of it, a thread that writes them goes on,
+    and the mapping is `lost`; without the library's help SIGBUS would end the program.
+    """
+
+    def __init__(self, descriptor: int, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self.address: int = library().gm_map(descriptor, nbytes) or 0
+        if not self.address:
+            raise OSError("the file cannot be mapped")
+        self._stopped = threading.Event()
+        self._ahead: list[threading.Thread] = []
+
+    @property
+    def lost(self) -> bool:
+        """Whether any of its bytes were lost."""
+        return bool(library().gm_map_lost(self.address))
+
+    def write(self, position: int, data: Bytes) -> bool:
+        """Copy `data` to byte `position`; False if bytes of the mapping were lost. From any thread."""
+        assert 0 <= position <= self.nbytes - len(data), "beyond the mapping"
+        own = library()
+        return bool(own.gm_map_write(self.address, position, data.ctypes.data, len(data)) == own.DONE)
+
+    def populate(self, threads: int) -> None:
+        """Start so many threads that bring its pages into memory, the first ones first, until `close`.
+
+        Writes to pages that are in memory are faster. Systems that cannot do it ahead do it as pages are written.
+        """
+        numbers = count()
+
+        def ahead() -> None:
+            own = library()
+            for number in numbers:
+                start = number * _AHEAD
+                if start >= self.nbytes or self._stopped.is_set():
+                    return
+                if own.gm_map_ahead(self.address, start, min(_AHEAD, self.nbytes - start)) != own.DONE:
+                    return
+
+        for _ in range(threads):
+            thread = threading.Thread(target=ahead, name="gpumerge-populate", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no room for another stack, or no more threads allowed
+                return
+            self._ahead.append(thread)
+
+    def close(self) -> None:
+        """Unmap it, once no call uses it any more; a second call does nothing."""
+        self._stopped.set()
+        for thread in self._ahead:
+            thread.join()
+        self._ahead.clear()
+        address, self.address = self.address, 0
+        if address:
+            library().gm_unmap(address)

@@ -1,0 +1,28 @@
+// Files that lie in memory to be written. Their pages may go away: when the file is cut off, or when its device fails. Then
+// SIGBUS comes to the thread that writes, which gets another page in place of the lost one, and goes on. So a call is not
+// interrupted; it fails at its end.
+//
+// What is written to a mapping must not steer what is done: other programs can change it, and lost pages read as zeros.
+#pragma once
+
+#include <cstdint>
+
+#include "entries.h"
+
+struct MappedFile;
+
+// Keeps a mapping in its place as long as it lives.
+class HeldMapping {
+public:
+    // memory: what gm_map returned. Throws Fault if it was unmapped.
+    explicit HeldMapping(const unsigned char* memory);
+    ~HeldMapping();
+    HeldMapping(const HeldMapping&) = delete;
+    HeldMapping& operator=(const HeldMapping&) = delete;
+
+    // Throws Fault if bytes were lost.
+    void check() const;
+
+private:
+    MappedFile* file_;
+};
