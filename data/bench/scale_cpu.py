@@ -92,9 +92,9 @@ def made(folder: Path, wish: argparse.Namespace, names: list[str]) -> dict[str, 
     for name in names:
         action, kind = name.split()
         if action == "merge":
-            sides = [files[name][:_PARTS], files[name][_PARTS:]]
-            files[name] = [f"{folder}/{kind}-{side}.txt" for side in range(2)]
-            for paths, out in zip(sides, files[name], strict=True):
+            halves = [files[name][:_PARTS], files[name][_PARTS:]]
+            files[name] = [f"{folder}/{kind}-{half}.txt" for half in range(2)]
+            for paths, out in zip(halves, files[name], strict=True):
                 run([*MERGES[kind], *paths, "-o", out], [], folder)
                 for path in paths:
                     os.remove(path)
