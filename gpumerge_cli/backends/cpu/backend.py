@@ -38,14 +38,14 @@ _CHUNK = 2 << 20
 # to 16 MiB the fastest for 2 x 0.5 GB of four kinds of lines on two cores.
 _ROW_CHUNK = 8 << 20
 _LEAST_CHUNK = 1 << 20
-_FEW_THREADS = 4
 # Keys as they come and sorted, and a little to deal them through. In one piece 100 M int32 took 1.2 s of user time on
 # two cores, 50 M float64 0.8; in pieces that are merged 2.0 and 1.2.
 _WHOLE = 2.2
 _WHOLE_ROW_BYTES = 52  # a line's start, image of two words, pair of two, and what helps to deal them and some to spare
 # What is kept of each row goes through fresh memory once, where pieces use theirs again: on two cores lines of 10 bytes
-# took a third longer in one piece, of 33 to 100 bytes a fifth less (cheaper where the system has memory at hand).
-_LEAST_WHOLE_ROW = 24
+# took a third longer in one piece, of 33 to 100 bytes a fifth less (cheaper where the system has memory at hand). More
+# threads share what pieces do twice: they sort all rows again where they merge many runs.
+_LEAST_WHOLE_ROW, _FEW_THREADS = 24, 4
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
 _PIECE, _MOST_RUNS = 32 << 20, 64  # of a sort
 _MOST_MERGED = 8  # runs: a chunk of more is sorted again by digits sooner than it is merged, pair by pair
@@ -100,8 +100,7 @@ class CpuBackend:
         return SortPace(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        # By many threads sorts are faster in pieces that stay near the cores.
-        if threads > _FEW_THREADS or (order.is_rows and item_bytes < _LEAST_WHOLE_ROW):
+        if order.is_rows and item_bytes < _LEAST_WHOLE_ROW and threads <= _FEW_THREADS:
             return None
         if order.is_rows:
             return int((1 + _WHOLE_ROW_BYTES / item_bytes) * nbytes) + threads * part
