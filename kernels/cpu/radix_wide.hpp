@@ -15,8 +15,9 @@ constexpr int64_t PIECE_BYTES = 1 << 18;       // a bucket and the room that it 
 constexpr int64_t MOST_PIECE_BYTES = 1 << 21;  // a larger one is dealt out again
 constexpr int64_t LEAST_SHARE = 1 << 15;       // the fewest items of a thread
 constexpr int64_t MOST_BUCKETS = 1 << 11;      // roughly: with more, dealing out costs more than it saves
+constexpr int64_t FAIR = 4;                    // buckets a thread, at least: then none waits long for the last one
 constexpr int CODE_BITS = 12;
-constexpr int64_t SAMPLE = 1 << 16;
+constexpr int64_t SAMPLE = 1 << 16, DRAWN = 16;  // at most so many items, and one in so many
 constexpr int MOST_SAMPLED = 4;                // levels with a sample; later ones use none, so buckets surely shrink
 
 // Finds the bucket of an item by its word. Buckets have the order of the words.
@@ -29,7 +30,7 @@ public:
     {
         constexpr int64_t CODES = 1 << CODE_BITS;
         std::vector<int64_t> found(CODES);
-        const int64_t draws = sampled ? std::min(count, SAMPLE) : 0;
+        const int64_t draws = sampled ? std::min(count / DRAWN, SAMPLE) : 0;
         uint64_t random = static_cast<uint64_t>(count);
         for (int64_t draw = 0; draw < draws; ++draw) {
             random = random * 6364136223846793005u + 1442695040888963407u;
@@ -100,10 +101,29 @@ int height_of(const Load& load, int64_t count, const Team& team)
     return std::bit_width(some);
 }
 
+template <typename Item, typename Load, typename Finish>
+void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, const Finish& finish, int level = 0);
+
+// Sorts the bucket of `length` items at out[first], and finishes it. copy: has room for as many. Throws std::bad_alloc.
+template <typename Item, typename Finish>
+void sort_bucket(Item* out, int64_t first, int64_t length, Item* copy, const Team& team, const Finish& finish, int level)
+{
+    Item* const items = out + first;
+    if (height_of<Item>(FromCopy<Item>{items}, length, team) == 0) return finish(first, first + length);
+    team.share(length, LEAST_SHARE, [&](int64_t from, int64_t to, int) {
+        std::memcpy(copy + from, items + from, (to - from) * sizeof(Item));
+    });
+    const auto finish_here = [&](int64_t from, int64_t to) { finish(first + from, first + to); };
+    const AnyFinish any{&finish_here, [](const void* context, int64_t from, int64_t to) {
+        (*static_cast<const decltype(finish_here)*>(context))(from, to);
+    }};
+    sort_wide(FromCopy<Item>{copy}, length, items, team, any, level + 1);
+}
+
 // Sorts the items load(i), for i in [0, count), to out. Then calls finish(first, last) once for each stretch of it. load must
 // not read from out. Throws std::bad_alloc.
 template <typename Item, typename Load, typename Finish>
-void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, const Finish& finish, int level = 0)
+void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, const Finish& finish, int level)
 {
     constexpr int64_t ITEM = sizeof(Item);
     if (count * ITEM <= MOST_PIECE_BYTES / (team.size() > 1 ? 4 : 2)) {
@@ -125,7 +145,7 @@ void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, con
     });
     // The places go bucket by bucket, and in a bucket part by part, so that equal words keep their order.
     std::vector<int64_t> edges(buckets + 1);
-    int64_t place = 0, longest = 0;
+    int64_t place = 0;
     for (int64_t bucket = 0; bucket < buckets; ++bucket) {
         for (std::vector<int64_t>& of_part : places) {
             const int64_t held = of_part[bucket];
@@ -133,8 +153,6 @@ void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, con
             place += held;
         }
         edges[bucket + 1] = place;
-        const int64_t length = place - edges[bucket];
-        if (length * ITEM <= MOST_PIECE_BYTES) longest = std::max(longest, length);
     }
     team.share(count, LEAST_SHARE, [&](int64_t first, int64_t last, int part) {
         int64_t* const at = places[part].data();
@@ -145,6 +163,13 @@ void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, con
         }
     });
 
+    // A bucket that is no more than a thread's fair share is sorted by one thread, though it may have to deal it out again.
+    const int64_t fair = std::max(MOST_PIECE_BYTES / ITEM, count / (FAIR * team.size()));
+    int64_t longest = 0;
+    for (int64_t bucket = 0; bucket < buckets; ++bucket) {
+        const int64_t length = edges[bucket + 1] - edges[bucket];
+        if (length <= fair) longest = std::max(longest, length);
+    }
     std::vector<Room<Item>> others(team.size());
     std::vector<std::unique_ptr<Counts>> counts(team.size());
     for (int part = 0; part < team.size(); ++part) {
@@ -152,31 +177,30 @@ void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, con
         counts[part] = std::make_unique<Counts>();
     }
     std::atomic<int64_t> next{0};
+    std::atomic<bool> failed{false};
     team.share(team.size(), 1, [&](int64_t, int64_t, int part) {
         for (int64_t bucket; (bucket = next++) < buckets;) {
-            const int64_t first = edges[bucket], last = edges[bucket + 1];
-            if (first == last || (last - first) * ITEM > MOST_PIECE_BYTES) continue;
-            sort_piece(out + first, others[part].data(), last - first, *counts[part]);
-            finish(first, last);
+            const int64_t first = edges[bucket], length = edges[bucket + 1] - first;
+            if (length == 0 || length > fair) continue;
+            if (length * ITEM <= MOST_PIECE_BYTES) {
+                sort_piece(out + first, others[part].data(), length, *counts[part]);
+                finish(first, first + length);
+                continue;
+            }
+            try {
+                sort_bucket(out, first, length, others[part].data(), Team(1), finish, level);
+            } catch (const std::bad_alloc&) {
+                failed = true;
+                return;
+            }
         }
     });
+    if (failed) throw std::bad_alloc();
     for (int64_t bucket = 0; bucket < buckets; ++bucket) {
         const int64_t first = edges[bucket], length = edges[bucket + 1] - first;
-        if (length * ITEM <= MOST_PIECE_BYTES) continue;
-        Item* const items = out + first;
-        const auto finish_here = [&, first](int64_t from, int64_t to) { finish(first + from, first + to); };
-        Word<Item> some = 0;
-        for (int64_t i = 0; i < length; ++i) some |= word_of(items[i]) ^ word_of(items[0]);
-        if (some == 0) {
-            finish(first, first + length);
-            continue;
-        }
+        if (length <= fair) continue;
         Room<Item> copy;
-        std::memcpy(copy.reserve(length), items, length * sizeof(Item));
-        const AnyFinish any{&finish_here, [](const void* context, int64_t from, int64_t to) {
-            (*static_cast<const decltype(finish_here)*>(context))(from, to);
-        }};
-        sort_wide(FromCopy<Item>{copy.data()}, length, items, team, any, level + 1);
+        sort_bucket(out, first, length, copy.reserve(length), team, finish, level);
     }
 }
 

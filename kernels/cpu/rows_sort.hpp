@@ -5,6 +5,7 @@
 constexpr int64_t LEAST_ROWS = 1 << 13;  // the fewest rows that another thread is worth
 constexpr long long FEW_ROWS = 20, SOME_ROWS = 200;
 constexpr long long CACHED_ROWS = 24 << 10;  // 384 KiB, and as much to sort into: they fit a core's second cache
+constexpr int FAIR = 4;  // parts a thread, at least: then none waits long for the last one
 constexpr int MOST_DIGIT_BITS = 11, MOST_PASSES = 4;
 
 struct Counts {
@@ -132,9 +133,10 @@ inline void sort_piece(Item* rows, Item* other, long long count, bool over, cons
     }
 }
 
-// Sorts rows[0 .. count) to out with all threads. `spare` has as much room as out.
-inline void sort_wide(
-    const Item* rows, Item* out, Item* spare, int64_t count, const Lines& lines, const Team& team)
+// Deals `rows` out to `dealt` by their highest digit, with all threads, and sorts each part through `other`. The result lies in
+// `dealt`, or in `other` if `over`; rows may lie in `other`. fair: a part of more rows is dealt out again by all threads.
+inline void sort_wide(const Item* rows, Item* dealt, Item* other, int64_t count, bool over, int64_t fair, const Lines& lines,
+    const Team& team)
 {
     std::vector<Word> found(static_cast<size_t>(team.size()), 0);
     team.share(count, LEAST_ROWS, [&](int64_t first, int64_t last, int part) {
@@ -173,16 +175,28 @@ inline void sort_wide(
     edges[values] = place;
     team.share(count, LEAST_ROWS, [&](int64_t first, int64_t last, int part) {
         int64_t* const here = places.data() + values * static_cast<size_t>(part);
-        if (digit == 0) std::memcpy(spare + here[0], rows + first, sizeof(Item) * static_cast<size_t>(last - first));
+        if (digit == 0) std::memcpy(dealt + here[0], rows + first, sizeof(Item) * static_cast<size_t>(last - first));
         else
-            for (int64_t at = first; at < last; ++at) spare[here[rows[at].prefix >> shift & mask]++] = rows[at];
+            for (int64_t at = first; at < last; ++at) dealt[here[rows[at].prefix >> shift & mask]++] = rows[at];
     });
 
     std::atomic<size_t> next{0};
+    const auto is_shared = [&](size_t value) { return digit > 0 && edges[value + 1] - edges[value] > fair; };
     team.share(team.size(), 1, [&](int64_t, int64_t, int) {
         Counts counts;
         for (size_t value = next++; value < values; value = next++)
-            if (edges[value + 1] > edges[value])
-                sort_piece(spare + edges[value], out + edges[value], edges[value + 1] - edges[value], true, lines, counts);
+            if (edges[value + 1] > edges[value] && !is_shared(value))
+                sort_piece(dealt + edges[value], other + edges[value], edges[value + 1] - edges[value], over, lines, counts);
     });
+    for (size_t value = 0; value < values; ++value)
+        if (const int64_t first = edges[value]; is_shared(value))
+            sort_wide(dealt + first, other + first, dealt + first, edges[value + 1] - first, !over, fair, lines, team);
+}
+
+// Sorts rows[0 .. count) to out with all threads. `spare` has as much room as out.
+inline void sort_wide(
+    const Item* rows, Item* out, Item* spare, int64_t count, const Lines& lines, const Team& team)
+{
+    const int64_t share = count / (FAIR * team.size());
+    sort_wide(rows, spare, out, count, true, team.size() == 1 ? count : std::max<int64_t>(CACHED_ROWS, share), lines, team);
 }

@@ -160,6 +160,15 @@ def test_large_sorts_of_skewed_words(chance: random.Random) -> None:
         assert same(lib.sorted_by(items, order, lib.launch(), 2), np.sort(items))
 
 
+def test_buckets_that_threads_deal_out_again(chance: random.Random) -> None:
+    """Buckets that are too large for a cache and no more than a thread's share, beside one that is far more."""
+    draw = np.random.default_rng(chance.randrange(1 << 62))
+    order, count = Order.of("uint64"), 4_400_000
+    group = np.minimum(draw.integers(0, 14, count), 10).astype(np.uint64)
+    items = group << np.uint64(59) | draw.integers(0, 1 << chance.choice([8, 30, 35]), count, np.uint64)
+    assert same(lib.sorted_by(items, order, lib.launch(), 2), np.sort(items))
+
+
 def test_ranks(order: Order, chance: random.Random) -> None:
     for most in (3, 300, 20_000, 400_000):
         items = keys(order, chance.randrange(most), chance)

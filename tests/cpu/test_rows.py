@@ -194,6 +194,25 @@ def test_many_lines(library: Any) -> None:
                 rows.close()
 
 
+@pytest.mark.parametrize("apart", [b"", b"~", b"\0", b"a5000"])
+def test_many_lines_that_few_are_far_from(library: Any, apart: bytes) -> None:
+    """Nearly all rows have the same highest digits, so the threads share one part again and again."""
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    chance = np.random.default_rng(seed)
+    lines = [b"a%06d" % number for number in chance.integers(0, 1 << 19, 90_000)]
+    lines += [b"a000000000000%02d" % number for number in chance.integers(0, 99, 60_000)] + [apart]
+    chance.shuffle(lines)
+    for order, expected in (
+        (Order.lines(), sorted(lines)),
+        (Order.lines(descending=True), sorted(lines, reverse=True)),
+        (Order.lines(numeric=True, stable=True), lines),
+    ):
+        rows = Rows(library, order, [b"".join(line + b"\n" for line in lines)], 3)
+        assert rows.run("gm_sort") == b"".join(line + b"\n" for line in expected)
+        rows.close()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_long_lines(library: Any, threads: int) -> None:
     """Lines that are too long for the length in their rows, and differ only in their last bytes, among short lines."""

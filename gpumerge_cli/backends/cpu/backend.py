@@ -38,14 +38,14 @@ _CHUNK = 2 << 20
 # the interpreter. 8 MiB was the fastest of 2 to 16 MiB for 2 x 0.5 GB of four kinds of lines on two cores.
 _ROW_CHUNK = 8 << 20
 _LEAST_CHUNK = 1 << 20
-_FEW_THREADS = 4
 # Memory of a sort in one piece, for each byte of its keys: unsorted and sorted keys, and small tables. In one piece
 # 100 M int32 took 1.2 s of user time on two cores, and 50 M float64 0.8 s. In merged pieces they took 2.0 and 1.2 s.
 _WHOLE = 2.2
 _WHOLE_ROW_BYTES = 52  # a line's start, an image of two words, a pair of two words, tables for dealing, and some spare
 # A sort in one piece writes its rows to fresh memory, but pieces use theirs again. On two cores, lines of 10 bytes
-# took a third longer in one piece, and lines of 33 to 100 bytes a fifth less.
-_LEAST_WHOLE_ROW = 24
+# took a third longer in one piece, and lines of 33 to 100 bytes a fifth less. More threads gain more from one piece:
+# pieces sort all rows a second time where many runs are merged.
+_LEAST_WHOLE_ROW, _FEW_THREADS = 24, 4
 _PLACES, _COPIES = 3, 5  # of the copy ceiling
 _PIECE, _MOST_RUNS = 32 << 20, 64  # of a sort
 _MOST_MERGED = 8  # runs: a radix sort of a chunk of more runs is faster than its merges of pairs
@@ -100,8 +100,7 @@ class CpuBackend:
         return SortPace(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        # Many threads sort faster in pieces that stay in the caches of their cores.
-        if threads > _FEW_THREADS or (order.is_rows and item_bytes < _LEAST_WHOLE_ROW):
+        if order.is_rows and item_bytes < _LEAST_WHOLE_ROW and threads <= _FEW_THREADS:
             return None
         if order.is_rows:
             return int((1 + _WHOLE_ROW_BYTES / item_bytes) * nbytes) + threads * part
