@@ -7,12 +7,10 @@ round, which also finds the words for what is wrong.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 Kind = tuple[Any, bool, int, int]
-Launch = Callable[[list[int], list[int], int, int], None]
-"""Merges runs, by addresses and counts, of so many items in all, into an address. It has `takes(total)`."""
 
 _MOST_KINDS = 256
 _ready: dict[Kind, Any] = {}
@@ -60,7 +58,7 @@ def merged_again(arrays: Sequence[Any], descending: bool, out: Any) -> Any:
     return out
 
 
-def _place(array: Any, kind: type, dtype: Any, device: int) -> int | None:
+def _place(array: Any, kind: Any, dtype: Any, device: int) -> int | None:
     """The address of a contiguous 1-D array of a dtype on a device; None for any other."""
     if type(array) is not kind or array.ndim != 1 or array.dtype != dtype or not array.flags.c_contiguous:
         return None

@@ -7,8 +7,6 @@ each kind of merge, and what is left for a call is a table of runs and one or tw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import cupy
 import numpy as np
 
@@ -39,12 +37,12 @@ class PreparedMerge:
         """Whether a grid has room for so many items."""
         return 0 < total <= MAX_GRID * self._policy.tile_size
 
-    def __call__(self, addresses: Sequence[int], counts: Sequence[int], total: int, out: int) -> None:
+    def __call__(self, addresses: list[int], counts: list[int], total: int, out: int) -> None:
         """Merge runs into `out`. Precondition: takes(total), which is the sum of `counts`."""
         with device_errors():
             self._launch(addresses, counts, total, out)
 
-    def _launch(self, addresses: Sequence[int], counts: Sequence[int], total: int, out: int) -> None:
+    def _launch(self, addresses: list[int], counts: list[int], total: int, out: int) -> None:
         policy = self._policy
         missing = policy.fan_in - len(counts)
         words = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
