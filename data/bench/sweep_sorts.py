@@ -120,10 +120,10 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
         level = Level(out.data.ptr, length, keys.size)
         launch = of_fan_in(policy.launch, fan_in)
         times = []
-        for own in (module._OWN_CUTS, 0, 1 << 30):
-            usual, module._OWN_CUTS = module._OWN_CUTS, own
+        for own in (module.OWN_CUTS, 0, 1 << 30):
+            usual, module.OWN_CUTS = module.OWN_CUTS, own
             times.append(timed(partial(kernels.merge_level, launch, level, scratch.data.ptr)))
-            module._OWN_CUTS = usual
+            module.OWN_CUTS = usual
         print(f"{fan_in} runs of {length}: {times[0]:.3f}; cut ahead {times[1]:.3f}; cut by its blocks {times[2]:.3f}")
         out, scratch = scratch, out
         length *= fan_in

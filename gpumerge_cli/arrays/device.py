@@ -8,8 +8,8 @@ from typing import Any
 
 from gpumerge_cli.arrays.keys import Keys
 from gpumerge_cli.arrays.payload import joined
+from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 
 
@@ -24,7 +24,7 @@ class Device:
         self._device = arrays[0].device
         self._keys = keys
         with self._device:
-            self._backend = select("gpu", self._device.id, keys.order, sum(array.nbytes for array in arrays)).backend
+            self._backend = gpu.create(self._device.id)
 
     def current(self) -> AbstractContextManager[Any]:
         """A context in which the device is the current one. All methods below need it."""
@@ -46,6 +46,10 @@ class Device:
         """Merge runs into `out`, which has room for all of them. All have dtype Keys.items."""
         policy = self._backend.resolve(request, self._keys.order, len(runs))
         self._backend.merge_arrays(runs, self._keys.order, policy, out)
+
+    def prepared(self, runs: int) -> Any:
+        """Merges of so many runs, ready to launch (see PreparedMerge); None where one pass cannot merge them."""
+        return self._backend.prepared_merge(self._keys.order, runs)
 
     def sort(self, run: Any, request: SortRequest, out: Any) -> None:
         """Sort a run into `out`, which is as long. Both have dtype Keys.items."""

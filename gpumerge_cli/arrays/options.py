@@ -68,7 +68,8 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> 
     if on_device:
         import cupy
 
-        shared = any(cupy.shares_memory(out, array) for array in arrays)
+        # Only the ranges of addresses: whether two arrays have an item in common, CuPy finds out by sorting addresses.
+        shared = any(cupy.may_share_memory(out, array) for array in arrays)
     else:
         if not out.flags.writeable:
             raise UsageError("out is read-only", way_out="give an array that can be written to")

@@ -23,6 +23,7 @@ from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.prepared import PreparedMerge
 from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
@@ -141,6 +142,14 @@ class GpuBackend:
                 merge=lambda group, to: kernels.merge(policy, group, to),
                 copy=copy,
             )
+
+    def prepared_merge(self, order: Order, runs: int) -> PreparedMerge | None:
+        """Merges of so many runs, ready to launch; None where it takes several passes to merge them."""
+        launch = self.resolve(LaunchRequest(), order, runs)
+        if runs > launch.fan_in or not named(launch.kernel).gpu.cut_ahead:
+            return None
+        with device_errors(), self._device:
+            return PreparedMerge(self._kernels(order), launch, self._limits)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """See Backend. CuPy arrays, sorted on the current stream. Only radix sorts of floats wait for it.

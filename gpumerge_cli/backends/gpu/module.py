@@ -40,7 +40,7 @@ Address = int
 """A device address. Kernels take pointers and counts as 64-bit arguments."""
 
 _THREADS = 256
-_OWN_CUTS = 12
+OWN_CUTS = 12
 """With at most so many tiles for each multiprocessor, it is faster if blocks find their own cuts."""
 _SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
@@ -88,6 +88,16 @@ class Kernels:
         if total == 0:
             return
         self._merge(policy, _run_table(runs, policy.fan_in), total, out, text, starts)
+
+    def merging(self, policy: LaunchPolicy) -> tuple[Any, int]:
+        """(the kernel that merges by a policy which cuts ahead, its bytes of dynamic shared memory)."""
+        shared = shared_bytes(policy, self._order)
+        name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
+        return self._compiled(name, file, policy_macros(policy, batched=False), shared), shared
+
+    def partitioning(self, policy: LaunchPolicy) -> Any:
+        """The kernel that cuts ahead of `merging`."""
+        return self._compiled("partition", "partition.cu", partition_macros(policy.fan_in, batched=False), 0)
 
     def merge_level(
         self, policy: LaunchPolicy, level: Level, out: Address, text: Address = 0, starts: Address = 0
@@ -141,7 +151,7 @@ class Kernels:
         tiles = grid_size(policy, group)
         blocks = total // group * tiles + grid_size(policy, total % group)
         cuts = None
-        if blocks > _OWN_CUTS * self._limits.multiprocessors:
+        if blocks > OWN_CUTS * self._limits.multiprocessors:
             cuts = self._partition(policy, tiles + 1, _ceil_div(total, group), source, text, starts, batched=batched)
         self._launch(
             name, blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
@@ -289,11 +299,13 @@ class Kernels:
         macros: Macros = (),
         shared: int = 0,
     ) -> None:
-        largest = self._limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
-        file = file or f"{name}.cu"
-        of_order = self._macros.get(file, self._comparing)
-        function = _function(self._device, file, name, (*of_order, *macros), largest)
+        function = self._compiled(name, file or f"{name}.cu", macros, shared)
         function((blocks,), (threads,), arguments, shared_mem=shared)
+
+    def _compiled(self, name: str, file: str, macros: Macros, shared: int) -> Any:
+        largest = self._limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
+        of_order = self._macros.get(file, self._comparing)
+        return _function(self._device, file, name, (*of_order, *macros), largest)
 
 
 def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:
