@@ -18,8 +18,10 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import time
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -35,6 +37,7 @@ ROOT = KERNELS.parent
 LIBRARIES = ROOT / "gpumerge_cli" / "lib"
 OBJECTS = ROOT / "build" / "cpu" / "objects"
 GLIBC = "2.17"
+_STALE = 24 * 3600.0  # seconds
 
 _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
@@ -120,7 +123,7 @@ class Compiler:
         """What the compiler prints. Raises BuildError that begins with `failure`."""
         try:
             done = subprocess.run(
-                [*self.command, *map(str, arguments)], capture_output=True, text=True, env=_environment()
+                [*self.command, *map(str, arguments)], capture_output=True, text=True, env=self._environment()
             )
         except OSError as error:
             raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++20 compiler") from None
@@ -130,6 +133,19 @@ class Compiler:
                 f"{failure} (exit {done.returncode}); set CXX to another C++20 compiler, or report this\n{told}"
             )
         return done.stdout
+
+    def _environment(self) -> dict[str, str]:
+        keep = str(self.zig_cache)
+        return {"ZIG_GLOBAL_CACHE_DIR": keep, "ZIG_LOCAL_CACHE_DIR": keep, **os.environ}
+
+    @property
+    def zig_cache(self) -> Path:
+        """Where zig keeps what it made.
+
+        Zig takes its headers for the same wherever they lie, but what it keeps names them by their places. So a zig at
+        another place, as pip puts it for each build, must not find it.
+        """
+        return ROOT / "build" / "cpu" / f"zig-{zlib.crc32(str(self.zig).encode()):08x}"
 
 
 def find_compiler() -> Compiler:
@@ -142,11 +158,6 @@ def find_compiler() -> Compiler:
         raise BuildError("no compiler for the CPU's library; install ziglang with pip, or set CXX to a C++20 compiler")
     folder = Path(found.origin).parent
     return Compiler((str(folder / "zig"), "c++"), folder / "lib")
-
-
-def _environment() -> dict[str, str]:
-    keep = str(ROOT / "build" / "cpu" / "zig")
-    return {"ZIG_GLOBAL_CACHE_DIR": keep, "ZIG_LOCAL_CACHE_DIR": keep, **os.environ}
 
 
 @dataclass(frozen=True)
@@ -326,6 +337,11 @@ class Build:
             if path not in self._used and path.name.rpartition("-")[0] in stems:
                 with contextlib.suppress(OSError):
                     path.unlink()
+        cache = self._compiler.zig_cache
+        for other in cache.parent.glob("zig*"):  # of compilers that pip has removed
+            with contextlib.suppress(OSError):
+                if other != cache and time.time() - other.stat().st_mtime > _STALE:
+                    shutil.rmtree(other, ignore_errors=True)
 
 
 def build(

@@ -69,6 +69,12 @@ def test_nothing_unchanged_is_compiled_again(tmp_path: Path) -> None:
     assert done.stdout == f"{tmp_path}/gpumerge-{level}.so\n"
 
 
+def test_a_zig_at_another_place_takes_nothing_that_the_first_one_kept(builder: Any) -> None:
+    here, there = (builder.Compiler(("zig", "c++"), Path(place)) for place in ("/a/lib", "/b/lib"))
+    assert here.zig_cache != there.zig_cache
+    assert here._environment()["ZIG_LOCAL_CACHE_DIR"] == str(here.zig_cache)
+
+
 @pytest.fixture
 def builder(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module that builds."""
