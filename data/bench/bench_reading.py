@@ -1,6 +1,6 @@
 """Time two ways to read chunks of a file from page cache: pread into memory that is used again, and a mapping.
 
-python data/bench/bench_reading.py FILE [--out data/results/epyc/reading.md] [--repeat 7]
+python data/bench/bench_reading.py FILE [--threads 1,2] [--out data/results/epyc/reading.md]
 
 FILE is read, not written; it should be a GB or more and fit into memory. Each chunk is summed once it is there, as a
 merge reads it once. Prints GB/s, the medians of runs in turns.
@@ -71,6 +71,7 @@ def took(read: Reader, descriptor: int, size: int, chunk: int, threads: int) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
     parser.add_argument("--out")
     parser.add_argument("--repeat", type=int, default=7)
     wish = parser.parse_args()
@@ -85,7 +86,7 @@ def main() -> None:
     descriptor = os.open(wish.file, os.O_RDONLY)
     for chunk in (1 << 20, 8 << 20, 32 << 20):
         ways = [by_pread(chunk), by_mapping(chunk, None), by_mapping(chunk, 22)]  # 22: MADV_POPULATE_READ
-        for threads in (1, 2):
+        for threads in map(int, wish.threads.split(",")):
             seconds: list[list[float]] = [[] for _ in ways]
             sums = set()
             for _ in range(wish.repeat):

@@ -103,11 +103,24 @@ public:
         workspace_.place = aligned ? sink.memory + sink.start : nullptr;
         if (spec_.sorts) by_parts ? workspace_.sort_rows(launch, equals) : workspace_.sort(launch, equals);
         else by_parts ? workspace_.merge_rows(launch, equals) : workspace_.merge(launch, equals);
+        workspace_.place = nullptr;
+    }
+
+    void write_mapped(const SinkSpec& sink, HeldMapping& mapping)
+    {
+        unsigned char* const place = sink.memory + sink.start;
+        for (int64_t done = 0; done < workspace_.result_bytes; done += PART) {
+            const int64_t here = std::min(PART, workspace_.result_bytes - done);
+            if (workspace_.result != place) workspace_.receive(done, here, place + done);
+            if (sink.swap > 0) swap_keys(place + done, here, sink.swap);
+            mapping.wrote(sink.start + done, here);
+        }
+        workspace_.result = nullptr;  // it may go away at any time
+        mapping.check();
     }
 
     void write(const SinkSpec& sink)
     {
-        if (sink.memory != nullptr) return write_mapped(sink);
         if (workspace_.result == nullptr) return write_parts(sink);
         const unsigned char* data = workspace_.result;
         if (sink.swap > 0) data = swapped(data, sink.swap);
@@ -115,23 +128,16 @@ public:
     }
 
 private:
+    static constexpr int64_t PART = 8 << 20;  // whole keys
+
     int64_t start(int64_t input) const { return spec_.ranges[2 * input]; }
     int64_t stop(int64_t input) const { return spec_.ranges[2 * input + 1]; }
     int64_t length(int64_t input) const { return lengths_[static_cast<size_t>(input)]; }
     static Bytes bytes_of(const std::vector<unsigned char>& key) { return {key.data(), static_cast<int64_t>(key.size())}; }
 
-    void write_mapped(const SinkSpec& sink)
-    {
-        unsigned char* const place = sink.memory + sink.start;
-        if (workspace_.result != place) workspace_.receive(0, workspace_.result_bytes, place);
-        if (sink.swap > 0) swap_keys(place, workspace_.result_bytes, sink.swap);
-        workspace_.result = nullptr;  // it may go away at any time
-    }
-
     // Writes a result that is not in one place. Keys are always in one place, so their byte order need not be turned here.
     void write_parts(SinkSpec sink)
     {
-        constexpr int64_t PART = 8 << 20;
         const int64_t nbytes = workspace_.result_bytes;
         Buffer& room = workspace_.output;
         room.reserve(static_cast<size_t>(std::min(PART, nbytes)));
@@ -183,8 +189,8 @@ int64_t gm_chunk(struct Workspace* workspace, const struct ChunkSpec* chunk, con
         result->items = workspace->result_items;
         result->dropped = workspace->dropped;
         result->nbytes = workspace->result_bytes;
-        if (sink->descriptor >= 0) work.write(*sink);
-        if (mapping) mapping->check();
+        if (mapping) work.write_mapped(*sink, *mapping);
+        else if (sink->descriptor >= 0) work.write(*sink);
         result->write_ns = clock.passed();
     });
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -15,13 +16,18 @@
 struct MappedFile {
     std::atomic<uintptr_t> start{0}, size{0};  // size: of whole pages; start 0: the entry is free
     std::atomic<bool> lost{false};
-    int64_t users = 0;  // with `closed` under the mutex
+    // What follows is under the mutex.
+    int64_t users = 0;
     bool closed = false;
+    int64_t low = 0, high = 0, written = 0;  // bytes written since pages were unmapped, and the places between which they lie
 };
 
 namespace {
 
 constexpr int MOST_FILES = 64;
+// Each time pages are unmapped, all cores forget all translations.
+constexpr int64_t MOST_WRITTEN = 16 << 20;
+constexpr int64_t PIECE = 8 << 20;
 constexpr int POPULATE_WRITE = 23;  // MADV_POPULATE_WRITE, of Linux 5.14; headers may be older
 
 MappedFile files[MOST_FILES];
@@ -116,6 +122,22 @@ HeldMapping::~HeldMapping()
     release(*file_);
 }
 
+void HeldMapping::wrote(int64_t position, int64_t nbytes)
+{
+    int64_t low, high;
+    {
+        const Locked locked;
+        file_->low = file_->written == 0 ? position : std::min(file_->low, position);
+        file_->high = std::max(file_->written == 0 ? 0 : file_->high, position + nbytes);
+        file_->written += nbytes;
+        if (file_->written < MOST_WRITTEN) return;
+        file_->written = 0;
+        low = file_->low / static_cast<int64_t>(page) * static_cast<int64_t>(page);
+        high = file_->high;
+    }
+    madvise(at_address(file_->start + static_cast<uintptr_t>(low)), static_cast<size_t>(high - low), MADV_DONTNEED);
+}
+
 void HeldMapping::check() const
 {
     if (file_->lost) throw Fault{WRITE_FAILED, {EIO, -1, 0}};
@@ -132,6 +154,7 @@ unsigned char* gm_map(int64_t descriptor, int64_t nbytes)
         if (memory == MAP_FAILED) return nullptr;
         madvise(memory, size, MADV_HUGEPAGE);
         file.lost = file.closed = false;
+        file.written = 0;
         file.size = size;
         file.start = reinterpret_cast<uintptr_t>(memory);
         return static_cast<unsigned char*>(memory);
@@ -159,8 +182,12 @@ int64_t gm_map_write(unsigned char* memory, int64_t position, const unsigned cha
 {
     Failure failure;
     return stopped_by(&failure, [&] {
-        const HeldMapping held(memory);
-        if (nbytes > 0) std::memcpy(memory + position, data, static_cast<size_t>(nbytes));
+        HeldMapping held(memory);
+        for (int64_t done = 0; done < nbytes; done += PIECE) {
+            const int64_t here = std::min(PIECE, nbytes - done);
+            std::memcpy(memory + position + done, data + done, static_cast<size_t>(here));
+            held.wrote(position + done, here);
+        }
         held.check();
     });
 }

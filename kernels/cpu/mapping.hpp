@@ -20,6 +20,9 @@ public:
     HeldMapping(const HeldMapping&) = delete;
     HeldMapping& operator=(const HeldMapping&) = delete;
 
+    // Tells that bytes were written. From time to time this unmaps pages that were, which stay in the page cache: what is
+    // mapped counts as memory of the process, and unmapping it all at the end would take one thread long.
+    void wrote(int64_t position, int64_t nbytes);
     // Throws Fault if bytes were lost.
     void check() const;
 
