@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import sys
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.shown import COLUMNS, Runner, matches, shown_in
@@ -77,6 +79,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     shutil.copy("january.csv", "a.csv")
     shutil.copy("february.csv", "b.csv")
+    Path("monday.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
+    Path("tuesday.csv").write_text("city,amount\nOslo,9\nParis,10\n")
+    Path("web1.log").write_text("10.0.0.2 GET /a 08:30\n10.0.0.1 GET /b 08:31\n")
+    Path("web2.log").write_text("10.0.0.7 GET /c 08:29\n10.0.0.1 GET /d 08:31\n")
+    trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
+    np.save("trades1.npy", trades)
+    np.save("trades2.npy", trades)
+    for name in ("a.txt", "b.txt"):
+        Path(f"{name}.gz").write_bytes(gzip.compress(b"1\n2\n"))
+    Path("parts").mkdir()
+    for name in ("1.txt", "2.txt"):
+        Path("parts", name).write_text("1\n20\n")
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
 
 
