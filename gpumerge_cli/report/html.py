@@ -63,10 +63,10 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     if report.timeline:
         yield _section(
             "What happened when",
-            "The bar at the top is the whole program. The lanes below it show its work, stage by stage, with one row for "
-            "each thread that was in the stage at the same moment. Shares are of the time of "
+            "The bar at the top is the whole program. The lanes below it show its work, stage by stage, with one row "
+            "for each thread that was in the stage at the same moment. Shares are of the time of "
             f"{format_counted(report.workers, 'worker')}."
-            + (" A pale stretch is several short ones with gaps between them." if any(s.spans > 1 for s in report.timeline) else ""),
+            + (" A pale stretch is several short ones." if any(s.spans > 1 for s in report.timeline) else ""),
             program(report),
             timeline(report),
             overlap_told(report),

@@ -132,7 +132,9 @@ ORDER = (
     ),
     Option("random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True),
     Option(
-        "random-source", "Order", _ORDERED, "FILE seeds the hash of -R, so that the same file gives the same order.", kind="file", gnu=True,
+        "random-source", "Order", _ORDERED,
+        "FILE seeds the hash of -R, so that the same file gives the same order.",
+        kind="file", gnu=True,
     ),
     Option("reverse", "Order", _TYPED, "The order is descending. Ties keep input order.", letter="r", gnu=True),
     Option(

@@ -77,7 +77,9 @@ OUTPUT = (
         letter="v", aliases=("stats",),
     ),
     Option(
-        "verbose", "Output", ("check",), "Print a line for each file on standard error that says what it holds.", letter="v", aliases=("stats",),
+        "verbose", "Output", ("check",),
+        "Print a line for each file on standard error that says what it holds.",
+        letter="v", aliases=("stats",),
     ),
 )  # fmt: skip
 
