@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,8 @@ def main() -> None:
             signal.signal(number, _end)
     # NumPy's library for linear algebra, which nothing here uses, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Importing makes many objects and drops few, so the collector would look through them in vain, again and again.
+    gc.set_threshold(50_000)
     try:
         from gpumerge_cli.cli.app import run
 

@@ -5,8 +5,8 @@ By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out D
 CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. Unchanged
 units are not compiled again: an object's name holds the digest of all that goes into it.
 
-A kernel needs no registration: it is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a file
-kernels/cpu/merge_*.hpp. The build lists these functions in kernels/cpu/kernels.hpp.
+A kernel needs no registration: it is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a
+file kernels/cpu/merge_*.hpp. The build lists these functions in kernels/cpu/kernels.hpp.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import sys
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.shown import COLUMNS, Runner, matches, shown_in
@@ -77,6 +79,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     shutil.copy("january.csv", "a.csv")
     shutil.copy("february.csv", "b.csv")
+    Path("monday.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
+    Path("tuesday.csv").write_text("city,amount\nOslo,9\nParis,10\n")
+    Path("web1.log").write_text("10.0.0.2 GET /a 08:30\n10.0.0.1 GET /b 08:31\n")
+    Path("web2.log").write_text("10.0.0.7 GET /c 08:29\n10.0.0.1 GET /d 08:31\n")
+    trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
+    np.save("trades1.npy", trades)
+    np.save("trades2.npy", trades)
+    for name in ("a.txt", "b.txt"):
+        Path(f"{name}.gz").write_bytes(gzip.compress(b"1\n2\n"))
+    for name in ("january.txt", "february.txt"):
+        Path(name).write_text("1\n20\n")
+    Path("names").write_text("january.txt\0february.txt\0")
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
 
 
@@ -213,14 +227,19 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
     text = (MANUAL / "speed.md").read_text()
     shown = re.findall(r"[\d.]+ ms", text.split("## Merges in the memory of a CPU")[0])
     assert len(shown) > 30
-    medians = set()
+    medians, shares = set(), set()
     for result in (RESULTS / "h200").glob("*.json"):
         report = json.loads(result.read_text())
         for row in report.get("rows", []):
             assert row["right"], result
             for digits in ("#.3g", ".0f"):
-                medians.add(f"{row['median'] * 1000:{digits}} ms")
+                median = f"{row['median'] * 1000:{digits}} ms"
+                medians.add(median)
+                shares.add((median, f"{row.get('share_of_copy', 0):.2f}"))
     assert [figure for figure in shown if figure not in medians] == []
+    beside = re.findall(r"([\d.]+ ms)[^|]*\| ([\d.]+) (?=\|)", text.split("## Merges in the memory of a CPU")[0])
+    assert len(beside) > 30
+    assert [pair for pair in beside if pair not in shares] == []
 
 
 def test_the_manuals_figures_of_files_are_the_results() -> None:
@@ -228,9 +247,19 @@ def test_the_manuals_figures_of_files_are_the_results() -> None:
 
     shown = re.findall(r"([\d.]+) s \(([\d.]+)\)", (MANUAL / "speed.md").read_text())
     assert len(shown) > 30
-    rows = json.loads((RESULTS / "xeon" / "files.json").read_text())["measured"]
+    results = [json.loads((RESULTS / "xeon" / name).read_text()) for name in ("files.json", "sorts.json")]
+    rows = [row for result in results for row in result["measured"]]
     measured = {(f"{row['wall']:.2f}", f"{row['fastest']:.2f}") for row in rows}
     assert [pair for pair in shown if pair not in measured] == []
+
+
+def test_the_manuals_figures_of_batches_are_the_results() -> None:
+    measured = {cells[2] for cells in _rows((RESULTS / "xeon" / "batch.md").read_text())}
+    for page, heading in (("batches.md", "**Small jobs.**"), ("speed.md", "At commit d36775a, a thousand")):
+        paragraph = (MANUAL / page).read_text().split(heading)[1].split("measured]")[0].split("all]")[0]
+        shown = re.findall(r"([\d.]+) s\b", paragraph)
+        assert len(shown) >= 2
+        assert set(shown) <= measured, page
 
 
 def test_each_machines_folder_tells_of_each_of_its_files() -> None:

@@ -6,8 +6,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "merge": (
         ("gpumerge merge a.i32 b.i32 -o merged.i32", "Merge two files of 32-bit integers."),
         ("gpumerge merge -k 2,2n -t , january.csv february.csv", "Merge lines by the number in their second field."),
+        ("gpumerge merge --field amount:n monday.csv tuesday.csv", "Merge CSV by a column of the header, as numbers."),
+        ("gpumerge merge --unique a.i32 b.i32 -o distinct.i32", "Merge, and keep one of several equal items."),
         ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
-        ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Within 256 MiB, with a report."),
+        ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Within 256 MiB. Write a report."),
     ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),

@@ -139,8 +139,9 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
 def _named_key(text: str, names: Sequence[str], option: str) -> KeySpec:
     name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
     if name not in names:
-        known = ", ".join(names[:20])
-        raise UsageError(f"{option} {text}: the header has no field {name or letters!r}", way_out=f"use one of {known}")
+        known = ", ".join(repr(one) if "," in one else one for one in names[:20])
+        way_out = f"use one of {known}" if len(names) > 1 else f"it has one, {known}; -t says what separates them"
+        raise UsageError(f"{option} {text}: the header has no field {name or letters!r}", way_out=way_out)
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: the header has {name} more than once", way_out="use the field's number")
     if set(letters) - set(LETTERS):

@@ -11,13 +11,20 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.csv_records import between_fields, shown
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import Comparison as LineComparison
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _SHOWN = 40
 _BLOCK = 1 << 16
 _OPTIONS = ("-n", "-r", "-s")
 _SWITCHED: dict[LineComparison, LineComparison] = {"bytes": "numeric", "numeric": "bytes"}
 """Users often write one of these and mean the other."""
+_OTHER_KEYS = {
+    "-f": LineKey(fold=True),
+    "-h": LineKey("human"),
+    "-V": LineKey("version"),
+    "-g": LineKey("general"),
+}
+"""Options that name the whole line's order, tried where lines have no key."""
 
 
 def disorder_error(
@@ -30,23 +37,43 @@ def disorder_error(
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
-    way_out = "sort it with -u first" if unique else "sort it first"
+    way_out = _sorting(where, here, ahead, order, unique=unique)
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
-    for other, told in [] if equal else _others(here, ahead, order, by):
+    empty = by is None and order.text is not None and _keys_are_empty(here, ahead, order)
+    if empty:
+        way_out = "check -t and the number of the field"
+    for other, told in [] if equal or empty else _others(here, ahead, order, by):
         found = first_in(other)
         if found is None:
             way_out = told
             break
         if order.text is not None and other.text == replace(order.text, stable=True):
             way_out += f"; with -s, {_line(source.place(found), order.text)} would be the first out of order"
-    why = ", its equal" if equal else _why(here, ahead, order, by)
+    why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(_whole(here, order), _whole(ahead, order), order)
     if order.text is not None:
         second += f" ({_line(where, order.text, back=1)})"
     error = DisorderError(f"disorder: {first} comes after {second}{why}", where=where, way_out=way_out)
     error.item = None if order.text is None else shown(here, order.text)
     return error
+
+
+def _sorting(where: str, here: bytes, ahead: bytes, order: Order, *, unique: bool) -> str:
+    """The way out where no other order is known that would hold."""
+    if unique:
+        return "sort it with -u first"
+    if order.text is None:
+        return "sort it first"
+    if where.endswith(":2") and _has_digit(here) and not _has_digit(ahead):
+        return "if line 1 is a header, add --header 1 or --field NAME; else sort it first"
+    if order.text == LineOrder():
+        return "name its key with -k, or sort it first, as LC_ALL=C sort does"
+    return "sort it first"
+
+
+def _has_digit(line: bytes) -> bool:
+    return any(48 <= byte <= 57 for byte in line)
 
 
 def _line(place: str, text: LineOrder, *, back: int = 0) -> str:
@@ -64,6 +91,13 @@ def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
     """The number of the first of the keys of lines by which two of them differ; None if none does."""
     keys = enumerate(order.by_key())
     return next((number for number, alone in keys if Comparison(alone)(here, ahead) != 0), None)
+
+
+def _keys_are_empty(here: bytes, ahead: bytes, order: Order) -> bool:
+    """Whether both lines have nothing at the places of all keys, of which there are some."""
+    count = len(order.by_key())
+    bounds = [key_bounds(order, number, line) for number in range(count) for line in (here, ahead)]
+    return count > 0 and all(start >= end for start, end in bounds)
 
 
 def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
@@ -93,7 +127,11 @@ def _others(here: bytes, ahead: bytes, order: Order, by: int | None) -> list[tup
     if by is not None and text is not None and not text.simple:
         return [(other, told) for other, told in _other_keys(text, by) if _deciding_key(here, ahead, other) == by]
     others = order.others(keys_equal=by is None)
-    return [(other, f"the file is in {_options(other)} order: {_change(order, other)}") for other in others]
+    told = [(other, f"the file is in {_options(other)} order: {_change(order, other)}") for other in others]
+    if text == LineOrder():
+        named = _OTHER_KEYS.items()
+        told += [(Order.lines(LineOrder((key,))), f"the file is in {way} order: add {way}") for way, key in named]
+    return told
 
 
 def _other_keys(text: LineOrder, by: int) -> Iterator[tuple[Order, str]]:
@@ -106,7 +144,17 @@ def _other_keys(text: LineOrder, by: int) -> Iterator[tuple[Order, str]]:
         other = _with_key(text, by, compare, reverse)
         if other.of_records is not None:
             other = replace(other, of_records=_with_key(other.of_records, by, compare, reverse))
-        yield Order.lines(other), f"the file is in the order of {_said(other, by)}: use that for {_said(text, by)}"
+        told = f"the file is in the order of {_said(other, by)}: use that for {_said(text, by)}"
+        yield Order.lines(other), told + _as_field(other, by)
+
+
+def _as_field(text: LineOrder, number: int) -> str:
+    """How --field says the letters of a key of CSV."""
+    asked = text.of_records
+    if asked is None:
+        return ""
+    letters = replace(asked.keys[number], start_field=0, start_char=0, end_field=None).describe()
+    return f", or NAME{':' * bool(letters)}{letters} with --field"
 
 
 def _with_key(text: LineOrder, by: int, compare: LineComparison, reverse: bool) -> LineOrder:

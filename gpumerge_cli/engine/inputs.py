@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
-from gpumerge_cli.formats.csv_records import Records, order_of_fields, records_of, same_fields, separator_of
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.input import look_at as look_at_input
@@ -32,6 +31,9 @@ from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.csv_records import Records
 
 _SHOWN = 60
 _LARGEST = 8
@@ -176,6 +178,8 @@ def _warn(inputs: Inputs) -> None:
 
 def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> Records:
     """The records of CSV, whose copies take a span "csv"."""
+    from gpumerge_cli.formats.csv_records import records_of
+
     start = time.perf_counter()
     lines = [source for source in sources if isinstance(source, LineSource)]
     records = records_of(lines, items.lines or LineOrder(reverse=items.reverse), passes.copied)
@@ -198,7 +202,11 @@ def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> O
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
-    return Order.lines(order_of_fields(lines) if items.csv else lines)
+    if items.csv:
+        from gpumerge_cli.formats.csv_records import order_of_fields
+
+        lines = order_of_fields(lines)
+    return Order.lines(lines)
 
 
 def _open_all(
@@ -291,6 +299,8 @@ def same_headers(headers: Sequence[tuple[str, bytes]], items: ItemRequest) -> No
 
 def _same_header(header: bytes, other: bytes, items: ItemRequest) -> bool:
     if items.csv:
+        from gpumerge_cli.formats.csv_records import same_fields, separator_of
+
         return same_fields(header, other, separator_of(items.lines or LineOrder()))
     bare, bare_other = (each.removeprefix(BOM).replace(b"\r", b"") for each in (header, other))
     return bare == bare_other

@@ -25,12 +25,13 @@ class Files:
     def write(self, name: str, draft: Draft, line: int) -> None:
         """A job writes a file, as this line says."""
         path, real = self._folder.path(name), self._folder.real(name)
+        other, first = draft, line
+        if not os.path.exists(path) or os.path.isfile(path):  # any number of jobs may write to a device
+            # Ahead of all that may be wrong with it: who reads a name that is refused has not made the mistake.
+            other, first = self._writers.setdefault(real, (draft, line))
         _judge_output(name, path)
         if real in self._folder.taken:
             raise UsageError(f"{path} is {self._folder.taken[real]}", way_out="name another file")
-        if os.path.exists(path) and not os.path.isfile(path):
-            return  # a device, which any number of jobs may write to
-        other, first = self._writers.setdefault(real, (draft, line))
         if other is not draft:
             raise UsageError(
                 f"{path} is written by job {other.name} of line {first} already", way_out="name another file"

@@ -54,7 +54,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     yield tag("p", summary(report))
     yield _figures(
         (format_seconds(report.wall), "whole program"),
-        (format_throughput(report.nbytes, report.wall), "of input, all told"),
+        (format_throughput(report.nbytes, report.wall), "of input, in the whole time"),
         (format_throughput(report.nbytes, report.busy), "of input, while streaming"),
         (format_bytes(report.peak_memory) if report.peak_memory else "-", "peak memory"),
         (report.backend, report.device),
@@ -63,9 +63,10 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     if report.timeline:
         yield _section(
             "What happened when",
-            "Above the whole program; below its streaming, a lane for each stage, with a row for each thread that was "
-            f"at it at once. Shares are of the time of {format_counted(report.workers, 'worker')}."
-            + (" Pale: several stretches with gaps between them." if any(s.spans > 1 for s in report.timeline) else ""),
+            "The bar at the top is the whole program. The lanes below it show its work, stage by stage, with one row "
+            "for each thread that was in the stage at the same moment. Shares are of the time of "
+            f"{format_counted(report.workers, 'worker')}."
+            + (" A pale stretch is several short ones." if any(s.spans > 1 for s in report.timeline) else ""),
             program(report),
             timeline(report),
             overlap_told(report),
@@ -74,13 +75,13 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     source = next((one.source for one in report.ceilings), "")
     yield _section(
         "Throughput beside the ceilings",
-        "Bytes a second of all cores, or of the device, as if they did nothing else."
-        + (f" Dashed: what the cost model takes for the ceiling ({source})." if source else ""),
+        "A bar shows the bytes a second that all cores, or the device, would reach if they did nothing else."
+        + (f" A dashed line is the ceiling that the cost model assumes ({source})." if source else ""),
         throughput(report),
     )
     yield _section(
         "In numbers",
-        "Whole time is the clock's. Busy times are added up over the workers, who work at once.",
+        "Whole times are by the clock. Busy times are sums over the workers, which work at the same time.",
         table(CLOCK_HEADER, clock_cells(report), right=range(1, 5)),
         table(busy_header(report), busy_cells(report), right=range(1, 5)),
     )

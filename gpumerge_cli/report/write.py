@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError, output_error
 from gpumerge_cli.replacement import Replacement
-from gpumerge_cli.report.compared import Report
+
+if TYPE_CHECKING:
+    from gpumerge_cli.report.compared import Report
 
 MERGE_SUFFIXES = (".json", ".md", ".html")
 COMPARE_SUFFIXES = (".json", ".csv", ".md", ".html")
 BENCH_SUFFIXES = COMPARE_SUFFIXES
 
-Writer = Callable[[Report], None]
+Writer = Callable[["Report"], None]
 
 
 @contextmanager

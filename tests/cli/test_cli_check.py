@@ -11,6 +11,8 @@ from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 
+_KEYLESS = "name its key with -k, or sort it first, as LC_ALL=C sort does"
+
 
 def test_files_in_order_are_passed_in_silence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     np.array([1, 2, 2, 5], np.int16).tofile(tmp_path / "a.i16")
@@ -80,7 +82,7 @@ def test_every_file_is_looked_at_and_those_in_disorder_are_counted(
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
-        f"gpumerge: {tmp_path}/b.txt:2: disorder: 'a' comes after 'b' (line 1); sort it first",
+        f"gpumerge: {tmp_path}/b.txt:2: disorder: 'a' comes after 'b' (line 1); {_KEYLESS}",
         f"gpumerge: {tmp_path}/d.i16@2: disorder: 4 comes after 5; sort it first",
         "gpumerge: 2 of 4 files are out of order",
     ]
@@ -97,7 +99,7 @@ def test_verbose_tells_of_files_in_order_too(tmp_path: Path, capfd: pytest.Captu
     assert run(["check", "-v", first, second, third]) == 1
     assert capfd.readouterr().err.splitlines() == [
         f"{first}: in order, 2 items, 4 B",
-        f"gpumerge: {second}:2: disorder: 'a' comes after 'b' (line 1); sort it first",
+        f"gpumerge: {second}:2: disorder: 'a' comes after 'b' (line 1); {_KEYLESS}",
         f"{third}: in order, 2 items, 4 B",
         "gpumerge: 1 of 3 files is out of order",
     ]
@@ -199,7 +201,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
             "z,1\n1,2\n",
             "--csv -k1nr",
             "'1,2' comes after 'z,1' (record 1), key '1' after 'z' by -k 1nr; "
-            "the file is in the order of -k 1r: use that for -k 1nr",
+            "the file is in the order of -k 1r: use that for -k 1nr, or NAME:r with --field",
         ),
         (
             '"q",2\nz,1\nz,2\n',
@@ -228,6 +230,17 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
             "-k2,2",
             "'a 1' comes after 'b 1' (line 1), with equal keys; "
             "sort it first; with -s, line 3 would be the first out of order",
+        ),
+        (
+            "city,amount\nParis,40\nOslo,7\nRome,5\n",
+            "",
+            "'Paris,40' comes after 'city,amount' (line 1); "
+            "if line 1 is a header, add --header 1 or --field NAME; else sort it first",
+        ),
+        (
+            "b 7\na 5\nc 6\n",
+            "--field 4",
+            "'a 5' comes after 'b 7' (record 1), with empty keys; check -t and the number of the field",
         ),
         (
             f"{'m' * 60}2\n{'m' * 60}1\n",

@@ -51,8 +51,8 @@ def test_columns(fields: list[str], days: str, sales: Path, capfd: pytest.Captur
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        ("town", "--field town: the header has no field 'town'; use one of city, amount, net, day"),
-        ("city,town", "--field town: the header has no field 'town'; use one of city, amount, net, day"),
+        ("town", "--field town: the header has no field 'town'; use one of city, 'amount, net', day"),
+        ("city,town", "--field town: the header has no field 'town'; use one of city, 'amount, net', day"),
         ("city:x", "--field city:x: 'x' are no options of a key; use letters from bdfghiMnRrV"),
         ("0", "--field 0: there is no field 0; count from 1"),
         ("day:gn", "options -gn are incompatible; give a key one way to compare"),
@@ -104,3 +104,12 @@ def test_records_have_one_key(
     assert run(words.split()) == 2
     told = "gpumerge: --field id,x: the key of records is one field; name one; of CSV, several columns can be named\n"
     assert capsys.readouterr().err == told
+
+
+def test_a_header_of_one_column_makes_one_think_of_the_separator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("city;day\nOslo;1\n")
+    assert run(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
+    said = "the header has no field 'day'; it has one, city;day; -t says what separates them"
+    assert capsys.readouterr().err == f"gpumerge: --field day: {said}\n"

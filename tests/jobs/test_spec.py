@@ -244,7 +244,10 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
          [(1, "jobs wait for each other")]),
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
          [(1, "no output"), (2, "there is no x")]),
-        # One mistake makes no other. Those in values are all told; a command line is read where there are none.
+        # One mistake makes no other.
+        ('[[job]]\noperation="merge"\ninputs="a.txt"\noutput="no/o"\n[[job]]\noperation="merge"\ninputs="no/o"\noutput="p"',
+         [(4, "no such folder")]),
+        # Those in values are all told; a command line is read where there are none.
         (f'[[job]]\n{GOOD}unique = 1\nthreads = 0\nkernel = "${{NO}}"\nmemory = "lots"',
          [(5, "unique is true or"), (7, "${NO}: the env")]),
         ('[[job]]\noperation="merge"\noutput = "${NO}"\ninputs = ["a.txt",\n"${NO}",\n"no.txt"]\nthreads = 0',

@@ -20,8 +20,8 @@ ACTIONS = (
     Option("plan", "Actions", ("merge",), "Print the plan as JSON on standard output instead of merging."),
     Option(
         "compare", "Actions", ("merge",),
-        "Run every kernel and the library's ways on the same data in memory, check each result, then time it. Writes "
-        "no output, so it does not go with -o. With --kernel, only that kernel and basic.",
+        "Merge in memory by every kernel and by libraries, check each result, then time it. Writes no output, so it "
+        "does not go with -o. With --kernel, time only that kernel and basic.",
     ),
     Option(
         "compare", "Actions", ("sort",),
@@ -29,7 +29,7 @@ ACTIONS = (
     ),
     Option(
         "repeat", "Actions", ("merge", "sort"),
-        "How often --compare times each; 5 by default.",
+        "How often --compare runs each way of working; 5 by default.",
         kind="number", least=1,
     ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),

@@ -12,10 +12,12 @@ _ROWS: tuple[Option, ...] = (*ACTIONS, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, 
 
 SUFFIXES = """\b
 Suffixes:
-  .i8 .i16 .i32 .i64   raw signed integers       .f16 .f32 .f64   raw floats
-  .u8 .u16 .u32 .u64   raw unsigned integers     .npy             NumPy, 1-D
-  .txt .text .csv .tsv .log .lst, no suffix: text, one item a line
-  any other suffix: name the items with --dtype, --record-size or --format"""
+  .i8 .i16 .i32 .i64   raw signed integers
+  .u8 .u16 .u32 .u64   raw unsigned integers
+  .f16 .f32 .f64       raw floats
+  .npy                 NumPy, 1-D
+  .txt .text .csv .tsv .log .lst, or none: lines of text
+  any other: say --dtype, --record-size or --format"""
 
 SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
 
@@ -23,8 +25,8 @@ EXIT_CODES = """\b
 Exit codes:
   0    done
   1    disorder found (check only)
-  2    anything else wrong; one line on standard error says what and where
-  130, 143   stopped by Ctrl-C or SIGTERM; no output file was written
+  2    anything else is wrong; one line says what and where
+  130, 143   stopped by Ctrl-C or SIGTERM; nothing written
   141  the reader of standard output went away"""
 
 _EPILOG = f"{SUFFIXES}\n\n{SWITCHES}\n\n{EXIT_CODES}"
@@ -33,8 +35,8 @@ _SORT = """\b
 Exit codes:
   0    done
   1    disorder found (-c, -C), or a WORD that is none
-  2    anything else wrong; one line on standard error says what and where
-  130, 143   stopped by Ctrl-C or SIGTERM; no output file was written
+  2    anything else is wrong; one line says what and where
+  130, 143   stopped by Ctrl-C or SIGTERM; nothing written
   141  the reader of standard output went away"""
 
 _BATCH = """\b

@@ -36,26 +36,26 @@ INPUT = (
     ),
     Option(
         "record-size", "Input", _TYPED,
-        "Items are records of so many bytes. Their key is bytes, or of --dtype.",
+        "Items are records of BYTES bytes each. The key is bytes, or a number if --dtype names its type.",
         kind="number", placeholder="BYTES", least=1,
     ),
     Option(
         "key-offset", "Input", _TYPED,
-        "Where in a record its key starts; 0 by default.",
+        "The key starts at this byte of a record, counted from 0; 0 by default.",
         kind="number", placeholder="BYTES",
     ),
     Option(
         "key-size", "Input", _TYPED,
-        "Bytes of a record's key, compared as unsigned bytes; by default all to the record's end.",
+        "The key is this long, and compares as unsigned bytes; by default it reaches to the record's end.",
         kind="number", placeholder="BYTES", least=1,
     ),
     Option(
         "csv", "Input", _ORDERED,
-        "Keys are fields of CSV, quoted or not, by number or by the header's names. Names imply --header 1.",
+        "The files are CSV: fields may be quoted, and -k counts or names fields. Names imply --header 1.",
     ),
     Option(
         "header", "Input", _ORDERED,
-        "The first N lines of the first file stay ahead of the output; those of the others are left out.",
+        "Each file begins with N lines of header. The output begins with those of the first file.",
         kind="number", default=0,
     ),
     Option(
@@ -64,7 +64,7 @@ INPUT = (
     Option("compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed."),
     Option(
         "check", "Input", ("merge",),
-        "Whether the inputs are checked for order while they are merged.",
+        "Check the order of the inputs while they are merged, or do not.",
         default=True, off="no-check",
     ),
     Option(
@@ -84,8 +84,8 @@ INPUT = (
 ORDER = (
     Option(
         "field", "Order", _TYPED,
-        "The key by name: a field of structured .npy files or of a --dtype with fields, or one or more columns of CSV, "
-        "as city,amount:r. Letters behind a colon are those of -k. Column names imply --csv and --header 1.",
+        "The key by name: one or more columns of CSV, as city,amount:nr, or a field of structured .npy files or of a "
+        "--dtype with fields. The letters behind a colon are those of -k. Column names imply --csv and --header 1.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
     ),
     Option(
@@ -122,7 +122,7 @@ ORDER = (
     ),
     Option(
         "numeric-sort", "Order", _ORDERED,
-        "Lines are in the order of their leading numbers, of any length; otherwise of their bytes.",
+        "Lines are in the order of their leading numbers, which may have any length.",
         letter="n", gnu=True,
     ),
     Option(
@@ -132,7 +132,9 @@ ORDER = (
     ),
     Option("random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True),
     Option(
-        "random-source", "Order", _ORDERED, "Take what the hash of -R begins with from FILE.", kind="file", gnu=True,
+        "random-source", "Order", _ORDERED,
+        "FILE seeds the hash of -R, so that the same file gives the same order.",
+        kind="file", gnu=True,
     ),
     Option("reverse", "Order", _TYPED, "The order is descending. Ties keep input order.", letter="r", gnu=True),
     Option(
@@ -142,25 +144,26 @@ ORDER = (
     ),
     Option(
         "sort", "Order", _ORDERED,
-        "-g, -h, -M, -n, -R or -V as a word: general-numeric, human-numeric, month, numeric, random or version.",
+        "The order as a word: general-numeric (-g), human-numeric (-h), month (-M), numeric (-n), random (-R) or "
+        "version (-V).",
         kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True,
     ),
     Option(
         "stable", "Order", _ORDERED,
-        "Lines whose keys are equal keep their order; otherwise all their bytes decide.",
+        "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True,
     ),
     Option(
-        "unique", "Order", ("merge",), "Only the first of items that compare equal goes out.", letter="u",
+        "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u",
     ),
     Option(
         "unique", "Order", ("sort",),
-        "Only the first of lines with equal keys goes out; with -c, such lines are in disorder.",
+        "Write only the first of several lines with equal keys. With -c, such lines are in disorder.",
         letter="u", gnu=True,
     ),
     Option(
         "unique", "Order", ("check",),
-        "Items that compare equal are in disorder, too, as in sort -cu.",
+        "Equal items are in disorder, too, as in sort -cu.",
         letter="u",
     ),
 )  # fmt: skip

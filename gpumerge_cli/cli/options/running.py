@@ -33,7 +33,7 @@ OUTPUT = (
     ),
     Option(
         "fsync", "Output", ("merge", "sort"),
-        "Force the output to storage before it takes its place, and its name after.",
+        "Force the output to storage before it is renamed to its name, and the name afterwards.",
         neutral=True,
     ),
     Option(
@@ -44,7 +44,7 @@ OUTPUT = (
     ),
     Option(
         "report", "Output", ("merge", "sort"),
-        "Write a report of what took how long to FILE: .json, .md or .html; with --compare also .csv.",
+        "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
         kind="file", written=True, neutral=True,
     ),
     Option(
@@ -55,7 +55,7 @@ OUTPUT = (
     ),
     Option(
         "progress", "Output", ("merge", "batch"),
-        "Whether a terminal shows how far the work is.",
+        "Show on a terminal how far the work is, or do not.",
         default=True, off="no-progress",
     ),
     Option(
@@ -63,21 +63,23 @@ OUTPUT = (
     ),
     Option(
         "quiet", "Output", (*_FILES, "batch", "bench"),
-        "Say nothing on standard error but what went wrong.",
+        "Print nothing but errors on standard error.",
         letter="q", neutral=True,
     ),
     Option(
         "verbose", "Output", ("merge", "sort"),
-        "Say on standard error what took how long, in a table.",
+        "Print a table on standard error that says what took the time.",
         letter="v", neutral=True, aliases=("stats",),
     ),
     Option(
         "verbose", "Output", ("batch",),
-        "Say on standard error what took how long, in a table of the slowest jobs.",
+        "Print a table of the slowest jobs on standard error.",
         letter="v", aliases=("stats",),
     ),
     Option(
-        "verbose", "Output", ("check",), "Say on standard error what each file holds.", letter="v", aliases=("stats",),
+        "verbose", "Output", ("check",),
+        "Print a line for each file on standard error that says what it holds.",
+        letter="v", aliases=("stats",),
     ),
 )  # fmt: skip
 
@@ -111,7 +113,7 @@ WHERE = (
     ),
     Option(
         "memory", "Where to run", ("merge", "check"),
-        "Host memory for what is in flight, for example 256M or 2GiB; by default a quarter of what is free.",
+        "Host memory for the chunks in flight, as 256M or 2GiB; by default a quarter of the free memory.",
         letter="S", kind="size",
     ),
     Option(
@@ -128,7 +130,7 @@ WHERE = (
     ),
     Option(
         "device-memory", "Where to run", ("merge",),
-        "Memory to take on the GPU; by default little, and less once it runs out.",
+        "Memory to take on the GPU; by default little, and less after it has run out.",
         kind="size",
     ),
     Option(
