@@ -38,11 +38,12 @@ def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int =
 
 
 def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs: int = 2) -> list[LaunchPolicy]:
-    """The policies of these kernels, each in every way that it loads tiles, the rest left to the backend.
+    """The policies of these kernels, in the ladder's order: each in every way that it loads tiles.
 
-    Without repetition: to a backend, two ways may be one.
+    The rest is left to the backend. No policy comes twice: to a backend, two ways may be one.
     """
-    wishes = [wish for kernel in kernels for wish in _wishes(kernel, LaunchRequest())]
+    ordered = sorted(kernels, key=lambda name: NAMES.index(named(name).name))
+    wishes = [wish for kernel in ordered for wish in _wishes(kernel, LaunchRequest())]
     return list(dict.fromkeys(backend.resolve(wish, order, runs) for wish in wishes))
 
 

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -23,6 +24,7 @@ from gpumerge_cli.report.series import (
     BY_SHAPE,
     BY_SIZE,
     Slice,
+    kernels,
     ladder,
     slices,
     types,
@@ -46,19 +48,15 @@ _STYLE = {
     "legend.fontsize": 9.5,
 }
 _COLOURS = {
-    "path": "#0b6e4f",
-    "circular": "#6a8d2f",
-    "tiled full": "#d9a404",
-    "tiled exact": "#e0c46c",
-    "basic": "#b04a2f",
     "cub": "#3056a0",
     "cupy.sort": "#7d7d9c",
     "numpy stable sort": "#7d7d9c",
     "polars merge_sorted": "#3056a0",
     "copy": "#555555",
 }
-_MARKS = {"path": "o", "circular": "v", "tiled full": "s", "tiled exact": "D", "basic": "^"}
 _OTHER = "#a05195"
+_KERNELS = (("#0b6e4f", "o"), ("#6a8d2f", "v"), ("#e0c46c", "D"), ("#d9a404", "s"), ("#b04a2f", "^"))
+"""Colours and marks of kernels: those of the best one first. Further kernels begin anew."""
 _Drawn = tuple[Figure, int]
 """A figure, and how many panels the results hold: at least as many as it has."""
 _PANELS = 2
@@ -157,9 +155,10 @@ def _throughput(report: BenchReport) -> _Drawn | None:
     found = slices(report.rows, BY_SIZE)
     if not found:
         return None
+    looks = _Looks(report)
     figure, panels = _figure(min(len(found), _PANELS))
     for panel, part in zip(panels, found, strict=False):
-        _lines(panel, part, lambda row: row.throughput / 1e9)
+        _lines(panel, part, lambda row: row.throughput / 1e9, looks)
         best = sorted({(row.count, row.nbytes / row.ceiling / 1e9) for row in part.rows if row.ceiling > 0})
         panel.plot(
             [size for size, _ in best],
@@ -183,9 +182,10 @@ def _over_runs(report: BenchReport) -> _Drawn | None:
     found = slices(report.rows, BY_RUNS)
     if not found:
         return None
+    looks = _Looks(report)
     figure, panels = _figure(min(len(found), _PANELS))
     for panel, part in zip(panels, found, strict=False):
-        _lines(panel, part, lambda row: row.share_of_copy)
+        _lines(panel, part, lambda row: row.share_of_copy, looks)
         panel.set_xscale("log", base=2)
         panel.set_xticks(part.places, [str(place) for place in part.places])
         panel.minorticks_off()
@@ -198,24 +198,41 @@ def _over_runs(report: BenchReport) -> _Drawn | None:
     return figure, len(found)
 
 
-def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float]) -> None:
+class _Looks:
+    """The colour, mark and width of each contestant: the same in all figures of a report."""
+
+    def __init__(self, report: BenchReport) -> None:
+        ordered = kernels(report.rows)
+        self.best = ordered[-1] if ordered else ""
+        """The kernel on the ladder's last rung."""
+        self._kernels = dict(zip(reversed(ordered), cycle(_KERNELS), strict=False))
+
+    def colour(self, name: str) -> str:
+        return self._kernels.get(name, (_COLOURS.get(name, _OTHER), ""))[0]
+
+    def mark(self, name: str) -> str:
+        return self._kernels.get(name, ("", "x"))[1]
+
+
+def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float], looks: _Looks) -> None:
     for name in part.names:
         points = [(part.axis.of(row), value(row)) for row in part.of(name)]
         panel.plot(
             *zip(*points, strict=True),
-            color=_COLOURS.get(name, _OTHER),
-            marker=_MARKS.get(name, "x"),
+            color=looks.colour(name),
+            marker=looks.mark(name),
             markersize=4.5,
-            linewidth=2.4 if name == "path" else 1.4,
+            linewidth=2.4 if name == looks.best else 1.4,
             label=_plain(name),
         )
 
 
 def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> Callable[[BenchReport], _Drawn | None]:
-    """Groups of bars, a group for each place on the axis: the share of the copy of path and of the libraries."""
+    """Groups of bars, one for each place on the axis: the share of the copy of the best kernel and the libraries."""
 
     def make(report: BenchReport) -> _Drawn | None:
-        rows = [row for row in report.rows if row.role == "library" or row.name == "path"]
+        looks = _Looks(report)
+        rows = [row for row in report.rows if row.role == "library" or row.name == looks.best]
         found = find(rows)
         if not found:
             return None
@@ -225,7 +242,7 @@ def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> 
         for number, name in enumerate(part.names):
             places = [part.places.index(part.axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
             shares = [row.share_of_copy for row in part.of(name)]
-            bars = panel.bar(places, shares, width * 0.92, color=_COLOURS.get(name, _OTHER), label=_plain(name))
+            bars = panel.bar(places, shares, width * 0.92, color=looks.colour(name), label=_plain(name))
             # Upright, a number is no wider than its bar.
             panel.bar_label(bars, fmt="%.2f", fontsize=7, padding=2, rotation=90)
         panel.margins(y=0.12)
@@ -245,6 +262,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
     found = ladder(report.rows)
     if not found:
         return None
+    looks = _Looks(report)
     figure, panels = _stacked([len(rows) for rows in found[:_PANELS]])
     for panel, rows in zip(panels, found, strict=False):
         names = [row.name for row in rows]
@@ -252,7 +270,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
             range(len(rows)),
             [row.throughput / 1e9 for row in rows],
             0.72,
-            color=[_COLOURS.get(name, _OTHER) for name in names],
+            color=[looks.colour(name) for name in names],
         )
         labels = [f" {format_rate(row.throughput)} ({row.share_of_copy:.2f})" for row in rows]
         panel.bar_label(bars, labels, fontsize=8.5)
