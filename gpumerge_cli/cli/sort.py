@@ -193,6 +193,7 @@ def _compare(command: SortCommand) -> int:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
+    from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.compare.run import compare_sorts
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.request import MergeRequest
@@ -205,16 +206,8 @@ def _compare(command: SortCommand) -> int:
         loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
         backend = select(values.backend, values.device, loaded.order, None).backend
-        threads = _on(command).threads or cores()
-        measured = compare_sorts(
-            loaded,
-            backend,
-            request,
-            files=_files(command),
-            repeat=values.repeat or 5,
-            threads=threads,
-            version=__version__,
-        )
+        effort = Effort(values.repeat or 5, _on(command).threads or cores(), version=__version__)
+        measured = compare_sorts(loaded, backend, request, effort, _files(command))
         write(measured)
     show(measured)
     wrong = [row.name for row in measured.rows if not row.right]

@@ -50,7 +50,7 @@ def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
         told = f"{f'block {one.block}, ' if several else ''}round {one.number}"
         panel.text(0, top + 0.22, told, fontsize=9, color=INK, va="center")
         for which, part in (("A", one.a), ("B", one.b)):
-            _buffer(panel, part, left[which], top, box, COLOURS[which], f"{one.block}-{one.number}-{which}")
+            _buffer(panel, part, (left[which], top), box, COLOURS[which], f"{one.block}-{one.number}-{which}")
         behind = left["B"] + boxes[1] * box + 0.2
         panel.text(behind, top + 0.22, _outputs(one), fontsize=9, color=INK, va="center", parse_math=False)
     figure.legend(
@@ -63,14 +63,16 @@ def _outputs(one: Round) -> str:
     return f"out[{one.first}:{one.first + len(one.outputs)}] = {' '.join(one.outputs)}"
 
 
-def _buffer(panel: Any, part: Buffer, left: float, top: float, box: float, colour: str, name: str) -> None:
+def _buffer(panel: Any, part: Buffer, at: tuple[float, float], box: float, colour: str, name: str) -> None:
+    left, top = at
     for number, place in enumerate(part.places):
-        _place(panel, place, left + number * box, top, box, colour, f"{name}-{number}")
+        _place(panel, place, (left + number * box, top), box, colour, f"{name}-{number}")
     if any(place is not None for place in part.places):
         panel.plot(left + (part.head + 0.5) * box, top - 0.01, "v", color=INK, markersize=4, zorder=5)
 
 
-def _place(panel: Any, place: Place | None, left: float, top: float, box: float, colour: str, name: str) -> None:
+def _place(panel: Any, place: Place | None, at: tuple[float, float], box: float, colour: str, name: str) -> None:
+    left, top = at
     shade = "none" if place is None else colour
     strength = _FRESH if place is not None and place.fresh else _HELD
     used = place is not None and place.used

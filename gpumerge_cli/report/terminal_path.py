@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.report.path_model import Axis, Buffer, CutLevel, PathReport, Round, Search
+from gpumerge_cli.report.path_model import Axis, Buffer, Cut, CutLevel, PathReport, Round, Search
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
@@ -169,10 +169,9 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
         style = _LEVELS.get(level.what, _FINEST)
         reach = None if len(level.cuts) <= _MOST_LONG else _REACH * grid.high
         for cut in level.cuts:
-            _diagonal(canvas, grid, cut.i, cut.j, reach if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
+            _diagonal(canvas, grid, cut, reach if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
     if report.search is not None:
-        found = report.search.found
-        _diagonal(canvas, grid, found.i, found.j, None, glyphs.diagonal, _SEARCH)
+        _diagonal(canvas, grid, report.search.found, None, glyphs.diagonal, _SEARCH)
     _staircase(canvas, report, grid, glyphs)
     for level in reversed(drawn):
         for cut in level.cuts:
@@ -185,9 +184,9 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
     return {level.what for level in drawn}
 
 
-def _diagonal(canvas: _Canvas, grid: _Grid, i: int, j: int, reach: int | None, glyph: str, style: str) -> None:
-    """The cross diagonal through a point, or no more of it than `reach` lines to both sides."""
-    at, column = grid.at(i, j)
+def _diagonal(canvas: _Canvas, grid: _Grid, cut: Cut, reach: int | None, glyph: str, style: str) -> None:
+    """Draw the cross diagonal through a cut: up to `reach` lines above and below it, or all of it for None."""
+    at, column = grid.at(cut.i, cut.j)
     high, wide = len(canvas.letters), len(canvas.letters[0])
     for line in range(high):
         # One line down is so many columns to the left, whatever the scale.
