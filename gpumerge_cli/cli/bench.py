@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _MEASURING = (
     "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
 )  # fmt: skip
-"""Options that --render has no use for."""
+"""Options that mean nothing beside --render."""
 
 
 def bench(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     if not values.render and values.results:
         raise UsageError(f"{values.results[0]}: bench makes its own data", way_out="leave it out, or add --render")
     if values.render and not values.results:
@@ -73,7 +73,7 @@ def _measure(values: Values) -> BenchReport:
 
 
 def _cases(values: Values, found: Preset) -> list[Case]:
-    """The preset's cases, or all combinations of what was named. Raises UsageError for what names no case."""
+    """The preset's cases, or all combinations of the values named. Raises UsageError for a value that names no case."""
     from dataclasses import replace
 
     from gpumerge_cli.compare.bench_cases import items_named

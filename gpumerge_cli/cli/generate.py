@@ -14,7 +14,7 @@ _NPY_DTYPE = "int32"
 
 
 def generate(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     files, count = values.files, values.count
     named: dict[str, str] = {}
     for file in files:

@@ -18,7 +18,7 @@ _REPEAT = 5
 
 
 def merge(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     if values.compare and values.unique:
         raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
     if values.compare and "output" in values.given:

@@ -1,4 +1,4 @@
-"""TOML files, and where in them things stand, for errors that say FILE:LINE."""
+"""TOML files with the lines of their keys, for errors that say FILE:LINE."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class TomlFile:
     lines: dict[KeyPath, int]
 
     def place(self, *keys: str) -> str:
-        """FILE:LINE of a key, or of a table's key; of the table where the key cannot be found."""
+        """FILE:LINE of a key or of a key in a table; that of the table if the key's line is not known."""
         return f"{self.path}:{self.lines.get(keys) or self.lines.get(keys[:1], 1)}"
 
 
 def read_toml(path: str) -> TomlFile | None:
-    """The file's values; None if there is no such file. Raises InputError, at FILE:LINE, for what is no TOML."""
+    """Read a file; None if there is no such file. Raises InputError with FILE:LINE if it is no TOML."""
     try:
         with open(path, "rb") as file:
             return TomlFile(path, *parse_toml(file.read()))

@@ -55,10 +55,8 @@ def contest(
 ) -> Contest:
     """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
 
-    Its runs are uploaded.
-
-    nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output is no error here: its row says so,
-    and it is not timed. A library that the machine has no room for is not run.
+    The runs must be uploaded to it. nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output
+    is no error here: its row says so, and it is not timed. A library that the machine has no room for is not run.
     """
     contestants = [_Contestant(untimed(policy, nbytes), _work(workspace, policy)) for policy in policies]
     sorts = any(isinstance(policy, SortPolicy) for policy in policies)

@@ -1,4 +1,4 @@
-"""Which launches a comparison runs: every kernel, with as many of the user's wishes as it can take."""
+"""The launches of a comparison: every kernel, with as many of the user's wishes as it can take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpumerge_cli.order import Order
 
 
 def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:
-    """The policies to compare, without repetition: all kernels, or the simplest and the one asked for.
+    """The policies to compare, each once: all kernels, or the simplest and the one asked for.
 
     Where no kernel is named, a wish that a kernel cannot take is left out for that kernel. Raises UsageError if the
     kernel asked for cannot take it, or if none can.
@@ -58,7 +58,7 @@ def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
 def _nearest(
     backend: Backend, order: Order, wish: LaunchRequest, runs: int
 ) -> tuple[LaunchPolicy, dict[str, UsageError]]:
-    """The policy of `wish` with as few fields left open as resolves it, and those fields with the reason."""
+    """The policy of `wish` with the fewest fields dropped that it resolves with, and these fields with the reason."""
     names = sorted(_set_fields(wish))
     reason = UsageError(f"the {wish.kernel} kernel cannot run here")
     for count in range(len(names) + 1):

@@ -1,6 +1,6 @@
 """Figures of bench results, as PNG and SVG; the same results make the same files.
 
-Each figure takes from the results the rows that lie on its axis while everything else stays as it is in most of them.
+Each figure shows the rows along one axis, with all else fixed as in most rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150
 _LACKS = re.compile(r"Glyph (\d+) .*missing from")
 _METADATA: dict[str, dict[str, None]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
-"""By suffix: what a file says of its making is left out, so that the same figure makes the same file."""
+"""By suffix: metadata left out of a file, so that the same figure makes the same file."""
 _STYLE = {
     "svg.hashsalt": "gpumerge",
     "font.size": 10.5,
@@ -58,15 +58,15 @@ _OTHER = "#a05195"
 _KERNELS = (("#0b6e4f", "o"), ("#6a8d2f", "v"), ("#e0c46c", "D"), ("#d9a404", "s"), ("#b04a2f", "^"))
 """Colours and marks of kernels: those of the best one first. Further kernels begin anew."""
 _Drawn = tuple[Figure, int]
-"""A figure, and how many panels the results hold: at least as many as it has."""
+"""A figure, and the number of panels that the results would fill, which may be more than it has."""
 _PANELS = 2
-"""Panels in a figure: more would not be read at the width of a page."""
+"""Panels in a figure: more would be unreadable at the width of a page."""
 
 
 def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
-    """Draw every figure of every report into `folder`, which is there; returns what to tell, a line a figure.
+    """Draw every figure of every report into `folder`, which must exist; returns a line about each figure.
 
-    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for two
+    A figure's name says its subject and the backend: "ladder-gpu.svg". Raises UsageError for two
     reports of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
     """
     backends = [report.backend for report in reports]
@@ -102,9 +102,9 @@ def _save(figure: Figure, folder: str, stem: str) -> list[str]:
 
 
 def save(figure: Figure, path: str) -> str:
-    """Write a figure to a .png or .svg file, whole or not at all; the letters that are boxes there. Raises OutputError.
+    """Write a figure to a .png or .svg file, whole or not at all. Raises OutputError.
 
-    Boxes are of a .png what its font lacks: in an .svg words stay words.
+    Returns the letters that a .png shows as boxes because its font lacks them. An .svg keeps words as words.
     """
     suffix = os.path.splitext(path)[1].lower()
     try:
@@ -117,7 +117,7 @@ def save(figure: Figure, path: str) -> str:
 
 @contextmanager
 def _lacking() -> Iterator[list[str]]:
-    """The letters that the font turns out to lack, each once, where Matplotlib would warn of each."""
+    """Collect the letters that the font lacks, each once, instead of Matplotlib's warnings."""
     letters: dict[str, None] = {}
     found: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -139,13 +139,13 @@ def _caption(report: BenchReport) -> str:
 
 
 def _figure(panels: int) -> tuple[Figure, list[Any]]:
-    """Panels side by side, with one y axis for all: what is set of one panel's is set of every one's."""
+    """Panels side by side that share one y axis: a limit or label of one is that of all."""
     figure = Figure(figsize=(_WIDE, _HIGH), layout="constrained")
     return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
 
 
 def _stacked(rows: Sequence[int]) -> tuple[Figure, list[Any]]:
-    """Panels one above the other, each with axes of its own, as high as so many `rows` of each need."""
+    """Panels one above the other, each with axes of its own, as high as its number of `rows` needs."""
     figure = Figure(figsize=(_WIDE, 0.26 * sum(rows) + 0.8 * len(rows) + 0.3), layout="constrained")
     return figure, list(figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)[:, 0])
 
@@ -178,7 +178,7 @@ def _throughput(report: BenchReport) -> _Drawn | None:
 
 
 def _over_runs(report: BenchReport) -> _Drawn | None:
-    """Lines of the share of the copy over how many runs are merged."""
+    """Lines of the share of the copy over the number of runs."""
     found = slices(report.rows, BY_RUNS)
     if not found:
         return None
@@ -191,7 +191,7 @@ def _over_runs(report: BenchReport) -> _Drawn | None:
         panel.minorticks_off()
         panel.set_xlabel("runs merged (k)")
         panel.set_title(_raised(part.title), fontsize=10.5)
-    # Last, since a limit that is set is no longer fitted to the panels that follow.
+    # This comes last, since a limit that was set is not fitted to later panels.
     panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("throughput, as a share of a copy")
     _legend(figure, panels)
@@ -243,7 +243,7 @@ def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> 
             places = [part.places.index(part.axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
             shares = [row.share_of_copy for row in part.of(name)]
             bars = panel.bar(places, shares, width * 0.92, color=looks.colour(name), label=_plain(name))
-            # Upright, a number is no wider than its bar.
+            # An upright number is no wider than its bar.
             panel.bar_label(bars, fmt="%.2f", fontsize=7, padding=2, rotation=90)
         panel.margins(y=0.12)
         panel.set_xticks(range(len(part.places)), [_raised(place) for place in part.places])
@@ -285,7 +285,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
 
 
 def _legend(figure: Figure, panels: Sequence[Any]) -> None:
-    """An entry for each series that any of the panels shows."""
+    """A legend with an entry for each series that any of the panels shows."""
     series: dict[str, Any] = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):

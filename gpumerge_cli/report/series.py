@@ -50,7 +50,7 @@ BY_RUNS = Axis(lambda row: row.runs, lambda row: (row.items, row.shape, _size(ro
 
 @dataclass(frozen=True)
 class Slice:
-    """Timed rows along one axis. places: where there are any. names: of contestants, kernels ahead of libraries."""
+    """Timed rows along one axis. places: those that have rows. names: the contestants', kernels ahead of libraries."""
 
     axis: Axis
     title: str
@@ -90,7 +90,7 @@ def kernels(rows: Sequence[BenchRow]) -> list[str]:
 
 
 def slices(rows: Sequence[BenchRow], axis: Axis) -> list[Slice]:
-    """The slices along `axis` with more than one place, those with the most first, of as many the largest sizes first.
+    """The slices along `axis` with more than one place. Those with the most places, then the largest sizes, come first.
 
     Copies and rows without times are left out.
     """
@@ -102,9 +102,9 @@ def slices(rows: Sequence[BenchRow], axis: Axis) -> list[Slice]:
 
 
 def types(rows: Sequence[BenchRow]) -> list[Slice]:
-    """As `slices` along the types of items, each shape and number of runs once: with the largest size of all types.
+    """Slices along the types of items: one for each shape and number of runs, at the largest size that all types have.
 
-    Where no size is common to all, each type has the largest of its own, and places name it: "int64\\n2^24".
+    If no size is common to all, each type has the largest of its own, and places name it: "int64\\n2^24".
     """
     parts: dict[tuple[str, int], list[BenchRow]] = {}
     for row in _timed(rows):
@@ -132,7 +132,7 @@ def _most_first(found: Sequence[Slice]) -> list[Slice]:
 
 
 def ladder(rows: Sequence[BenchRow]) -> list[list[BenchRow]]:
-    """For each type of items its largest case of two runs with more than one kernel: the rungs, then the libraries."""
+    """For each type of items, its largest case of two runs with more than one kernel: kernels first, then libraries."""
     cases: dict[tuple[str, str, int, int], list[BenchRow]] = {}
     for row in rows:
         if row.median > 0 and row.role != "copy" and row.runs == 2:

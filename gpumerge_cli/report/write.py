@@ -23,9 +23,8 @@ def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--re
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
     The file appears whole when the function is called; until then the one that was there stays as it is. A pipe or
-    device is opened at once and written into. Raises UsageError
-    for a suffix that is not among `suffixes`, naming `option`, OutputError if the file cannot be written: both before
-    the body runs.
+    device is opened at once and written into. Raises UsageError for a suffix that is not among `suffixes`, naming
+    `option`, and OutputError if the file cannot be written: both before the body runs.
     """
     if path is None:
         yield lambda _report: None

@@ -32,7 +32,7 @@ class _Feed:
         return (self.head + at) % len(self.places)
 
     def load(self, most: int) -> int:
-        """Put up to `most` more items behind those held; how many there were."""
+        """Put up to `most` more items behind those held; returns their number."""
         count = min(most - self.held, self.end - self.next)
         for at in range(count):
             self.places[self.place(self.held + at)] = self.next + at

@@ -1,4 +1,4 @@
-"""The options that say what a command does, or what it does it with: each of one or two commands."""
+"""The options of one or two commands that say what the command does."""
 
 from __future__ import annotations
 

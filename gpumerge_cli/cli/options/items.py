@@ -1,4 +1,4 @@
-"""The options that say what the input is and in which order it is."""
+"""The options that describe the input and its order."""
 
 from __future__ import annotations
 
