@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.jobs.document import FormatError, KeyPath, parse_toml
+from gpumerge_cli.jobs.document import KeyPath, Mistake, parse_toml
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,6 @@ def read_toml(path: str) -> TomlFile | None:
         return None
     except OSError as error:
         raise input_error(error, path) from error
-    except FormatError as error:
+    except Mistake as mistake:
         way_out = 'write for example threads = 4 or memory = "2G"'
-        raise InputError(str(error), where=f"{path}:{error.line}", way_out=way_out) from error
+        raise InputError(mistake.what, where=f"{path}:{mistake.line}", way_out=way_out) from mistake
