@@ -82,10 +82,42 @@ class Replacement:
         return self.in_place
 
 
+def is_stream(name: str | Path) -> bool:
+    """Whether there is a pipe or a device of that name: it is written into, not replaced."""
+    try:
+        kind = os.stat(name).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
+
+
+class Stream:
+    """A pipe or device, open to write as `descriptor`, with the methods of a Replacement. Raises OSError.
+
+    Opening a pipe waits until somebody reads from it.
+    """
+
+    def __init__(self, name: str | Path) -> None:
+        self.descriptor = os.open(name, os.O_WRONLY | os.O_CLOEXEC)
+
+    def commit(self) -> None:
+        """End the stream."""
+        self.abort()
+
+    def abort(self) -> None:
+        """End the stream; a second call does nothing."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
 @contextmanager
 def replacing(name: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A file to write to, that takes its place when the body ends, and goes where it raises. Raises OSError."""
-    made = Replacement(name, mode)
+    """A file to write to, which takes its place when the body ends and is removed where it raises. Raises OSError.
+
+    A pipe or device is written into.
+    """
+    made = Stream(name) if is_stream(name) else Replacement(name, mode)
     try:
         with open(made.descriptor, "wb", closefd=False) as file:
             yield file

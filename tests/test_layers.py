@@ -62,7 +62,7 @@ CPU_ONLY = {
     },
 }  # fmt: skip
 # Rooms that load all their files by their names.
-REGISTRIES = {"backends.variants"}
+REGISTRIES = {"backends.variants", "formats.kinds"}
 # Outside libraries and the only rooms that may import them.
 LIBRARIES = {
     "typer": {"cli", "__main__"},

@@ -126,42 +126,37 @@ class Table:
             print(self.rows[-1], flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder")
-    parser.add_argument("out")
-    parser.add_argument("--only", default="big,sizes,shapes,records,lines,outside")
-    parser.add_argument("--backends", default="cpu")
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--repeat", type=int, default=3)
-    wish = parser.parse_args()
-    folder = Path(wish.folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    table = Table(folder, wish.repeat)
-    threads = str(len(os.sched_getaffinity(0)))
+class Cases:
+    """The cases by name, each a method that makes its file and races the commands over it."""
 
-    def ours(*options: str, names: tuple[str, ...] = ()) -> dict[str, list[str]]:
+    def __init__(self, wish: argparse.Namespace, table: Table, path: Path, threads: int) -> None:
+        self._scale: float = wish.scale
+        self._backends: list[str] = wish.backends.split(",")
+        self._table = table
+        self._path = path
+        self._gnu = ["sort", f"--parallel={threads}", "-S", "60%"]
+
+    def _ours(self, *options: str) -> dict[str, list[str]]:
         base = [sys.executable, "-m", "gpumerge_cli", "sort"]
-        return {
-            f"gpumerge, {backend}": [*base, f"--backend={backend}", *options, *names, "-o", "OUT", "--report=REPORT"]
-            for backend in wish.backends.split(",")
-        }
+        tail = [*options, str(self._path), "-o", "OUT", "--report=REPORT"]
+        return {f"gpumerge, {backend}": [*base, f"--backend={backend}", *tail] for backend in self._backends}
 
-    def scaled(count: float) -> int:
-        return int(count * wish.scale)
+    def _scaled(self, count: float) -> int:
+        return int(count * self._scale)
 
-    parts = wish.only.split(",")
-    path = folder / "keys"
-    if "big" in parts:
-        keys(path, scaled(1 << 31), "uint32", uniform("uint32"))
-        commands = ours("--format=raw", "--dtype=uint32", names=(str(path),))
-        table.race(f"{scaled(1 << 31) * 4 / 1e9:.1f} GB of uint32", commands | {"cat": ["cat", str(path)]}, same=False)
-    if "sizes" in parts:
-        for count in (10**7, 10**8, 10**9):
-            keys(path, scaled(count), "int32", uniform("int32"))
-            table.race(f"{scaled(count):,} int32, random", ours("--format=raw", "--dtype=int32", names=(str(path),)))
-    if "shapes" in parts:
-        count = scaled(10**8)
+    def big(self) -> None:
+        count = self._scaled(1 << 31)
+        keys(self._path, count, "uint32", uniform("uint32"))
+        commands = self._ours("--format=raw", "--dtype=uint32") | {"cat": ["cat", str(self._path)]}
+        self._table.race(f"{count * 4 / 1e9:.1f} GB of uint32", commands, same=False)
+
+    def sizes(self) -> None:
+        for count in map(self._scaled, (10**7, 10**8, 10**9)):
+            keys(self._path, count, "int32", uniform("int32"))
+            self._table.race(f"{count:,} int32, random", self._ours("--format=raw", "--dtype=int32"))
+
+    def shapes(self) -> None:
+        count = self._scaled(10**8)
         shapes: dict[str, Callable[[np.random.Generator, int, int], NDArray[np.integer]]] = {
             "random": lambda rng, first, last: rng.integers(0, count, last - first),  # of the others' range
             "sorted": lambda _, first, last: np.arange(first, last),
@@ -169,38 +164,61 @@ def main() -> None:
             "all equal": lambda _, first, last: np.full(last - first, 7),
         }
         for name, make in shapes.items():
-            keys(path, count, "int32", make)
-            table.race(f"{count:,} int32, {name}", ours("--format=raw", "--dtype=int32", names=(str(path),)))
-    if "records" in parts:
-        count = scaled(10**7)
-        records(path, count)
-        gnu = {"GNU sort": ["sort", f"--parallel={threads}", "-S", "60%", str(path), "-o", "OUT"]}
-        mine = ours(names=(str(path),)) | {
-            f"{name}, as records": command
-            for name, command in ours("--record-size=100", "--key-size=10", names=(str(path),)).items()
-        }
-        # By their keys alone equal keys stay in the order of the input; there are none here.
-        table.race(f"{count / 1e7:.1f} GB of sort benchmark records, ASCII", gnu | mine)
-    if "lines" in parts:
-        count = scaled(2e7)
+            keys(self._path, count, "int32", make)
+            self._table.race(f"{count:,} int32, {name}", self._ours("--format=raw", "--dtype=int32"))
+
+    def records(self) -> None:
+        count = self._scaled(10**7)
+        records(self._path, count)
+        as_records = self._ours("--record-size=100", "--key-size=10")
+        commands = {"GNU sort": [*self._gnu, str(self._path), "-o", "OUT"]} | self._ours()
+        commands |= {f"{name}, as records": command for name, command in as_records.items()}
+        # Records with equal keys would keep the order of the input, but no two keys are equal.
+        self._table.race(f"{count / 1e7:.1f} GB of sort benchmark records, ASCII", commands)
+
+    def lines(self) -> None:
+        count = self._scaled(2e7)
         rng = np.random.default_rng(3)
-        with open(path, "w", encoding="ascii") as file:
+        with open(self._path, "w", encoding="ascii") as file:
             for number in rng.integers(-(10**9), 10**9, count).tolist():
                 file.write(f"{number}\n")
-        size = f"{os.path.getsize(path) / 1e9:.2f} GB, {count:,} lines"
+        size = f"{os.path.getsize(self._path) / 1e9:.2f} GB, {count:,} lines"
         for kind, options in (("bytewise", []), ("-n", ["-n"])):
-            commands = {"GNU sort": ["sort", f"--parallel={threads}", "-S", "60%", *options, str(path), "-o", "OUT"]}
-            commands |= ours(*options, names=(str(path),))
+            commands = {"GNU sort": [*self._gnu, *options, str(self._path), "-o", "OUT"]} | self._ours(*options)
             for name, script in (("duckdb", DUCKDB), ("polars", POLARS)):
                 if subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0:
-                    commands[name] = [sys.executable, "-c", script, kind[-1], str(path), "OUT"]
-            table.race(f"{size}, {kind}", commands)
-    if "outside" in parts:
-        count = scaled(10**9)
-        keys(path, count, "int32", uniform("int32"))
-        for memory in ("in memory", "-S 256M"):
-            options = ["--format=raw", "--dtype=int32", *([] if memory == "in memory" else ["-S", "256M"])]
-            table.race(f"{count * 4 / 1e9:.1f} GB of int32, {memory}", ours(*options, names=(str(path),)))
+                    commands[name] = [sys.executable, "-c", script, kind[-1], str(self._path), "OUT"]
+            self._table.race(f"{size}, {kind}", commands)
+
+    def outside(self) -> None:
+        count = self._scaled(10**9)
+        keys(self._path, count, "int32", uniform("int32"))
+        for memory, options in (("in memory", []), ("-S 256M", ["-S", "256M"])):
+            commands = self._ours("--format=raw", "--dtype=int32", *options)
+            self._table.race(f"{count * 4 / 1e9:.1f} GB of int32, {memory}", commands)
+
+
+CASES = ("big", "sizes", "shapes", "records", "lines", "outside")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("out")
+    parser.add_argument("--only", default=",".join(CASES))
+    parser.add_argument("--backends", default="cpu")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--repeat", type=int, default=3)
+    wish = parser.parse_args()
+    folder = Path(wish.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    table = Table(folder, wish.repeat)
+    threads = len(os.sched_getaffinity(0))
+    path = folder / "keys"
+    cases = Cases(wish, table, path, threads)
+    for name in CASES:
+        if name in wish.only.split(","):
+            getattr(cases, name)()
     os.remove(path)
     head = (
         f"Sorts of files, start-up, reading and writing included, from page cache; {threads} cores, {wish.repeat} turns"

@@ -23,6 +23,7 @@ CASES = {
     "csv": (["-k2,2n", "-t,"], "CSV, -k2,2n -t,"),
     "key": (["-k1,1", "-k3,3nr"], "words, -k1,1 -k3,3nr"),
 }
+OURS = [sys.executable, "-m", "gpumerge_cli", "sort"]
 _BLOCK = 200_000
 _NAMES = ("alice", "bob", "carol", "dave", "eve", "mallory", "trent", "peggy")
 
@@ -57,7 +58,10 @@ def make(case: str, path: Path, nbytes: int, seed: int) -> None:
 
 
 def seconds(command: list[str], environment: dict[str, str], report: Path, cores: set[int]) -> tuple[float, int]:
-    """Seconds that a command takes, and the most bytes it held, if its report, which this removes, says so."""
+    """The seconds that a command takes, and the peak memory in bytes that its report says, 0 without one.
+
+    The report is removed.
+    """
     start = time.perf_counter()
     subprocess.run(command, env=environment, check=True, preexec_fn=lambda: os.sched_setaffinity(0, cores))
     took = time.perf_counter() - start
@@ -66,6 +70,57 @@ def seconds(command: list[str], environment: dict[str, str], report: Path, cores
         peak = json.loads(report.read_text())["peak_memory"]
         report.unlink()
     return took, peak
+
+
+class Race:
+    """Turns of GNU sort and gpumerge over the same files. rows: of the table, each printed as soon as it is there."""
+
+    def __init__(self, wish: argparse.Namespace, folder: Path) -> None:
+        self.rows: list[str] = []
+        self._wish = wish
+        self._folder = folder
+        self._report = folder / "report.json"
+        self._cores = sorted(os.sched_getaffinity(0))
+        self._environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
+
+    def case(self, options: list[str], title: str, names: list[str]) -> None:
+        """Race over the files of a case, on each number of cores. Merges sort them first."""
+        wish = self._wish
+        for name in names if not wish.sorts else []:
+            subprocess.run([*OURS, "--backend=cpu", *options, name, "-o", name], env=self._environment, check=True)
+            subprocess.run(["sort", "-c", *options, name], env=self._environment, check=True)
+        size = sum(os.path.getsize(name) for name in names)
+        tail = [*options, *([] if wish.sorts else ["-m"]), *(["-S", wish.memory] if wish.memory else []), *names]
+        large = ["-S", "60%"] if wish.sorts and not wish.memory else []
+        for number in map(int, wish.cores.split(",")) if wish.cores else [len(self._cores)]:
+            commands = {"GNU sort": ["sort", f"--parallel={number}", *large, *tail]}
+            for backend in wish.backends.split(","):
+                commands[f"gpumerge, {backend}"] = [*OURS, f"--backend={backend}", f"--report={self._report}", *tail]
+            found = self._turns(commands, number)
+            gnu = median(took for took, _ in found["GNU sort"])
+            for name, turns in found.items():
+                middle = median(took for took, _ in turns)
+                least, most = min(took for took, _ in turns), max(used for _, used in turns)
+                row = f"| {size / 1e9:.2f} GB of {title} | {number} | {name} | {middle:.2f} | {least:.2f} |"
+                self.rows.append(f"{row} {gnu / middle:.1f} | {f'{most / 1e6:.0f}' if most else ''} |")
+                print(self.rows[-1], flush=True)
+
+    def _turns(self, commands: dict[str, list[str]], number: int) -> dict[str, list[tuple[float, int]]]:
+        """Seconds and peak bytes of every turn of every command on so many cores; their outputs must be the same."""
+        found: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
+        outs = {name: str(self._folder / f"out{place}") for place, name in enumerate(commands)}
+        for turn in range(self._wish.repeat + 1):  # the first is for the page cache and the GPU's code
+            for name, command in commands.items():
+                on = set(self._cores[:number])
+                took = seconds([*command, "-o", outs[name]], self._environment, self._report, on)
+                if turn:
+                    found[name].append(took)
+        for out in list(outs.values())[1:]:
+            subprocess.run(["cmp", outs["GNU sort"], out], check=True)
+        for out in outs.values():
+            os.remove(out)
+        return found
 
 
 def main() -> None:
@@ -82,12 +137,6 @@ def main() -> None:
     wish = parser.parse_args()
     folder = Path(wish.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
-    ours = [sys.executable, "-m", "gpumerge_cli", "sort"]
-    report = folder / "report.json"
-    all_cores = sorted(os.sched_getaffinity(0))
-    numbers = [int(number) for number in wish.cores.split(",")] if wish.cores else [len(all_cores)]
     cases = {case: said for case, said in CASES.items() if not wish.only or case in wish.only.split(",")}
     files = {case: [folder / f"{case}-{part}" for part in ("a", "b")] for case in cases}
     with Pool() as pool:
@@ -95,44 +144,18 @@ def main() -> None:
             (case, path, int(wish.gigabytes * 5e8), seed) for case in cases for seed, path in enumerate(files[case])
         ]
         pool.starmap(make, each)
+    race = Race(wish, folder)
+    for case, (options, title) in cases.items():
+        race.case(options, title, [str(path) for path in files[case]])
+        for path in files[case]:
+            path.unlink()
+    what = "Sorts" if wish.sorts else "Merges of two sorted files"
+    head = f"{what}, start-up, reading and writing included, from page cache; {wish.repeat} turns."
     table = [
         "| case | cores | command | median, s | fastest, s | GNU over it | peak, MB |",
         "|---|---|---|---|---|---|---|",
+        *race.rows,
     ]
-    for case, (options, title) in cases.items():
-        names = [str(path) for path in files[case]]
-        for name in names if not wish.sorts else []:
-            subprocess.run([*ours, "--backend=cpu", *options, name, "-o", name], env=environment, check=True)
-            subprocess.run(["sort", "-c", *options, name], env=environment, check=True)
-        size = sum(os.path.getsize(name) for name in names)
-        tail = [*options, *([] if wish.sorts else ["-m"]), *(["-S", wish.memory] if wish.memory else []), *names]
-        for number in numbers:
-            large = ["-S", "60%"] if wish.sorts and not wish.memory else []
-            commands = {"GNU sort": ["sort", f"--parallel={number}", *large, *tail]}
-            for backend in wish.backends.split(","):
-                commands[f"gpumerge, {backend}"] = [*ours, f"--backend={backend}", f"--report={report}", *tail]
-            found: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
-            outs = {name: str(folder / f"out{place}") for place, name in enumerate(commands)}
-            for turn in range(wish.repeat + 1):  # the first is for the page cache and the GPU's code
-                for name, command in commands.items():
-                    took = seconds([*command, "-o", outs[name]], environment, report, set(all_cores[:number]))
-                    if turn:
-                        found[name].append(took)
-            for out in list(outs.values())[1:]:
-                subprocess.run(["cmp", outs["GNU sort"], out], check=True)
-            gnu = median(took for took, _ in found["GNU sort"])
-            for name, turns in found.items():
-                middle = median(took for took, _ in turns)
-                least, most = min(took for took, _ in turns), max(used for _, used in turns)
-                row = f"| {size / 1e9:.2f} GB of {title} | {number} | {name} | {middle:.2f} | {least:.2f} |"
-                table.append(f"{row} {gnu / middle:.1f} | {f'{most / 1e6:.0f}' if most else ''} |")
-                print(table[-1], flush=True)
-            for out in outs.values():
-                os.remove(out)
-        for name in names:
-            os.remove(name)
-    what = "Sorts" if wish.sorts else "Merges of two sorted files"
-    head = f"{what}, start-up, reading and writing included, from page cache; {wish.repeat} turns."
     Path(wish.out).write_text(f"{head}\n\n" + "\n".join(table) + "\n", encoding="utf-8")
 
 

@@ -49,7 +49,7 @@ def sort(
     algorithm:
         "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": the same as the option of `gpumerge sort`.
     kernel:
-        "auto", "basic", "tiled", "circular" or "path": the kernel that merges, if the algorithm merges.
+        the kernel that merges, "auto" or a name from `gpumerge sort --help`, if the algorithm merges.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The door: who reads a command line, and what becomes of every way that a command can end."""
+"""The door: it hands a command line to its reader and turns every end of a command into an exit code."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CLOSED_PIPE = 128 + signal.SIGPIPE
 def run(arguments: Sequence[str], *, last: bool = False) -> int:
     """Run one command line; the exit code. Prints at most one line for an error, whatever it is.
 
-    last: the process ends with it, so signals that come once it is done change nothing.
+    last: the process ends with this command line; signals that come after it change nothing.
     """
-    # To sort, --debug means what it means to GNU's.
+    # In sort, --debug has GNU sort's meaning.
     wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
     with handled(restore=not last), _standard_output(), compiling.told(_Teller()):
         code = _guarded(lambda: _dispatch(arguments), arguments, wish)
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
 
 
 class _Teller:
-    """What tells a terminal of compiling: a line for everything that is compiled, once."""
+    """Tells a terminal of compiling, in one line for each thing that is compiled."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
@@ -49,7 +49,7 @@ class _Teller:
 
 
 def _remove_unfinished() -> None:
-    # Only where it was loaded: --help pays for every import.
+    # Look only for a loaded module: --help pays for every import.
     output = sys.modules.get("gpumerge_cli.formats.output")
     if output is not None:
         output.remove_unfinished()
@@ -78,7 +78,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _is_set(arguments: Sequence[str], wish: str) -> bool:
-    """Whether the environment or a file sets the command's option `wish`; what is wrong there is told elsewhere."""
+    """Tell if the environment or a file sets the command's option `wish`; mistakes there are reported elsewhere."""
     try:
         from gpumerge_cli.cli.settings import Settings, flag_is_set
 
@@ -88,9 +88,9 @@ def _is_set(arguments: Sequence[str], wish: str) -> bool:
 
 
 def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> int:
-    """What `work` returns, or the exit code of what it raised, which is said in one line on standard error.
+    """The result of `work`; if it raises, one line on standard error and the exit code of the error.
 
-    wish: the option that asks for the traceback, too.
+    wish: the option that also asks for the traceback.
     """
     try:
         return work()
@@ -126,7 +126,7 @@ def one_line(message: str) -> str:
 
 
 def _flush(code: int) -> int:
-    """Write out what the standard streams still hold, so that the interpreter has nothing to fail with at exit.
+    """Flush the standard streams, so that the interpreter has nothing left to fail with at exit.
 
     Returns `code`. Raises OSError for a write that fails, unless `code` says that something failed before.
     """
@@ -144,7 +144,7 @@ def _flush(code: int) -> int:
 
 
 class _ClosedOutput(io.TextIOBase):
-    """Standard output where it is closed: Python's own None takes what is printed, and says nothing."""
+    """Standard output where it is closed: Python's own None takes all output silently."""
 
     def write(self, text: str, /) -> NoReturn:
         raise OutputError("it is closed", where="standard output", way_out="send it to a file, or use -o FILE")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _AnyText:
-    """What Typer is told of a value's type: nothing, since the option's row says how it is read."""
+    """A value's type for Typer: any text, since the option's row says how it is read."""
 
     annotation = str
     is_choice = False
@@ -32,7 +32,7 @@ class _AnyText:
 
 
 def _any_text(kind: type = str) -> dict[str, Any]:
-    """What says so to Typer's parameters: releases before 0.29 take Click's types."""
+    """The keyword that gives Typer's parameters this type; releases before 0.29 take Click's types."""
     return {"type_descriptor": _AnyText()} if _TAKES_DESCRIPTORS else {"type": kind}
 
 
@@ -40,7 +40,7 @@ _TAKES_DESCRIPTORS = "type_descriptor" in inspect.signature(typer.core.TyperOpti
 
 
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
-"""What Typer raises for wrong usage, by whatever name a release has it."""
+"""The class that Typer raises for wrong usage; its name differs between releases."""
 
 
 class _Option(typer.core.TyperOption):
@@ -96,7 +96,7 @@ class _Argument(typer.core.TyperArgument):
 
 
 class Reader(typer.core.TyperCommand):
-    """A command whose flags can all be taken back, which help does not repeat for each. work: what it does."""
+    """A command. All its flags can be taken back, which help does not repeat for each. work: carries it out."""
 
     def __init__(self, row: Command, work: Callable[[Values], Any]) -> None:
         super().__init__(row.name, params=_parameters(row), add_help_option=False)
@@ -162,21 +162,21 @@ _EAGER: Mapping[str, Callable[[Any, Command], None]] = {
     "version": _show_version,
     "show-completion": _show_completion,
 }
-"""What is shown of options that end the reading: given their value and the command."""
+"""By option that ends the reading: the function that shows its text, given its value and the command."""
 
 
 def _work(name: str) -> Callable[[Values], Any]:
-    """What the command does: the function of its name in the module of its name, which is imported only to do it."""
+    """The command's function, found by its name in the module of the same name, which is imported when it is called."""
     return lambda values: getattr(import_module(f"gpumerge_cli.cli.{name}"), name)(values)
 
 
 def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
-    """Do what a command line says; the exit code. Raises UsageError for what is wrong with it."""
+    """Carry out a command line and return its exit code. Raises UsageError for a mistake in it."""
     # Not `group()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
     asked = arguments[:1] if arguments[0] in NAMES else NAMES  # making them all takes a while
     commands: dict[str, Any] = {name: Reader(command(name), _work(name)) for name in asked if name != "sort"}
     group = _Group(command(""), commands)
-    # Help tells of the program's own defaults, whatever is set.
+    # Help shows the program's own defaults, even where settings change them.
     defaults: Any = {}
     if settings is not None and "--help" not in arguments:
         defaults = {name: settings.of(name) for name in commands}
@@ -191,7 +191,7 @@ def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
 
 
 def read_task(name: str, words: Sequence[str], settings: Settings | None) -> Task[Any]:
-    """The task that merge or check makes of the words behind its name, and of what is set. Raises GpumergeError."""
+    """The task of merge or check, from the words behind its name and the settings. Raises GpumergeError."""
     reader = Reader(command(name), lambda values: values)
     defaults: Any = None if settings is None else settings.of(name)
     try:

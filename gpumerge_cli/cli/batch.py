@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def batch(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     jobs, joblog, report = values.file, values.joblog, values.report
     resume = values.resume or values.resume_failed
     if resume and joblog is None:
@@ -54,7 +54,7 @@ def batch(values: Values) -> None:
 
 
 def _judged(name: str, others: dict[str, str | None], limits: Limits) -> list[Job]:
-    """The jobs of the file `name`. Tells all mistakes; raises the last."""
+    """The jobs of the file `name`. If there are mistakes, all are told, and an error is raised."""
     from gpumerge_cli.cli.batch_tasks import commands
     from gpumerge_cli.jobs.expand import JOB_FILE, Folder
     from gpumerge_cli.jobs.read import read_jobs
@@ -63,7 +63,7 @@ def _judged(name: str, others: dict[str, str | None], limits: Limits) -> list[Jo
     for what, other in others.items():
         if other is not None and taken.setdefault(os.path.realpath(other), what) != what:
             raise UsageError(f"{other} is {taken[os.path.realpath(other)]}", way_out=f"name another file for {what}")
-    # What comes through a pipe has no folder of its own.
+    # A job file that comes through a pipe has no folder of its own.
     base = os.path.dirname(name) if os.path.isfile(name) else ""
     commands.cache_clear()  # settings may have changed since this process's last batch
     jobs, mistakes = read_jobs(_read(name), Folder(base, taken), commands(), limits)
@@ -90,7 +90,7 @@ def _read(name: str) -> bytes:
 
 
 def _show_plan(jobs: Sequence[Job], joblog: str | None, retry_failed: bool) -> None:
-    """Print the jobs as a script for a shell. joblog: of an earlier run, to go on with."""
+    """Print the jobs as a shell script. joblog: the log of an earlier run that this one resumes."""
     from gpumerge_cli.jobs.joblog import read_log, standing_of
     from gpumerge_cli.jobs.runner import in_order
 

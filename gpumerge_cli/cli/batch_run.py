@@ -1,4 +1,4 @@
-"""A batch as it runs: what its jobs do, and the log, the report and the terminal that hear of them."""
+"""A running batch: it does the jobs and tells the log, the report and the terminal of their results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wishes:
-    """How a batch is to run. joblog, report: files, if any. resume: go on with them. progress: show a bar."""
+    """The options of a run. joblog, report: files, if any. resume: continue them. progress: show a bar."""
 
     limits: Limits
     keep_going: bool
@@ -57,7 +57,7 @@ def run(jobs: Sequence[Job], wishes: Wishes) -> list[Result]:
 
 
 class _Batch:
-    """What a runner's jobs do, see jobs.runner.Work."""
+    """The work of a runner, see jobs.runner.Work."""
 
     def __init__(self, jobs: Sequence[Job], wishes: Wishes, stack: ExitStack) -> None:
         self._wishes = wishes
@@ -99,7 +99,7 @@ class _Batch:
             raise JobError(*verdict(error)) from error
 
     def told(self, result: Result) -> None:
-        # The log last: what it has is not done again.
+        # The log comes last: jobs that it holds are not done again.
         if self._lines is not None and (result.started or result.state == "failed"):
             self._lines.write(_as_json(result))
         if self._log is not None and result.started:
@@ -113,7 +113,7 @@ class _Batch:
 def _as_json(result: Result) -> str:
     """A result as one line: the job's report, and its name, command, state, exit code, error, start and seconds.
 
-    The state is "done", "failed" or, of a job that failed without having begun, "not run".
+    The state is "done", "failed", or "not run" for a job that failed before it began.
     """
     about = {
         "job": result.job.name,

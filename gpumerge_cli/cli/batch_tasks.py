@@ -1,4 +1,4 @@
-"""What jobs of a batch may say, and how it is judged: as on the command line, and ahead of opening a file."""
+"""The options of jobs. They are judged as on the command line, before any file is opened."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _NOT_OF_JOBS = {
     "help",
     "version",
 }
-"""What a job says otherwise, or what is the batch's to say."""
+"""Options that jobs do not take: the batch has them, or a key of the job file stands for them."""
 _SHARED = {"memory", "threads", "buffer-size", "parallel"}
-"""What settings give to the batch, which shares it out."""
+"""Options whose settings go to the batch, which shares them out among its jobs."""
 _FILES = {"file": "read", "folder": "place"}
-"""What the values of options name, as jobs call it."""
+"""JobOption.file by the kind of an option's value."""
 
 Parse = Callable[[Sequence[str], Settings], tasks.Task[Any]]
 
 
 @cache
 def commands() -> dict[str, Operation]:
-    """The operations of jobs by name. Settings are those of the first call."""
+    """The operations of jobs, by name. Settings are read at the first call."""
     from gpumerge_cli.cli.application import read_task
     from gpumerge_cli.cli.sort import read_task as read_sort
 
@@ -60,9 +60,9 @@ def commands() -> dict[str, Operation]:
 
 
 def _options(operation: str) -> dict[str, JobOption]:
-    """The options that its jobs may give, by all their long names."""
+    """The options that jobs of the operation may give, by all their long names."""
     found: dict[str, JobOption] = {}
-    # Of sort, a check is an operation.
+    # A check is an operation of its own, not an option of sort.
     left_out = _NOT_OF_JOBS | ({"check", "check-quiet"} if operation == "sort" else set())
     for row in (row for row in options_of(operation) if row.name not in left_out):
         kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
@@ -74,7 +74,7 @@ def _options(operation: str) -> dict[str, JobOption]:
 
 
 def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
-    """What settings give a job of other options than it names; see jobs.spec.Operation.settings."""
+    """The settings of options that a job does not name; see jobs.spec.Operation.settings."""
     found = {}
     for option in settings.options(name):
         setting = None if option.name in given else settings.find(name, option)
@@ -85,7 +85,7 @@ def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any
 
 
 def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> tasks.Task[Any]:
-    """The task of `words`. Raises UsageError with the place of the setting that it speaks of, if it is one's."""
+    """The task of `words`. A UsageError about a setting names the setting's place."""
     try:
         return _judged(read(words, settings))
     except UsageError as error:
@@ -93,7 +93,7 @@ def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> tasks.Task[
 
 
 def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
-    """The task, unless its command would refuse it before it opens a file."""
+    """Return the task. Raises the error that its command would raise before it opens a file."""
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
@@ -123,7 +123,7 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
 
 @cache
 def _gpu_trouble(device: int) -> DeviceError | None:
-    """Why a GPU cannot be had, None if it can."""
+    """The error that keeps the GPU from being used, or None."""
     from gpumerge_cli.backends import gpu
 
     try:

@@ -1,4 +1,4 @@
-"""What a terminal shows of a batch: a bar over its jobs and bytes, and a table at its end."""
+"""A batch in the terminal: a bar over its jobs and bytes, and a table at its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = {"left": "did not run"}
 
 
 class Bar:
-    """How far the jobs are. Shows once they have taken a second."""
+    """A progress bar of jobs. It appears once they have taken a second."""
 
     def __init__(self, progress: Progress, jobs: Sequence[Job]) -> None:
         self._progress = progress
@@ -39,13 +39,13 @@ class Bar:
         self._task = progress.add_task("", total=self._total)
 
     def advance(self, job: Job, done: int, total: int) -> None:
-        """A job has done so many of its bytes; from any thread."""
+        """Show that a job has done so many of its bytes. Any thread may call this."""
         with self._lock:
             self._done[job.number] = self._sizes[job.number] * done // max(1, total)
             self._show()
 
     def ended(self, result: Result) -> None:
-        """A job has come to its end."""
+        """Show that a job has ended."""
         with self._lock:
             self._done[result.job.number] = self._sizes[result.job.number]
             self._ended += 1
@@ -64,7 +64,7 @@ class Bar:
 
 
 def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
-    """Bytes of the jobs' inputs; what other jobs make is taken to be as large as what they read."""
+    """Bytes of the jobs' inputs. The output of a job counts as many bytes as its inputs."""
     sizes: dict[int, int] = {}
     for job in in_order(jobs):
         sizes[job.number] = job.nbytes + sum(sizes[number] for number in job.after)
@@ -73,7 +73,7 @@ def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
 
 @contextmanager
 def bar(jobs: Sequence[Job]) -> Iterator[Bar]:
-    """A bar that goes away at the end."""
+    """A bar that disappears at the end."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -90,7 +90,7 @@ def bar(jobs: Sequence[Job]) -> Iterator[Bar]:
 
 
 def show(results: Sequence[Result], seconds: float, *, stats: bool) -> None:
-    """Print a line on all of the jobs together; ahead of it, if `stats`, a table of them, the slowest of many."""
+    """Print one line about all jobs together. stats: print a table ahead of it."""
     console = PlainConsole(stderr=True)
     if stats:
         _show_table(results, console)

@@ -12,17 +12,17 @@ from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_error
 
 if TYPE_CHECKING:
-    from gpumerge_cli.compare.bench import Case, Preset
+    from gpumerge_cli.compare.bench_cases import Case, Preset
     from gpumerge_cli.report.compared import BenchReport, BenchRow, Report
 
 _MEASURING = (
     "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
 )  # fmt: skip
-"""Options that --render has no use for."""
+"""Options that mean nothing beside --render."""
 
 
 def bench(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     if not values.render and values.results:
         raise UsageError(f"{values.results[0]}: bench makes its own data", way_out="leave it out, or add --render")
     if values.render and not values.results:
@@ -52,7 +52,8 @@ def _measure(values: Values) -> BenchReport:
     from gpumerge_cli.backends.base import KERNELS
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.bench import bench as run_bench
-    from gpumerge_cli.compare.bench import preset
+    from gpumerge_cli.compare.bench_cases import preset
+    from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.engine.resources import cores
     from gpumerge_cli.order import Order
 
@@ -67,23 +68,15 @@ def _measure(values: Values) -> BenchReport:
     cases = _cases(values, found)
     if values.backend == "auto" and not values.quiet:
         _say(f"on {chosen.name}: {selected.why}")
-    return run_bench(
-        cases,
-        chosen,
-        kernels=words,
-        repeat=values.repeat or found.repeat,
-        seed=values.seed,
-        threads=values.threads or cores(),
-        version=__version__,
-        told=_silent if values.quiet else _tell,
-    )
+    effort = Effort(values.repeat or found.repeat, values.threads or cores(), values.seed, __version__)
+    return run_bench(cases, chosen, effort, kernels=words, told=_silent if values.quiet else _tell)
 
 
 def _cases(values: Values, found: Preset) -> list[Case]:
-    """The preset's cases, or all combinations of what was named. Raises UsageError for what names no case."""
+    """The preset's cases, or all combinations of the values named. Raises UsageError for a value that names no case."""
     from dataclasses import replace
 
-    from gpumerge_cli.compare.bench import items_named
+    from gpumerge_cli.compare.bench_cases import items_named
 
     named: dict[str, Any] = {}
     axes = {"items": "dtypes", "sizes": "sizes", "shapes": "shapes", "runs": "runs"}
@@ -135,7 +128,7 @@ def _read(paths: Sequence[str]) -> list[BenchReport]:
 
 
 def _drawing(folder: str | None) -> Callable[[Sequence[BenchReport]], list[str]] | None:
-    """What draws into `folder`, judged before anything is measured."""
+    """The function that draws figures into `folder`, which is judged before any measurement; None for no folder."""
     if folder is None:
         return None
     import os

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
 
     def told(found: InputFile | InputError) -> None:
         if isinstance(found, InputError):

@@ -8,7 +8,7 @@ from gpumerge_cli.cli.options import COMMANDS, Command, Option
 
 
 def bash() -> str:
-    """For bash 4 and newer; needs no other package."""
+    """The script for bash 4 and newer, which needs no other package."""
     own, *others = COMMANDS
     lines = [
         "# Made by gpumerge --show-completion bash.",
@@ -81,14 +81,14 @@ def _bash_options(command: Command) -> Iterator[str]:
 
 
 def _names_with_value(option: Option) -> tuple[str, ...]:
-    """Those names of an option that a value follows."""
+    """The names of an option that a value follows."""
     if not option.takes_value:
         return ()
     return option.names[:1] if option.value_is_optional else option.names
 
 
 def _kind(option: Option) -> str:
-    """What the option's value is completed to."""
+    """The kind of words that complete the option's value."""
     if option.choices:
         return "words"
     if option.takes_path:
@@ -97,7 +97,7 @@ def _kind(option: Option) -> str:
 
 
 def zsh() -> str:
-    """For zsh's completion system, as a file of $fpath or to be evaluated."""
+    """The script for zsh's completion system, to be put into $fpath or evaluated."""
     own, *others = COMMANDS
     lines = [
         "#compdef gpumerge",

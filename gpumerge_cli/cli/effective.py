@@ -11,11 +11,11 @@ from gpumerge_cli.cli.settings import Settings, variable_name
 
 DEFAULT = "default"
 _LONGEST = 40
-"""Characters that a name of a variable has at most."""
+"""The most characters that a variable's name has."""
 
 
 def effective(settings: Settings) -> dict[str, Any]:
-    """The configuration files, whether they are there or not, and what holds for which commands.
+    """The configuration files, existing or not, and the settings in effect for each command.
 
     Raises UsageError or InputError for a setting that cannot be.
     """
@@ -38,7 +38,7 @@ def effective(settings: Settings) -> dict[str, Any]:
 
 
 def show_effective(facts: dict[str, Any]) -> None:
-    """Print it as a table on standard output, what is set in bold."""
+    """Print the settings as a table on standard output, with changed ones in bold."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""Command lines that the manual shows, by command, each with what it does. The tests run them."""
+"""Command lines that the manual shows, by command, each with a sentence about it. The tests run them."""
 
 from __future__ import annotations
 

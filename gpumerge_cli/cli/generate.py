@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gpumerge_cli.cli.fields import of_records
 from gpumerge_cli.cli.requests import record_request
 from gpumerge_cli.cli.signals import ignore_signals
@@ -12,10 +14,15 @@ _NPY_DTYPE = "int32"
 
 
 def generate(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     files, count = values.files, values.count
-    if len(set(files)) < len(files):
-        raise UsageError("the same file is named twice", way_out="give each file its own name")
+    named: dict[str, str] = {}
+    for file in files:
+        place = os.path.realpath(file)
+        if place in named:
+            other = "" if named[place] == file else f", once as {named[place]}"
+            raise UsageError(f"{file} is named twice{other}", way_out="give each file its own name")
+        named[place] = file
 
     import numpy as np
 

@@ -34,17 +34,17 @@ Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 
 _CHECK_WORDS = {"quiet": "C", "silent": "C", "diagnose-first": "c"}
 _WRONG_WORD = 1
-"""The exit code for a WORD that is none. GNU's manual has 2 for every error, but its sort has 1 for this one."""
+"""The exit code for an unknown WORD: GNU's manual has 2 for every error, but GNU sort ends with 1 for this one."""
 _POSIX_WITHOUT_OBSOLETE_KEYS = range(200112, 200809)
 
 
 @dataclass(frozen=True)
 class SortCommand:
-    """What a command line of gpumerge sort asks for.
+    """A command line of gpumerge sort, as it was read.
 
-    files: the operands; ("-",) if there are none and no `files0_from`. order: its salt is still to be given if
-    keyspec.is_random says so. values: those of all options that the mode and the order do not hold. Of these, memory is
-    in bytes, of which 0 is the least that does; threads are up to 2^62. notes: what --debug notes of the command line.
+    files: the operands; ("-",) if there are none and no `files0_from`. order: still without the salt
+    that it needs where keyspec.is_random is true. values: all options that the mode and the order do not hold; memory
+    is in bytes, where 0 stands for the least that works, and threads are up to 2^62. notes: the notes of --debug.
     """
 
     mode: Mode = "sort"
@@ -59,11 +59,11 @@ def parse_sort(
     environ: Mapping[str, str] = os.environ,
     defaults: Callable[[Set[str]], Iterable[tuple[Option, str]]] = lambda given: (),
 ) -> SortCommand:
-    """The command that `arguments`, what follows "gpumerge sort", ask for.
+    """Read `arguments`, the words behind "gpumerge sort".
 
-    Of `environ`, _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then
-    only the mode is set. defaults: asked once the command line is read, gives what is set of options other than those
-    given, by their long names. Raises UsageError for the first thing that GNU sort would find wrong, ahead of opening
+    environ: _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then only
+    the mode is set. defaults: called with the long names of the given options once the command line is read; yields
+    the settings of other options. Raises UsageError for the first mistake that GNU sort would find before it opens
     files.
     """
     reading = _Reading(
@@ -89,7 +89,7 @@ def parse_sort(
 
 
 def check_operands(command: SortCommand, files: Sequence[str]) -> None:
-    """Raises UsageError if `command` checks and `files`, with the names read from files0_from, are more than one."""
+    """Raise UsageError if `command` checks and there is more than one file, with the names from files0_from."""
     if command.mode in ("check", "check-quiet") and len(files) > 1:
         raise UsageError(f"{files[1]}: only one file can be checked", way_out="check one after the other")
 
@@ -98,8 +98,8 @@ def check_operands(command: SortCommand, files: Sequence[str]) -> None:
 class _Reading:
     """A command line as far as it was read.
 
-    left: what is still to be read. obsolete_keys: whether +POS1 needs no -POS2. posix: whether options end at the first
-    file. csv: whether keys may be names.
+    left: the words still to be read. obsolete_keys: +POS1 needs no -POS2. posix: options end at the first file.
+    csv: keys may be names.
     """
 
     left: deque[str]
@@ -109,15 +109,15 @@ class _Reading:
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec] = field(default_factory=list)
     named: dict[int, str] = field(default_factory=dict)
-    """Keys of CSV as written, by their places among `keys`."""
+    """CSV keys as they are written, by their places among `keys`."""
     files: list[str] = field(default_factory=list)
     said: dict[str, Any] = field(default_factory=dict)
-    """Values by the names of parameters, but for what the other fields hold."""
+    """Values by the names of parameters, except for those that other fields hold."""
     check: str = ""
     """"c", "C", or "" for no check."""
 
     def take(self, option: Option, value: str, written: str = "") -> None:
-        """written: the option as the command line has it."""
+        """Take an option. written: its name as the command line has it."""
         if option.letter and option.letter in LETTERS:
             self.letters.add(option.letter)
             return
@@ -152,7 +152,7 @@ class _Reading:
             self._operand(operand.text)
 
     def command(self, given: frozenset[str]) -> SortCommand:
-        """given: names of the options that the command line has. Raises UsageError for what cannot go together."""
+        """The finished command. given: names of the options that were given. Raises UsageError for a contradiction."""
         values = Values("sort", self.said, given)
         if self.files and values.files0_from is not None:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
@@ -220,7 +220,7 @@ class _Reading:
             raise UsageError(f"{option.shown_names[0]} is given as {before!r} and as {value!r}", way_out="give it once")
 
     def _operand(self, text: str) -> None:
-        """A file, or a key in the obsolete form, which one POSIX of three takes only with an end."""
+        """Take a file, or a key in the obsolete form, which one version of POSIX takes only with an end."""
         if text.startswith("+"):
             end = self.left[0] if self.left and re.match("-[0-9]", self.left[0]) else None
             self.obsolete_keys |= end is not None and not self.posix
@@ -233,7 +233,7 @@ class _Reading:
         self.files.append(text)
 
     def end_options(self) -> None:
-        """By POSIX, everything behind the first file is one, but for -o in the obsolete place."""
+        """Under POSIX rules, all words behind the first file are files, except for -o in the obsolete place."""
         while self.posix and self.files and self.left:
             named = self.left[0].startswith("-o") and (len(self.left[0]) > 2 or len(self.left) > 1)
             if named and self.obsolete_keys and not self.check:

@@ -1,6 +1,6 @@
 """sort --debug: notes on keys that may not mean what they say, and lines with their keys underlined.
 
-Both as GNU sort 9.1 has them in the C locale, letter for letter. Nothing of Typer is imported here.
+Both are those of GNU sort 9.1 in the C locale, letter for letter. Typer is not imported here.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _MATCHED = {"numeric": _DECIMAL, "human": _WITH_UNIT, "general": _GENERAL, "mont
 
 
 def notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
-    """What GNU sort would note of a command line, a line each, without the program's name.
+    """The notes of GNU sort about a command line, a line each, without the program's name.
 
-    letters: the global options. keys: as written, but those without options with the global ones; none if there are no
-    -k. stable: lines whose keys are equal are not compared further.
+    letters: the global options. keys: as written; keys without options have the global ones; empty without -k.
+    stable: lines with equal keys are not compared further.
     """
     told = ["text ordering performed using simple byte comparison"]
     spans: set[str] = set()
@@ -79,7 +79,7 @@ def _notes_of_key(key: KeySpec, number: int, separator: int | None) -> list[str]
 
 
 def _notes_of_numbers(spans: set[str], separator: int | None) -> list[str]:
-    """spans: options of the numeric keys that span several fields."""
+    """The notes about separators. spans: options of the numeric keys that span several fields."""
     byte = "" if separator is None else chr(separator)
     if spans and byte == _POINT:
         return [f"field separator '{byte}' is treated as a decimal point in numbers"]
@@ -93,7 +93,7 @@ def _notes_of_numbers(spans: set[str], separator: int | None) -> list[str]:
 
 
 def _notes_of_global(letters: set[str], keys: Sequence[KeySpec], *, stable: bool) -> list[str]:
-    """Of the global options that no key has."""
+    """The notes about global options that no key has."""
     letters -= {"i"} if "d" in letters else set()
     unused = {letter for letter in letters if not any(_has(key, letter) for key in keys)}
     told = []
@@ -113,9 +113,9 @@ def _has(key: KeySpec, letter: str) -> bool:
 
 
 def underlined(order: LineOrder, unique: bool, lines: bytes) -> bytes:
-    """Lines, each with its terminator, as --debug shows them: tabs as ">", and below each line what of it each key is.
+    """Show lines, each with its terminator, as --debug does: tabs as ">", and below each line its keys underlined.
 
-    unique: of lines with equal keys only the first is there, so that nothing but keys was compared.
+    unique: only the first of lines with equal keys is there, so keys alone were compared.
     """
     from gpumerge_cli.backends.cpu.comparison import key_bounds
 
@@ -131,7 +131,10 @@ def underlined(order: LineOrder, unique: bool, lines: bytes) -> bytes:
 
 
 def _compared(key: LineKey, bounds: tuple[int, int], line: bytes) -> tuple[int, int]:
-    """Where the bytes lie that the key compares: of numbers and months what is read as such. bounds: of the key."""
+    """First and last place of the bytes that the key compares: for numbers and months, the part that is read as one.
+
+    bounds: of the key.
+    """
     start, stop = bounds
     pattern = _MATCHED.get(key.compare)
     if pattern is None:

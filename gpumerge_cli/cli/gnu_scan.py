@@ -1,4 +1,4 @@
-"""A command line of sort taken apart into options and operands, as GNU's getopt_long does it."""
+"""Takes a command line of sort apart into options and operands, as GNU's getopt_long does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Word(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """What is no option. behind: whether it stands behind "--"."""
+    """A word that is no option. behind: it stands behind "--"."""
 
     text: str
     behind: bool
@@ -34,8 +34,8 @@ class Operand(NamedTuple):
 def scan(left: deque[str]) -> Iterator[Word | Operand]:
     """Options and operands one by one, in their order.
 
-    An option whose value is optional comes with its first word where it has none. Arguments are taken off `left`, of
-    which the caller may take some itself. Raises UsageError at the first option that is none, when it is come to.
+    An option with an optional value that is not given comes with its first choice. Arguments are taken off `left`; the
+    caller may take some itself. Raises UsageError when it comes to an unknown option.
     """
     while left:
         word = left.popleft()
@@ -73,7 +73,7 @@ def _implied(option: Option) -> str:
 
 
 def _skip_old_option(attached: str, left: deque[str]) -> None:
-    """-y of other systems' sorts is taken and ignored, with the digits behind it."""
+    """Skip -y of other systems' sorts, with the digits behind it."""
     if not attached:
         follows = _next("-y", left)
         if follows.strip("0123456789"):
@@ -94,7 +94,7 @@ def _long(word: str, left: deque[str]) -> Word:
 
 
 def _completed(written: str) -> str:
-    """The long name that `written` shortens. GNU's may be, as long as they differ; others may not."""
+    """The long name that `written` stands for. GNU's names may be shortened while they stay unique; others may not."""
     found = [name for name in _GNU if name.startswith(written)]
     if len(found) == 1:
         return found[0]

@@ -1,4 +1,4 @@
-"""Numbers, sizes, bytes and words as GNU sort reads them. Nothing of Typer is imported here."""
+"""Numbers, sizes, bytes and words as GNU sort reads them. Typer is not imported here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TypeVar
 from gpumerge_cli.errors import UsageError
 
 NUMBER = r"\s*\+?[0-9]+"
-"""A number as C's strtoumax takes it. For re.ASCII."""
+"""The pattern of a number as C's strtoumax takes it; use it with re.ASCII."""
 SATURATED = 1 << 62
-"""What stands for any greater field or character, so that compiled code can still count one on."""
+"""The number that stands for any greater field or character, so that compiled code can still add one."""
 
 _Word = TypeVar("_Word")
 _WHOLE = re.compile(NUMBER, re.ASCII)
@@ -22,7 +22,7 @@ _STANDARD_STREAMS = 3
 
 
 def parse_number(text: str) -> int:
-    """The value of a NUMBER of any length; beyond 64 bits it may be any value that is too."""
+    """The value of a NUMBER of any length. For a number beyond 64 bits it may be another number beyond 64 bits."""
     digits = text.strip().removeprefix("+").lstrip("0")
     return int(digits[:21] or "0")
 
@@ -63,7 +63,7 @@ def parse_batch_size(text: str) -> int:
 
 
 def parse_whole(text: str, option: str, least: int) -> int:
-    """The number that `text` is; beyond SATURATED it is that. Raises UsageError, naming `option`, below `least`."""
+    """The number in `text`, at most SATURATED. Raises UsageError, naming `option`, for a number below `least`."""
     number = parse_number(text) if _WHOLE.fullmatch(text) else None
     if number is None or number < least:
         raise UsageError(f"{option}: {text!r} is no number for it", way_out=f"write {least} or more")
@@ -81,9 +81,9 @@ def parse_separator(text: str) -> int:
 
 
 def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: int = 2) -> _Word:
-    """What the only one of `words` that begins with `word` stands for.
+    """The value of the only one of `words` that begins with `word`.
 
-    Raises UsageError with `exit_code` if there is none, or if there are several that do not stand for the same.
+    Raises UsageError with `exit_code` if there is none, or if there are several with different values.
     """
     if word in words:
         return words[word]

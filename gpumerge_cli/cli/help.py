@@ -1,4 +1,4 @@
-"""What --help shows: a command's examples and options, in groups, as wide as the terminal."""
+"""The text of --help: a command's examples and options, in groups, as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option, command
 
 _NARROWEST, _TWO_COLUMNS, _WIDEST = 40, 70, 120
 _INDENT = 8
-"""Where the text of options begins in a terminal too narrow for two columns."""
+"""The column at which the text of options begins in a terminal too narrow for two columns."""
 _COLUMN = 30
-"""Where the text of options begins: longer names have a line of their own."""
+"""The column at which the text of options begins; longer names have a line of their own."""
 
 
 def wanted_help(arguments: Sequence[str]) -> str | None:
-    """The command whose help is all that `arguments` ask for, "" for gpumerge's; None if they ask for more."""
+    """The command whose help `arguments` ask for, "" for gpumerge itself; None if they ask for anything else."""
     if not arguments:
         return ""
     *names, last = arguments
@@ -27,7 +27,7 @@ def wanted_help(arguments: Sequence[str]) -> str | None:
 
 
 def help_text(name: str, width: int | None = None) -> str:
-    """The help of a command, of gpumerge itself for "". width: columns; by default those of the terminal."""
+    """The help of a command, or of gpumerge itself for "". width: columns; those of the terminal by default."""
     if width is None:
         width = shutil.get_terminal_size().columns
     width = max(_NARROWEST, min(width, _WIDEST))
@@ -57,7 +57,7 @@ def _lines(shown: Command, width: int) -> Iterator[str]:
 
 
 def paragraphs(text: str, width: int) -> Iterator[str]:
-    """The lines of text whose paragraphs are apart by empty lines; those that begin with a backspace keep theirs."""
+    """The lines of text with empty lines between its paragraphs; one that begins with a backspace keeps its lines."""
     for paragraph in filter(None, text.split("\n\n")):
         yield ""
         if paragraph.startswith("\b"):
@@ -77,13 +77,13 @@ def written(option: Option) -> str:
 
 
 def sentence(option: Option) -> str:
-    """What help says of an option, with its default where the text has none."""
+    """The help of an option, with its default where the text has none."""
     shown = option.takes_value and option.default not in (None, "", 0) and "default" not in option.help
     return f"{option.help} (default: {option.default})" if shown else option.help
 
 
 def _command_line(line: str, width: int) -> Iterator[str]:
-    """The line, continued as a shell takes it where it is too long."""
+    """The line, broken with backslashes, as a shell takes it, where it is too long."""
     shown = "   "
     for word in re.findall(r"(?:'[^']*'|\S)+", line):
         if len(shown) + len(word) + 3 > width and shown.strip():

@@ -1,4 +1,4 @@
-"""gpumerge info: what there is to work with, and what auto would pick."""
+"""gpumerge info: the devices and libraries of this machine, and the choice of --backend auto."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZES = (10**5, 10**8, 10**9)
 
 
 def info(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     if values.config and values.measure:
         raise UsageError("--config only shows settings", way_out="leave --measure or --config out")
     if values.config:
@@ -106,7 +106,7 @@ def _facts() -> dict[str, Any]:
 
 
 def _version(library: str) -> str:
-    """The installed version of a library, without importing it; "" if it is not there."""
+    """The installed version of a library, found without importing it; "" if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     for name in _CUPY_WHEELS if library == "cupy" else (library,):

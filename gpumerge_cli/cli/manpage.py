@@ -27,7 +27,7 @@ what came from where."""
 
 
 def man_name(command: Command) -> str:
-    """What the page is called: "gpumerge-merge"."""
+    """The name of the page: "gpumerge-merge"."""
     return command.path.replace(" ", "-")
 
 

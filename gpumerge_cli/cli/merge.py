@@ -18,7 +18,7 @@ _REPEAT = 5
 
 
 def merge(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     if values.compare and values.unique:
         raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
     if values.compare and "output" in values.given:
@@ -86,6 +86,7 @@ def _compare(request: MergeRequest, values: Values) -> None:
     with report_file(values.report, COMPARE_SUFFIXES) as write:
         from gpumerge_cli import __version__
         from gpumerge_cli.backends.select import select
+        from gpumerge_cli.compare.contest import Effort
         from gpumerge_cli.compare.run import compare
         from gpumerge_cli.engine.load import load_runs
         from gpumerge_cli.engine.resources import cores
@@ -97,9 +98,7 @@ def _compare(request: MergeRequest, values: Values) -> None:
             loaded,
             selected.backend,
             request.on.launch,
-            repeat=values.repeat or _REPEAT,
-            threads=request.on.threads or cores(),
-            version=__version__,
+            Effort(values.repeat or _REPEAT, request.on.threads or cores(), version=__version__),
         )
         write(measured)
     if not values.quiet:

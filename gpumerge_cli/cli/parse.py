@@ -1,4 +1,4 @@
-"""Sizes, counts and lists, as the commands that are not GNU's write them."""
+"""Sizes, counts and lists in the notation of all commands but sort."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def parse_memory(size: str, option: str) -> int:
-    """Bytes that `option` names, 1 or more. Raises UsageError for what is no size, or none at all."""
+    """The bytes in a size, 1 or more. Raises UsageError, naming `option`, for anything else."""
     from gpumerge_cli.units import parse_size
 
     found = parse_size(size, option)
@@ -21,7 +21,7 @@ def parse_memory(size: str, option: str) -> int:
 
 
 def parse_words(text: str, option: str) -> tuple[str, ...]:
-    """The words of a list with commas between them, without repetition. Raises UsageError if there is none."""
+    """The words of a list with commas between them, each once. Raises UsageError if there is none."""
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not words:
         raise UsageError(f"{option}: names nothing", way_out="write one or more, with commas between them")
@@ -31,7 +31,7 @@ def parse_words(text: str, option: str) -> tuple[str, ...]:
 def parse_counts(text: str, option: str) -> tuple[int, ...]:
     """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 if not said).
 
-    Raises UsageError, naming `option`, for what is no count, or a range that leads nowhere.
+    Raises UsageError, naming `option`, for a word that is no count, or for an empty range.
     """
     counts: list[int] = []
     for word in parse_words(text, option):

@@ -22,7 +22,7 @@ _FIGURES = (".png", ".svg")
 
 
 def path(values: Values) -> None:
-    """Do what the command line asks for. Raises GpumergeError."""
+    """Carry out the command line. Raises GpumergeError."""
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
     from gpumerge_cli.backends.variants import asked_for
@@ -50,7 +50,7 @@ def path(values: Values) -> None:
 
 
 def _inputs(files: list[str], items: list[str]) -> tuple[str, ...]:
-    """The two files, or none if items are given. Raises UsageError for anything but two inputs."""
+    """The two files, or () if items are given. Raises UsageError unless there are two inputs."""
     if items and files:
         raise UsageError(f"{files[0]}: the inputs are given by --items already", way_out="use files or --items")
     given = items or files
@@ -61,7 +61,7 @@ def _inputs(files: list[str], items: list[str]) -> tuple[str, ...]:
 
 
 def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathReport], str] | None:
-    """What draws to `output`, judged before anything is read."""
+    """The function that draws to `output`, which is judged before anything is read; None for the terminal."""
     if output is None:
         return None
     if os.path.splitext(output)[1].lower() not in _FIGURES:

@@ -1,4 +1,4 @@
-"""Where settings may be. Every start of the program asks whether there are any, so nothing else is here."""
+"""The places of settings. Every start of the program looks there, so this file imports little."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PREFIX = "GPUMERGE_"
 PROJECT_FILE = "gpumerge.toml"
 
 _NO_SETTINGS = (f"{PREFIX}TEST_", f"{PREFIX}CPU_LEVEL")
-"""Beginnings of what the project's own tests are told, and the CPU's library."""
+"""Beginnings of the names of variables for the project's own tests and the CPU's library, which are no settings."""
 
 
 def set_variables(environ: Mapping[str, str]) -> dict[str, str]:
@@ -27,8 +27,8 @@ def user_file(environ: Mapping[str, str]) -> str:
 def project_file() -> str | None:
     """The project's configuration file: in the current folder or the nearest above it that has one.
 
-    None, and told, if somebody else could have put it there: it is theirs, or they may write to it, to its folder or to
-    one below on the way to the current one.
+    If somebody else could have put it there, the result is None, and a warning is printed: they own it, or may write to
+    it, to its folder, or to a folder between that and the current one.
     """
     try:
         folder = os.getcwd()

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 @contextmanager
 def bar(console: Console | None = None, patience: float = 1.0) -> Iterator[Callable[[int, int], None]]:
-    """A bar that goes away at the end; call what it gives with (bytes done, bytes in all), from any thread.
+    """A bar that disappears at the end. It gives a function of (bytes done, bytes in all) that any thread may call.
 
     It shows once the work has taken `patience` seconds: nobody wants one for less.
     """

@@ -1,4 +1,4 @@
-"""Request objects, made of the values of options."""
+"""Makes request objects from the values of options."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def file_names(values: Values) -> tuple[str, ...]:
 
 
 def item_request(values: Values, files: Sequence[str]) -> ItemRequest:
-    """What the items of `files` are and how they compare.
+    """The type of the items of `files`, and their order.
 
-    Raises UsageError for an order that cannot be, InputError for a file whose header is needed and cannot be read.
+    Raises UsageError for an impossible order, InputError for a header that is needed and cannot be read.
     """
     from gpumerge_cli.engine.request import ItemRequest
 
@@ -61,9 +61,9 @@ def item_request(values: Values, files: Sequence[str]) -> ItemRequest:
 
 
 def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineOrder]:
-    """The order of lines that options ask for, without its salt; LineOrder() if none does.
+    """The values with all that --field implies, and the order of lines without its salt.
 
-    Also the values, with what --field implies. Raises as keyspec.line_order and resolve_fields do.
+    The order is LineOrder() if no option asks for another. Raises as keyspec.line_order and resolve_fields do.
     """
     letters = {
         option.letter
@@ -97,7 +97,7 @@ def salted(order: LineOrder, source: str | None) -> LineOrder:
 
 
 def record_request(values: Values) -> RecordRequest:
-    """What is said of records; values.field is that of resolve_fields."""
+    """The options of records; values.field is that of resolve_fields."""
     from gpumerge_cli.formats.record_options import RecordRequest
 
     field = values.field[0] if values.field else None
@@ -111,7 +111,7 @@ def backend_request(values: Values) -> BackendRequest:
 
 
 def launch_request(values: Values) -> LaunchRequest:
-    """The kernel and its launch, as far as the command has options of them."""
+    """The kernel and its launch, as far as the command has options for them."""
     from dataclasses import fields
 
     from gpumerge_cli.backends.base import LaunchRequest

@@ -1,4 +1,4 @@
-"""What commands say on standard error of what they did and found."""
+"""Lines that commands print on standard error about their work."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def say(text: object) -> None:
-    """Say `text` in one line, as messages of errors are said."""
+    """Print `text` on one line of standard error, as errors are printed."""
     if sys.stderr is not None:
         print("gpumerge:", visible(str(text).replace("\n", " ")), file=sys.stderr, flush=True)
 
 
 def say_merged(report: MergeReport, *, stats: bool) -> None:
-    """Say what a merge did: in a table if `stats`, else in a line, which is there in no time: it takes no Rich."""
+    """Print the report of a merge: a table if `stats`, otherwise one line, which needs no import of Rich."""
     if stats:
         from gpumerge_cli.report.terminal import show
 

@@ -1,4 +1,4 @@
-"""What random order begins its hashes with."""
+"""The salt of random order: the bytes that its hashes begin with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpumerge_cli.order.rules import SALT_BYTES
 
 
 def read_salt(source: str | None) -> bytes:
-    """The first bytes of the file `source`, or any if that is None. Raises InputError."""
+    """The first bytes of the file `source`, or random ones for None. Raises InputError."""
     if source is None:
         return os.urandom(SALT_BYTES)
     try:

@@ -1,7 +1,8 @@
-"""What the environment and configuration files say of options that the command line leaves out.
+"""Settings: values of options that the command line leaves out, from the environment and configuration files.
 
-Flags win over the environment, that over the project's file, that over the user's; within one of them, what is said for
-one command wins over what is said for all. Nothing is read unless there is something to read.
+The command line wins over the environment, the environment over the project's file, and that over the user's file.
+Within one of them, a setting of one command wins over a setting of all commands. Nothing is read unless something is
+set.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
 
 @dataclass(frozen=True)
 class Setting:
-    """What one place says of an option. value: a variable's text, or what TOML makes of a file's.
+    """The value of an option in one place. value: a variable's text, or the value in a TOML file.
 
     source: "GPUMERGE_THREADS" or "FILE:LINE". file: the file, or "".
     """
@@ -41,21 +42,21 @@ class Setting:
 class Settings:
     """Everything that is set.
 
-    Every method raises UsageError or InputError, naming the variable or FILE:LINE, for what cannot be.
+    Every method raises UsageError or InputError, naming the variable or FILE:LINE, for a wrong setting.
     """
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     leaving_out: Set[str] = frozenset()
-    """Long names, without dashes, of options that nothing is said to be set of."""
+    """Long names, without dashes, of options whose settings are ignored."""
     used: dict[str, str] = field(default_factory=dict)
-    """Names of options, as written, that a setting gave a value: its source."""
+    """The source of each setting that was used, by the option's name as written."""
 
     def of(self, command: str) -> Mapping[str, Any]:
-        """The values of `command`'s options by Typer's names of them, each found when it is asked for."""
+        """The settings of `command`'s options, by Typer's names, each found when it is asked for."""
         return _Defaults(self, command)
 
     def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
-        """The value that is set of an option of a command, and what set it; None if nothing does."""
+        """The setting of a command's option, and its source; None if there is none."""
         if not option.settable or option.name in self.leaving_out or not self._said:
             return None
         for layer in _LAYERS:
@@ -67,7 +68,7 @@ class Settings:
         return None
 
     def use(self, command: str, option: Option) -> Any:
-        """The value that is set of an option which the command line leaves out, or None."""
+        """Use the setting of an option that the command line leaves out; its value, or None."""
         found = self.find(command, option)
         if found is None:
             return None
@@ -76,19 +77,19 @@ class Settings:
         return value
 
     def options(self, command: str) -> tuple[Option, ...]:
-        """The options of a command that may be set; none if nothing is."""
+        """The options of a command that may be set; empty if nothing is set."""
         if not self._said:
             return ()
         return tuple(option for option in options_of(command) if option.settable)
 
     def arguments(self, command: str, option: Option) -> list[str]:
-        """The values that are set of an option which the command line leaves out, as it would have them."""
+        """Use the setting of an option that the command line leaves out; its values as words of a command line."""
         value = self.use(command, option)
         values = value if isinstance(value, list) else [value]
         return ["" if one is True else str(one) for one in values if one is not None and one is not False]
 
     def placed(self, error: UsageError) -> UsageError:
-        """`error`, with the place of the setting if it speaks of an option that one gave."""
+        """`error`, with the place of the setting if it is about an option whose value is a setting."""
         named = re.findall(r"(?<![\w-])--?[A-Za-z][a-z0-9-]*", str(error))
         source = next((self.used[name] for name in named if name in self.used), "")
         if not source or error.where:
@@ -121,7 +122,7 @@ class Settings:
 
     @cached_property
     def variables(self) -> dict[str, tuple[str, str]]:
-        """Every variable: the command that it is for, or "", and the setting's name."""
+        """Every variable's command, "" for all, and the setting's name."""
         found = {}
         for command in COMMANDS:
             for option in command.options:
@@ -159,7 +160,7 @@ class Settings:
 
 
 class _Defaults(Mapping[str, Any]):
-    """What Typer takes for a command's defaults, found one by one, so that what a flag gives is not judged."""
+    """A command's defaults for Typer, found one by one, so that settings of options that are given are not judged."""
 
     def __init__(self, settings: Settings, command: str) -> None:
         self._settings = settings
@@ -180,12 +181,12 @@ class _Defaults(Mapping[str, Any]):
 
 
 def flag_is_set(settings: Settings, command: str, name: str) -> bool:
-    """Whether a setting switches on the flag of a command that is written `name`; False if there is none such."""
+    """Tell if a setting switches on the command's flag `name`, with its dashes; False if there is no such flag."""
     return any(settings.use(command, option) is True for option in options_of(command) if name in option.names)
 
 
 def variable_name(setting: str, command: str = "") -> str:
-    """The environment variable of a setting, of all commands or of one."""
+    """The environment variable of a setting, for one command or, without a name, for all."""
     return PREFIX + "_".join(filter(None, (command, setting))).replace("-", "_").upper()
 
 
@@ -205,7 +206,7 @@ def _not_of(command: str, name: str, everywhere: set[str]) -> str:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    """The known setting or variable that is most like `name`, or what it is called now; "" if none is."""
+    """The known setting or variable most like `name`, or the new name of an old one; "" if there is none."""
     for option in (option for command in COMMANDS for option in command.options):
         for former in option.formerly:
             ending = variable_name(former).removeprefix(PREFIX)
@@ -219,7 +220,7 @@ def _value(option: Option, setting: Setting) -> Any:
     """The setting's value as the option takes it. Raises UsageError for a value of another kind."""
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
     if setting.name == "memory" and "buffer-size" in option.aliases:
-        # The command line of sort is given it as -S, which counts KiB without a letter.
+        # Sort takes this as -S, which counts KiB where a size has no letter.
         from gpumerge_cli.units import parse_size
 
         return f"{parse_size(value, setting.source)}b"
@@ -273,7 +274,7 @@ def _shown(value: Any) -> str:
 
 
 def _path(option: Option, setting: Setting, value: Any) -> Any:
-    """A file's paths start from its folder. The project's, which may come from elsewhere, do not lead out of it."""
+    """The path in a file's setting. Relative paths start from its folder; those of a project's file stay inside it."""
     if not setting.file or not isinstance(value, str):
         return value
     refused = "program" if option.kind == "program" else "file to write" if option.written else ""

@@ -1,4 +1,4 @@
-"""Signals that stop the program: raised as Interrupted until the output is there, and left aside from then on."""
+"""Signals that stop the program: they raise Interrupted until the output is complete, and are ignored from then on."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _came: list[int] = []
 def came() -> int | None:
     """The number of the signal that stops the program, None if none came.
 
-    What is raised from then on may be its doing: some code, such as imports of modules in C, makes errors of its own of
-    what is raised in it.
+    Errors after a signal may be its effect: some code, such as imports of C modules, turns the exceptions raised in it
+    into errors of its own.
     """
     return _came[0] if _came else None
 
 
 def ignore_signals() -> None:
-    """From here on the output is there: stopping would only keep its report back."""
+    """Ignore signals from here on: the output is complete, and stopping would only lose its report."""
     for number in _STOPPING:
         signal.signal(number, signal.SIG_IGN)
 
@@ -44,10 +44,10 @@ def _again(number: int) -> None:
 
 @contextmanager
 def handled(*, restore: bool) -> Iterator[None]:
-    """Within the body, the signals that stop programs raise Interrupted, once, so that temporary files are removed.
+    """Let signals that stop programs raise Interrupted within the body, once, so that temporary files are removed.
 
-    Further signals are left to the first, unless they come a second later: then the process ends at once. Signals that
-    the parent process has switched off stay off. restore: put things back afterwards; otherwise signals are ignored
+    Further signals have no effect unless they come a second later: then the process ends at once. Signals that the
+    parent process has switched off stay off. restore: put the handlers back afterwards; otherwise signals are ignored
     from then on.
     """
     first = 0.0
@@ -66,7 +66,7 @@ def handled(*, restore: bool) -> Iterator[None]:
             os._exit(128 + number)
 
     def lost(what: Any) -> None:
-        # It was raised where nothing can be, as in a callback of a weak reference, which imports have many of.
+        # Python drops exceptions in some places, such as callbacks of weak references, which imports have many of.
         nonlocal first, busy
         if not isinstance(what.exc_value, Interrupted):
             hook(what)

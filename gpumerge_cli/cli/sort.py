@@ -24,7 +24,7 @@ _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
 def read_command(arguments: Sequence[str], settings: Settings | None) -> SortCommand:
-    """What the command line behind "gpumerge sort" asks for, and where it says nothing, the settings."""
+    """Read the words behind "gpumerge sort"; settings stand in for options that are not given."""
 
     def defaults(given: Set[str]) -> Iterator[tuple[Option, str]]:
         if settings is None:
@@ -37,7 +37,7 @@ def read_command(arguments: Sequence[str], settings: Settings | None) -> SortCom
 
 
 def sort(arguments: Sequence[str], settings: Settings | None) -> int:
-    """Do what the command line behind "gpumerge sort" says; the exit code. Raises GpumergeError."""
+    """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
     command = read_command(arguments, settings)
     if command.mode == "help":
         from gpumerge_cli.cli.help import help_text
@@ -69,7 +69,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
 
 def _items(command: SortCommand) -> ItemRequest:
-    """Lines, unless an option or the suffix of a file says that the items are binary."""
+    """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds import is_binary
@@ -80,7 +80,7 @@ def _items(command: SortCommand) -> ItemRequest:
     said = values.format not in (None, "text") or values.dtype is not None or records.said
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
-    # Where lines are asked for all the same, or files of both kinds are named, opening them tells.
+    # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
     if said or (values.format is None and simple and binary):
         if not simple:
             raise UsageError(
@@ -108,13 +108,13 @@ def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
 
 
 def _inputs(command: SortCommand) -> tuple[str, ...]:
-    """The files: standard input once, since it is empty the second time."""
+    """The files, with standard input once, since it would be empty the second time."""
     first = command.files.index("-") if "-" in command.files else 0
     return tuple(name for at, name in enumerate(command.files) if name != "-" or at == first)
 
 
 def _output(command: SortCommand) -> str:
-    """Where lines go: to GNU sort "-" is the name of a file."""
+    """The name of the output: -o - is a file for GNU sort, so it is here."""
     values = command.values
     return "-" if values.output is None else ("./-" if values.output == "-" else values.output)
 
@@ -172,7 +172,7 @@ def _perform(command: SortCommand) -> int:
 def read_task(
     arguments: Sequence[str], settings: Settings | None = None
 ) -> tasks.Task[MergeRequest | SortFilesRequest]:
-    """What `arguments`, which sort or merge, ask for. Raises GpumergeError."""
+    """The task of `arguments`, which sort or merge. Raises GpumergeError."""
     return _task(_salted(read_command(arguments, settings)))
 
 
@@ -187,12 +187,13 @@ def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
 
 
 def _compare(command: SortCommand) -> int:
-    """Every algorithm beside the library's, on the items in memory."""
+    """Compare all algorithms with the libraries', on the items in memory."""
     values = command.values
     if values.output is not None or command.mode != "sort" or values.unique:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
+    from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.compare.run import compare_sorts
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.request import MergeRequest
@@ -205,16 +206,8 @@ def _compare(command: SortCommand) -> int:
         loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
         backend = select(values.backend, values.device, loaded.order, None).backend
-        threads = _on(command).threads or cores()
-        measured = compare_sorts(
-            loaded,
-            backend,
-            request,
-            files=_files(command),
-            repeat=values.repeat or 5,
-            threads=threads,
-            version=__version__,
-        )
+        effort = Effort(values.repeat or 5, _on(command).threads or cores(), version=__version__)
+        measured = compare_sorts(loaded, backend, request, effort, _files(command))
         write(measured)
     show(measured)
     wrong = [row.name for row in measured.rows if not row.right]
@@ -267,7 +260,7 @@ def _check_folders(command: SortCommand) -> None:
 
 
 def _tell_of_locale() -> None:
-    """One line on a terminal where GNU sort would compare otherwise."""
+    """Print one line on a terminal if GNU sort would compare otherwise."""
     name = next((os.environ[key] for key in ("LC_ALL", "LC_COLLATE", "LANG") if os.environ.get(key)), "")
     if name not in _SAME_AS_C and sys.stderr is not None and sys.stderr.isatty():
         print(f"gpumerge: lines compare by their bytes, as in the C locale, not as in {name}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a command line asks for, between its reading and its doing: done at once, or as a job of a batch."""
+"""Tasks: command lines that were read and are yet to be done, at once or as jobs of a batch."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ else:
 
 @dataclass(frozen=True)
 class Task(Generic[_Request]):
-    """A merge, sort or check, wholly said. report: the file that its report goes to, if any."""
+    """A merge, sort or check with everything that it needs. report: the file that its report goes to, if any."""
 
     request: _Request
     report: str | None = None
 
     @property
     def memory(self) -> int | None:
-        """Bytes that it asks for, None if it was not said."""
+        """The bytes of memory that the task asks for, or None."""
         return self.request.memory
 
     @property
     def threads(self) -> int | None:
-        """Host threads that it asks for, None if it was not said."""
+        """The host threads that the task asks for, or None."""
         return self.request.on.threads
 
     def within(self, memory: int, threads: int | None, sharing: int) -> Task[_Request]:
-        """The task with so much memory and so many threads, as far as it does not say itself.
+        """The task with this memory and these threads where it asks for none itself.
 
         sharing: how many tasks of this process share its start-up.
         """
@@ -49,7 +49,7 @@ class Task(Generic[_Request]):
 
 @contextmanager
 def progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """What to call with (bytes done, bytes in all): a bar where a terminal shows one, None elsewhere."""
+    """A progress bar: the function to call with (bytes done, bytes in all), or None if nothing is shown."""
     if not wanted or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -67,11 +67,10 @@ def perform(
     settle: Callable[[], None] = lambda: None,
     told: Callable[[InputFile | InputError], None] | None = None,
 ) -> Any:
-    """Do the task; its report, which also went to the task's report file. Raises GpumergeError.
+    """Do the task and return its report, which is also written to the task's report file. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run; advance, settle: as of merge_files. told: called with each
-    file as it was checked, or with what is wrong with it; where there are several, the error that is raised then only
-    counts them.
+    since_start: gives the seconds that the process has run. advance, settle: see merge_files. told: called with each
+    file after its check, or with its error. The error raised for several files only counts the wrong ones then.
     """
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
@@ -133,7 +132,7 @@ def _check(
 
 
 def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
-    """The error that a check of so many files ends with. all_told: each of `wrong` has been told already."""
+    """The error that ends a check of `checked` files. all_told: each of the errors `wrong` has been printed already."""
     disorders = sum(isinstance(error, DisorderError) for error in wrong)
     first, unread = wrong[0], len(wrong) - disorders
     verdict: GpumergeError = first

@@ -1,4 +1,4 @@
-"""TOML files, and where in them things stand, for errors that say FILE:LINE."""
+"""TOML files with the lines of their keys, for errors that say FILE:LINE."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.jobs.document import FormatError, KeyPath, parse_toml
+from gpumerge_cli.jobs.document import KeyPath, Mistake, parse_toml
 
 
 @dataclass(frozen=True)
@@ -16,12 +16,12 @@ class TomlFile:
     lines: dict[KeyPath, int]
 
     def place(self, *keys: str) -> str:
-        """FILE:LINE of a key, or of a table's key; of the table where the key cannot be found."""
+        """FILE:LINE of a key or of a key in a table; that of the table if the key's line is not known."""
         return f"{self.path}:{self.lines.get(keys) or self.lines.get(keys[:1], 1)}"
 
 
 def read_toml(path: str) -> TomlFile | None:
-    """The file's values; None if there is no such file. Raises InputError, at FILE:LINE, for what is no TOML."""
+    """Read a file; None if there is no such file. Raises InputError with FILE:LINE if it is no TOML."""
     try:
         with open(path, "rb") as file:
             return TomlFile(path, *parse_toml(file.read()))
@@ -29,6 +29,6 @@ def read_toml(path: str) -> TomlFile | None:
         return None
     except OSError as error:
         raise input_error(error, path) from error
-    except FormatError as error:
+    except Mistake as mistake:
         way_out = 'write for example threads = 4 or memory = "2G"'
-        raise InputError(str(error), where=f"{path}:{error.line}", way_out=way_out) from error
+        raise InputError(mistake.what, where=f"{path}:{mistake.line}", way_out=way_out) from mistake

@@ -1,4 +1,4 @@
-"""The values of a command's options: read one by one as their rows say, and held together."""
+"""The values of a command's options, each read as the option's row says."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpumerge_cli.errors import UsageError
 
 @dataclass(frozen=True)
 class Values:
-    """What a command line, settings and defaults give a command, each an attribute: values.record_size.
+    """The values of a command's options, each an attribute (values.record_size): given, set, or by default.
 
-    said: what is not left to the defaults, by the names of parameters. given: those that the command line itself has.
+    said: values that are given or set, by the names of parameters. given: the names that the command line itself has.
     """
 
     command: str
@@ -33,7 +33,7 @@ class Values:
         raise AttributeError(f"{self.command} has no option {parameter}")
 
     def saying(self, **said: Any) -> Values:
-        """The same with these values of parameters."""
+        """A copy with these values of parameters."""
         return replace(self, said={**self.said, **said})
 
     def get(self, parameter: str, default: Any = None) -> Any:
@@ -47,7 +47,7 @@ class Values:
 def read_value(option: Option, text: str, written: str = "") -> Any:
     """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
 
-    Words that GNU sort takes are left as they are: they may be shortened, and are judged with what they go with.
+    Words for options of GNU sort stay as they are: they may be shortened, and are judged together with their option.
     """
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
@@ -82,7 +82,7 @@ def _nearest(written: str, options: Sequence[Option]) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is."""
+    """The one of `names` that begins with `name`, else the most similar one, or "" if there is none."""
     from difflib import get_close_matches
 
     known = sorted(names)

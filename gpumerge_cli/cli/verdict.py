@@ -1,4 +1,4 @@
-"""What a command that failed says, and its exit code."""
+"""The message and the exit code of a command that failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
 
 
 def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
-    """What to say about an error, and the exit code. wish: the option that asks for tracebacks."""
+    """The message of an error, and the exit code. wish: the option that asks for tracebacks."""
     if isinstance(error, KeyboardInterrupt):
         error = Interrupted(signal.SIGINT)
     if isinstance(error, Interrupted):
@@ -25,6 +25,6 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
 
 
 def _given() -> str:
-    # Only where it was loaded: --help pays for every import.
+    # Look only for a loaded module: --help pays for every import.
     output = sys.modules.get("gpumerge_cli.formats.output")
     return "no output was written" if output is None else output.given()

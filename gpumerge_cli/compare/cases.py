@@ -20,7 +20,7 @@ Shape = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 
 BLOCK = 1 << 18
-"""Items made at once: their positions stay in a core's cache."""
+"""Items made at once, few enough for a core's cache."""
 
 _RANGE = 1 << 64
 _FEW_BITS = 4
@@ -39,7 +39,7 @@ class Family:
     shape: "uniform": each run over the whole key range. "few": the same, 16 distinct keys. "equal": one key.
     "disjoint": the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items.
     "one-sided": the first run over the whole range, the others in a narrow part of its middle. shuffled: draws from the
-    same keys in no order. descending: sorted the other way round.
+    same keys in no order. descending: in descending order.
 
     Raises UsageError for a dtype without an order.
     """
@@ -71,7 +71,7 @@ class Family:
         return [self.keys(run) for run in range(self.runs)]
 
     def positions(self, run: int) -> Iterator[Positions]:
-        """The positions behind the keys, descending if the family is: for items that are no keys, such as lines."""
+        """The positions that keys are made from, in the family's order, for items that are no keys, such as lines."""
         for block in self._positions(run):
             yield ~block if self.descending and not self.shuffled else block
 
@@ -117,7 +117,7 @@ class Family:
             yield slot * part + inside * (part // length.astype(np.uint64))
 
     def _resolution(self) -> int:
-        """How many distinct keys of the dtype a position can become."""
+        """The number of distinct keys of the dtype that positions can become."""
         if self.dtype.kind == "f":
             return 1 << _FLOAT_BITS[self.dtype.itemsize]
         return int(min(1 << (8 * self.dtype.itemsize), _RANGE - 1))

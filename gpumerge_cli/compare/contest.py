@@ -23,8 +23,22 @@ from gpumerge_cli.report.compared import Measured
 
 
 @dataclass(frozen=True)
+class Effort:
+    """The effort of a comparison or bench.
+
+    repeat: timings of each contestant. threads: host threads that make runs, judge outputs and, on the CPU, merge.
+    seed: of synthetic runs. version: of the program, which the report names.
+    """
+
+    repeat: int = 5
+    threads: int = 1
+    seed: int = 0
+    version: str = ""
+
+
+@dataclass(frozen=True)
 class Contest:
-    """What came of it: a row for each contestant, and the seconds of every copy of the same bytes."""
+    """The result of a contest: a row for each contestant, and the seconds of every copy of the same bytes."""
 
     rows: tuple[Measured, ...]
     copies: tuple[float, ...]
@@ -41,10 +55,8 @@ def contest(
 ) -> Contest:
     """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
 
-    Its runs are uploaded.
-
-    nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output is no error here: its row says so,
-    and it is not timed. A library that the machine has no room for is not run.
+    The runs must be uploaded to it. nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output
+    is no error here: its row says so, and it is not timed. A library that the machine has no room for is not run.
     """
     contestants = [_Contestant(untimed(policy, nbytes), _work(workspace, policy)) for policy in policies]
     sorts = any(isinstance(policy, SortPolicy) for policy in policies)
@@ -85,7 +97,7 @@ def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle
 
 
 def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, repeat: int) -> Contest:
-    """Those without a problem get `repeat` timings, and so does the copy; one round warms up."""
+    """Time each contestant without a problem, and the copy, `repeat` times; one round ahead of these warms up."""
     seconds: list[list[float]] = [[] for _ in contestants]
     copies: list[float] = []
     for _ in range(repeat + 1):
@@ -99,7 +111,7 @@ def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, rep
 
 
 def environment() -> dict[str, str]:
-    """What figures depend on besides the device, by name."""
+    """Names and versions that timings depend on besides the device."""
     found = {
         "python": platform.python_version(),
         "numpy": np.__version__,

@@ -33,9 +33,9 @@ _WRITTEN = 2 << 30  # bytes
 def measure_costs(
     backends: tuple[str, ...], device: str, folder: str | None = None, told: Callable[[str], None] = lambda line: None
 ) -> Costs:
-    """Costs of this machine; those of backends that are not named stay as built in.
+    """Measure the costs of this machine. Backends that are not named keep the built-in costs.
 
-    device: what to call the machine's devices. folder: where the files go, on the storage to measure; it needs 4 GB.
+    device: a name for the machine's devices. folder: the place of the files, on the storage to measure; it needs 4 GB.
     told: called with a line before each step. Raises GpumergeError if a merge fails.
     """
     found: dict[str, float] = {}
@@ -77,7 +77,7 @@ def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, flo
     if backend == "gpu":
         found["link"] = 2 * nbytes / (stages["upload"] + stages["download"])
     if items == "keys":
-        # A GPU's merging goes on beside it.
+        # A GPU merges meanwhile.
         found["storage"] = nbytes / (
             busy if backend == "gpu" else max(busy - merging / min(workers, cores()), busy / 10)
         )

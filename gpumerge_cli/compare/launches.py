@@ -1,4 +1,4 @@
-"""Which launches a comparison runs: every kernel, with as many of the user's wishes as it can take."""
+"""The launches of a comparison: every kernel, with as many of the user's wishes as it can take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpumerge_cli.order import Order
 
 
 def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:
-    """The policies to compare, without repetition: all kernels, or the simplest and the one asked for.
+    """The policies to compare, each once: all kernels, or the simplest and the one asked for.
 
     Where no kernel is named, a wish that a kernel cannot take is left out for that kernel. Raises UsageError if the
     kernel asked for cannot take it, or if none can.
@@ -38,11 +38,12 @@ def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int =
 
 
 def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs: int = 2) -> list[LaunchPolicy]:
-    """The policies of these kernels, each in every way that it loads tiles, the rest left to the backend.
+    """The policies of these kernels, in the ladder's order: each in every way that it loads tiles.
 
-    Without repetition: to a backend, two ways may be one.
+    The rest is left to the backend. No policy comes twice: to a backend, two ways may be one.
     """
-    wishes = [wish for kernel in kernels for wish in _wishes(kernel, LaunchRequest())]
+    ordered = sorted(kernels, key=lambda name: NAMES.index(named(name).name))
+    wishes = [wish for kernel in ordered for wish in _wishes(kernel, LaunchRequest())]
     return list(dict.fromkeys(backend.resolve(wish, order, runs) for wish in wishes))
 
 
@@ -57,7 +58,7 @@ def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
 def _nearest(
     backend: Backend, order: Order, wish: LaunchRequest, runs: int
 ) -> tuple[LaunchPolicy, dict[str, UsageError]]:
-    """The policy of `wish` with as few fields left open as resolves it, and those fields with the reason."""
+    """The policy of `wish` with the fewest fields dropped that it resolves with, and these fields with the reason."""
     names = sorted(_set_fields(wish))
     reason = UsageError(f"the {wish.kernel} kernel cannot run here")
     for count in range(len(names) + 1):

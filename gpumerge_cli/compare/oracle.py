@@ -13,7 +13,7 @@ from gpumerge_cli.compare.sums import SumOracle
 from gpumerge_cli.order import Keys, Order, Records
 
 SORTED = 1 << 24
-"""More keys than this are not sorted to judge a merge of them."""
+"""The most keys that are sorted to judge a merge of them."""
 
 Bytes = NDArray[np.uint8]
 
@@ -22,13 +22,13 @@ class Oracle(Protocol):
     """Knows the stable merge of a few runs."""
 
     how: str
-    """By what it judges: "stable sort", or "order and sums" (see compare.sums)."""
+    """The method of judging: "stable sort", or "order and sums" (see compare.sums)."""
 
     def exact(self, merged: Bytes) -> bool:
-        """Whether `merged` is the stable merge, byte for byte."""
+        """Tell if `merged` is the stable merge, byte for byte."""
 
     def equal_by_key(self, merged: Bytes) -> bool:
-        """Whether `merged` has the right key at every rank; items that compare equal may be permuted."""
+        """Tell if `merged` has the right key at every rank; items that compare equal may be permuted."""
 
 
 def oracle(runs: Sequence[Bytes], order: Order, *, threads: int = 1) -> Oracle:
@@ -43,7 +43,7 @@ def oracle(runs: Sequence[Bytes], order: Order, *, threads: int = 1) -> Oracle:
 
 
 class _Keys:
-    """Needs no index: keys with the same image have the same bytes, but for floats' zeros and NaNs."""
+    """An oracle of keys. Keys with equal images have equal bytes, except for zeros and NaNs of floats."""
 
     how = "stable sort"
 
@@ -52,7 +52,7 @@ class _Keys:
         images = order.image(keys)
         self._order = order
         self._images = np.sort(images, kind="stable")
-        # Of these a stable merge keeps the input order: what stands at their ranks is what stood in the inputs.
+        # A stable merge keeps these in input order, so the bytes at their ranks are those of the inputs, in order.
         self._same: list[tuple[slice, Bytes]] = []
         for image in order.image(order.alike):
             first, last = (int(np.searchsorted(self._images, image, side)) for side in ("left", "right"))
@@ -70,7 +70,7 @@ class _Keys:
 
 
 class _Lines:
-    """A stable sort of the lines, so there is one right answer."""
+    """An oracle of lines: their stable sort is the one right answer."""
 
     how = "stable sort"
 
@@ -88,7 +88,7 @@ class _Lines:
 
 
 class _Records:
-    """Records whose keys compare equal may differ, so they are all held."""
+    """An oracle of records. It keeps all of them, since records with equal keys may differ."""
 
     how = "stable sort"
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.backends.base import (
     ALGORITHMS,
     Bytes,
+    LaunchPolicy,
     LaunchRequest,
+    SortPolicy,
     SortRequest,
     judge_recursion,
 )
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.variants import NAMES
-from gpumerge_cli.compare.contest import Contest, contest, environment
+from gpumerge_cli.compare.contest import Effort, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import with_ratios
@@ -33,33 +35,34 @@ def compare(
     loaded: LoadedRuns,
     backend: ComparedBackend,
     launch: LaunchRequest,
-    *,
-    repeat: int = 5,
-    threads: int = 1,
-    version: str = "",
+    effort: Effort,
 ) -> CompareReport:
-    """Run and time every variant that `launch` leaves open on the runs of `loaded`, `repeat` times each.
+    """Run and time every variant that `launch` leaves open on the runs of `loaded`.
 
     The runs must be in order. Raises UsageError if there is nothing to merge or no kernel can be launched as asked. A
     variant with a wrong output is no error here: its row says so, and it is not timed.
     """
-    order, total = loaded.order, sum(run.size for run in loaded.runs)
-    if total == 0:
+    _refuse_empty(loaded)
+    policies = launches(backend, loaded.order, launch, len(loaded.runs))
+    return _compared(loaded, backend, policies, effort)
+
+
+def _refuse_empty(loaded: LoadedRuns) -> None:
+    if not any(run.size for run in loaded.runs):
         raise UsageError("--compare: the inputs are empty", way_out="name inputs with items in them")
-    policies = launches(backend, order, launch, len(loaded.runs))
-    truth = oracle(loaded.runs, order, threads=threads)
-    workspace = backend.workspace(order, total, threads=threads)
+
+
+def _compared(
+    loaded: LoadedRuns, backend: ComparedBackend, policies: Sequence[LaunchPolicy | SortPolicy], effort: Effort
+) -> CompareReport:
+    total = sum(run.size for run in loaded.runs)
+    truth = oracle(loaded.runs, loaded.order, threads=effort.threads)
+    workspace = backend.workspace(loaded.order, total, threads=effort.threads)
     try:
         _upload(workspace, loaded.runs)
-        found = contest(workspace, policies, truth, total, repeat)
+        found = contest(workspace, policies, truth, total, effort.repeat)
     finally:
         workspace.close()
-    return _report(loaded, backend, found, total, repeat, version)
-
-
-def _report(
-    loaded: LoadedRuns, backend: ComparedBackend, found: Contest, total: int, repeat: int, version: str
-) -> CompareReport:
     info = backend.info()
     ceiling = median(found.copies)
     basic = next((median(row.seconds) for row in found.rows if row.name == NAMES[0] and row.seconds), 0.0)
@@ -69,12 +72,12 @@ def _report(
         order=loaded.order.describe(),
         backend=backend.name,
         device=info.name,
-        repeat=repeat,
+        repeat=effort.repeat,
         copy_seconds=found.copies,
         copy_nbytes=2 * total,
         rows=tuple(with_ratios(row, ceiling, basic) for row in found.rows),
         environment={**environment(), **info.details},
-        version=version,
+        version=effort.version,
     )
 
 
@@ -82,45 +85,34 @@ def compare_sorts(
     loaded: LoadedRuns,
     backend: ComparedBackend,
     request: SortRequest,
-    *,
+    effort: Effort,
     files: SortFilesRequest | None = None,
-    repeat: int = 5,
-    threads: int = 1,
-    version: str = "",
 ) -> CompareReport:
     """Run and time every algorithm, or the one that `request` names, on all items of `loaded` in memory.
 
-    files: what `loaded` was loaded from; then whole sorts of these files are timed, too. What an algorithm refuses at
-    this size is not run. Raises UsageError as compare does.
+    files: the sort of the files that `loaded` comes from; whole sorts of these are timed, too. Algorithms that refuse
+    this size are not run. Raises UsageError as `compare` does.
     """
-    order, total = loaded.order, sum(run.size for run in loaded.runs)
-    if total == 0:
-        raise UsageError("--compare: the inputs are empty", way_out="name inputs with items in them")
+    _refuse_empty(loaded)
+    total = sum(run.size for run in loaded.runs)
     policies, asked, refused = [], [], None
     for name in ALGORITHMS if request.algorithm == "auto" else (request.algorithm,):
-        # The kernel asked for is one to merge with; what has no use for it runs as it does.
+        # Algorithms that do not merge have no use for the launch that was asked for.
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
         try:
-            if name == "recursive":  # of lines nobody else knows how many they are
+            if name == "recursive":  # the number of lines is known only here
                 judge_recursion(sum(file.items for file in loaded.inputs))
-            policies.append(backend.resolve_sort(SortRequest(name, launch), order, total))
+            policies.append(backend.resolve_sort(SortRequest(name, launch), loaded.order, total))
             asked.append(SortRequest(name, launch))
         except UsageError as error:
             refused = error
     if not policies:
         assert refused is not None
         raise refused
-    truth = oracle(loaded.runs, order, threads=threads)
-    workspace = backend.workspace(order, total, threads=threads)
-    try:
-        _upload(workspace, loaded.runs)
-        found = contest(workspace, policies, truth, total, repeat)
-    finally:
-        workspace.close()
-    report = replace(_report(loaded, backend, found, total, repeat, version), command="sort")
+    report = replace(_compared(loaded, backend, policies, effort), command="sort")
     if files is None:
         return report
-    return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=threads))
+    return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=effort.threads))
 
 
 def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:

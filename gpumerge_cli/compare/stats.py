@@ -1,4 +1,4 @@
-"""What a handful of timings amounts to."""
+"""Statistics of a handful of timings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpumerge_cli.report.compared import Measured
 
 
 def relative_spread(seconds: Sequence[float]) -> float:
-    """(slowest - fastest) / median; 0 where that says nothing."""
+    """(slowest - fastest) / median; 0 where that means nothing."""
     middle = median(seconds)
     return (max(seconds) - min(seconds)) / middle if middle > 0 else 0.0
 

@@ -1,10 +1,10 @@
-"""Whether an output is the stable merge, judged in one pass over blocks: for more keys than a sort is quick for.
+"""Judges in one pass over blocks if an output is the stable merge, for more keys than are sorted quickly.
 
-An output of keys that never falls, and that holds the same keys as the inputs, is their merge. That it holds the same
-keys is taken from a sum of 64-bit mixes of them, which does not depend on their order: a wrong output passes if its sum
-happens to be the same, which for errors that know nothing of the mix has a chance of about one in 2^64. What compares
-equal and differs in its bytes, zeros and NaNs of floats, is compared in sequence besides, so that stability is seen.
-Items of more than a key would need the same for every tie.
+An output of keys that never falls, and that holds the same keys as the inputs, is their merge. The same keys have the
+same sum of 64-bit mixes, which does not depend on their order: a wrong output passes only if its sum happens to be
+equal, with a chance of about one in 2^64 for errors that are independent of the mix. Keys that compare equal and differ
+in their bytes, zeros and NaNs of floats, are also compared in sequence, which shows if the merge is stable. Items of
+more than a key would need that for every tie.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from gpumerge_cli.order import Keys
 
 Bytes = NDArray[np.uint8]
 _BLOCK = 1 << 17
-"""Items judged at once: a block and its mixes stay in a core's cache."""
+"""Items judged at once, few enough that a block and its mixes stay in a core's cache."""
 _ALL = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
 class _Traits:
-    """What is known of a stretch of keys. falls: whether a key goes before the one ahead of it.
+    """The traits of a stretch of keys. falls: some key goes before the one ahead of it.
 
     first, last: images of its ends. images, bits: sums of the mixes of all images and of all keys' bits, modulo 2^64.
-    alike: bits of the keys that others with other bits compare equal to, in sequence.
+    alike: bits of the keys that may compare equal to keys with other bits, in sequence.
     """
 
     falls: bool
@@ -103,7 +103,7 @@ class SumOracle:
         )
 
     def _in_sequence(self, traits: Sequence[_Traits]) -> NDArray[Any]:
-        """The keys that compare equal to others with other bits: zeros before NaNs, each as they come."""
+        """The keys that may compare equal to keys with other bits: zeros, then NaNs, each in sequence."""
         found = np.concatenate([np.empty(0, self._order.unsigned), *(trait.alike for trait in traits)])
         return found[np.argsort(self._order.image(found.view(self._order.dtype)), kind="stable")]
 

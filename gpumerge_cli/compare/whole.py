@@ -1,4 +1,4 @@
-"""Sorts from file to file: what becomes of a difference between algorithms once reading and writing are part of it."""
+"""Sorts from file to file: the difference between algorithms that is left when reading and writing are counted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.report.compared import Measured
 
 REPEAT = 3
-"""Timings of each sort from file to file, in turns, behind one that warms up."""
+"""Timings of each sort from file to file, in turns, after one turn that warms up."""
 
 
 @dataclass(frozen=True)
 class File:
-    """Where the sorted items go while they are timed, and on what."""
+    """The place of the sorted items while they are timed, and the device."""
 
     request: SortFilesRequest
     backend: ComparedBackend
@@ -35,12 +35,12 @@ class File:
     output: str
 
     def by_algorithm(self, asked: SortRequest) -> None:
-        """As gpumerge sort does it, pieces read, sorted and written at once."""
+        """Sort as gpumerge sort does, with pieces read, sorted and written at the same time."""
         on = replace(self.request.on, backend=self.backend.name)  # type: ignore[arg-type]
         sort_files(replace(self.request, output=self.output, on=on, sort=asked))
 
     def by_library(self, name: str) -> None:
-        """As a script would: read everything, sort it, write it."""
+        """Sort as a script would: read everything, sort it, write it."""
         with opened(self.request.inputs, self.request.items) as inputs:
             workspace = self.backend.workspace(inputs.order, inputs.nbytes, threads=self.threads)
             try:
@@ -74,16 +74,16 @@ def whole_sorts(
     threads: int = 1,
     repeat: int = REPEAT,
 ) -> tuple[Measured, ...]:
-    """`rows` with the seconds of whole sorts by what they are of, its files read anew and its output written.
+    """`rows` with the seconds of whole sorts, from reading the files to writing the output.
 
-    request: the inputs, and where temporary files go; the output is one, too. asked: the algorithms of the first rows,
-    those of the other rows being the backend's libraries. Rows with a problem stay as they are; so do all of them if
-    standard input is among the inputs, as it is read once. Raises as sort_files does.
+    request: the inputs, and the folders of temporary files, of which the output is one. asked: the algorithms of the
+    first rows; the other rows are the backend's libraries. Rows with a problem stay as they are; so do all rows if
+    standard input is among the inputs, since it can be read only once. Raises as sort_files does.
     """
     if STDIO in request.inputs:
         return tuple(rows)
     with tempfile.TemporaryDirectory(prefix="gpumerge-", dir=next(iter(request.folders), None)) as folder:
-        # Binary items that only a suffix tells are written under the same one.
+        # If only a suffix says that items are binary, the output needs it, too.
         suffix = suffix_of(request.inputs[0])
         name = f"sorted{suffix}" if is_binary(suffix) else "sorted"
         file = File(request, backend, threads, os.path.join(folder, name))

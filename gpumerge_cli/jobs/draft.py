@@ -1,4 +1,4 @@
-"""Jobs on their way: each table of a job file judged alone, with the defaults and variables filled in."""
+"""Drafts of jobs: each table of a job file, judged by itself, with defaults and variables filled in."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from gpumerge_cli.jobs.spec import JobOption, Operation
 OWN_KEYS = ("name", "operation", "inputs", "output")
 _INPUT_KEYS = {"inputs", "files0-from"}
 _FIRST = ("name", "operation", "inputs", "files0-from", "output")
-"""Keys that others build on, in their order."""
+"""Keys that others build on, in the order in which they are read."""
 _NO_INPUTS = {"", "-", "/dev/stdin"}
 
 
 @dataclass
 class Draft:
-    """What a table says of a job. sound: nothing is wrong with it so far.
+    """A job as its table describes it. sound: no mistake was found in it so far.
 
-    options: lists of values. inputs: names. has_globs: those may be globs. writes: files that the job writes.
+    options: a list of values for each. inputs: names. has_globs: the names may be globs. writes: the files that the job
+    writes.
     """
 
     number: int
@@ -42,7 +43,7 @@ class Draft:
 
 
 class Drafting:
-    """Reads the tables of a job file. mistakes: what is wrong with it so far."""
+    """Makes drafts of the tables of a job file. mistakes: those found so far."""
 
     def __init__(self, folder: Folder, operations: Mapping[str, Operation], environ: Mapping[str, str]) -> None:
         self.mistakes: list[Mistake] = []
@@ -52,7 +53,7 @@ class Drafting:
 
     @contextmanager
     def judging(self, draft: Draft, line: int) -> Iterator[None]:
-        """What the body raises is a mistake of this line, and the draft is not sound."""
+        """Record an error that the body raises as a mistake of this line; then the draft is not sound."""
         try:
             yield
         except GpumergeError as error:
@@ -61,7 +62,7 @@ class Drafting:
             draft.sound = False
 
     def drafts(self, document: Document) -> list[Draft]:
-        """The jobs of a file that name an operation."""
+        """The drafts of all jobs that have an operation."""
         self.mistakes += document.mistakes
         shared = Draft(0, document.defaults.line, "")
         defaults = self._entries(document.defaults, shared)
@@ -83,7 +84,7 @@ class Drafting:
         return [draft for draft in drafts if draft.operation]
 
     def _entries(self, table: Table, draft: Draft) -> dict[str, Entry]:
-        """The entries by their keys as options are called, with variables replaced, but for what is wrong."""
+        """The entries by the names of options, with variables replaced. Entries with mistakes are left out."""
         found: dict[str, Entry] = {}
         for written, entry in table.entries.items():
             key = written.replace("_", "-")
@@ -111,14 +112,14 @@ class Drafting:
         own = self._entries(table, draft)
         given = {written.replace("_", "-") for written in table.entries}
         entries = {**defaults, **own}
-        # A default stands in neither for a value that is wrong, nor for the other way to name inputs.
+        # A default replaces neither a wrong value nor the other way to name inputs.
         for key in (given | _INPUT_KEYS if given & _INPUT_KEYS else given) - own.keys():
             entries.pop(key, None)
         for key in (*(key for key in _FIRST if key in entries), *(key for key in entries if key not in _FIRST)):
             with self.judging(draft, entries[key].line):
                 self._take(draft, key, entries[key], is_own=key in own)
         with self.judging(draft, table.line):
-            # A value that is wrong is not missing, too.
+            # A wrong value is not reported as missing, too.
             if draft.sound and not draft.operation:
                 raise UsageError("the job has no operation", way_out=f"use {', '.join(self.operations)}")
             if draft.sound and not draft.inputs.value:
@@ -127,7 +128,7 @@ class Drafting:
                 raise UsageError("the job has no output", way_out="write output = FILE")
 
     def _take(self, draft: Draft, key: str, entry: Entry, *, is_own: bool) -> None:
-        """Put a value into the draft. is_own: it is no default."""
+        """Put a value into the draft. is_own: the job itself has it, not the defaults."""
         operation = self.operations.get(draft.operation)
         if key == "name":
             if not isinstance(entry.value, str) or not entry.value or not entry.value.isprintable():
@@ -185,19 +186,19 @@ class Drafting:
         draft.options[key] = replace(entry, value=values)
 
     def _keep(self, name: str) -> None:
-        """A file is read before any job runs, so no job may write it."""
+        """Note that a file is read before any job runs, so that no job may write it."""
         self.folder.refuse_replaced(name)
         self.folder.taken.setdefault(self.folder.real(name), "read before any job runs")
 
     def _filled(self, draft: Draft, text: str) -> str:
-        """`text` with its fields, none of them of a glob's matches: they may be others the next time."""
-        first = next(iter(draft.inputs.value), "x")  # where inputs are wrong, any will do
+        """`text` with its fields filled in. Matches of a glob give none: they may be other files the next time."""
+        first = next(iter(draft.inputs.value), "x")  # any name will do if the inputs are wrong
         is_glob = draft.has_globs and self.folder.is_glob(first)
         return with_fields(text, fields_of(draft.name, None if is_glob else first))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The way out for a word that is none of `known`, "" if none is near."""
+    """The way out for a word that is not among `known`; "" if no known word is similar."""
     return next((f"did you mean {near}?" for near in get_close_matches(word, [*known], 1)), "")
 
 

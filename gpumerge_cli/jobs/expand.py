@@ -1,4 +1,4 @@
-"""What stands for something else in a job file: ${VARIABLES}, {fields} and globs."""
+"""Replaces ${VARIABLES}, {fields} and globs of a job file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from string import Formatter
 from gpumerge_cli.errors import UsageError
 
 JOB_FILE = "the job file"
-"""What is called so is read, not replaced."""
+"""The description in `taken` of the file that the batch reads and never replaces."""
 _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
 
 
@@ -27,8 +27,8 @@ def with_variables(text: str, environ: Mapping[str, str]) -> str:
 
 
 def fields_of(job: str, first_input: str | None) -> dict[str, str]:
-    """The fields: {job} is the job's name, and of the input in/a.txt are {name} a.txt, {stem} a, {suffix} .txt,
-    {dir} in.
+    """The values of fields. {job} is the job's name. For an input in/a.txt, {name} is a.txt, {stem} a, {suffix} .txt
+    and {dir} in; without an input there is {job} alone.
     """
     if first_input is None:
         return {"job": job}
@@ -51,10 +51,9 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
 
 
 class Folder:
-    """Where the names in a job file lead.
+    """The folder that the names in a job file start from.
 
-    base: the folder that they are relative to, "" for the current one. taken: files that no job may write, by their
-    real paths: what they are.
+    base: its path, "" for the current one. taken: by their real paths, descriptions of files that no job may write.
     """
 
     def __init__(self, base: str = "", taken: Mapping[str, str] | None = None) -> None:
@@ -62,11 +61,11 @@ class Folder:
         self.taken = dict(taken or {})
         self._replaced = dict(self.taken)
         self.hidden = set(self.taken)
-        """Real paths that no glob matches: logs and reports, which are there the second time."""
+        """Real paths that no glob matches: logs and reports, which a second run would find."""
         self.real = cache(self._real)
 
     def path(self, name: str) -> str:
-        """`name` as it is opened: never "-", which would be a standard stream."""
+        """The path that `name` is opened by; never "-", which would be a standard stream."""
         return os.path.join(self.base, name) if self.base or name != "-" else "./-"
 
     def _real(self, name: str) -> str:
@@ -76,30 +75,30 @@ class Folder:
             return name
 
     def place(self, name: str) -> str:
-        """`name` in the real path of its folder: the same however the folder is spelt."""
+        """`name` in the real path of its folder, however the folder is spelt."""
         folder, last = os.path.split(name)
         return os.path.join(self.real(folder), last)
 
     def refuse_replaced(self, name: str) -> None:
-        """Raise UsageError for a file that is there no more once a job reads it."""
+        """Raise UsageError for a file that the batch replaces before a job could read it."""
         what = self._replaced.get(self.real(name), JOB_FILE)
         if what != JOB_FILE:
             raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
     def is_glob(self, name: str) -> bool:
-        """Whether `name` is a glob, and not the name of a file that is there."""
+        """Tell if `name` is a glob, and not the name of an existing file."""
         return glob.has_magic(name) and not os.path.lexists(self.path(name))
 
     def matches(self, pattern: str, to_come: Mapping[str, str]) -> list[str]:
-        """The names that a glob stands for, in the order of their bytes.
+        """The names that match a glob, in the order of their bytes.
 
-        to_come: normalized names of files to come, by place.
+        to_come: normalized names of files that jobs will write, by place.
         """
         there = sorted(glob.glob(pattern, root_dir=self.base or None, recursive=True), reverse=True)
         found = {
             self.place(name): name
             for name in there
-            if os.path.lexists(self.path(name))  # glob takes "a/**" to match "a/", there or not
+            if os.path.lexists(self.path(name))  # for glob, "a/**" matches "a/" even without such a folder
             and not os.path.isdir(self.path(name))
             and self.real(name) not in self.hidden
         }
@@ -108,7 +107,7 @@ class Folder:
         whole, below = (os.path.normpath(part).split("/") for part in (pattern, pattern[len(fixed) :].lstrip("/")))
         for place, name in to_come.items():
             if place.startswith(start) and _is_like(place[len(start) :].split("/"), below):
-                # As the pattern spells it, which is how it is found once it is there.
+                # It is spelt as in the pattern, so that an existing file gets the same name.
                 found.setdefault(place, os.path.join(fixed, place[len(start) :]))
             elif _is_like(name.split("/"), whole):
                 found.setdefault(place, name)
@@ -116,8 +115,8 @@ class Folder:
 
 
 def _is_like(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Whether the parts of a path match those of a glob as glob.glob has it: no part that begins with a dot does,
-    unless the pattern's begins with one.
+    """Tell if the parts of a path match those of a glob, by glob.glob's rules: a part that begins with a dot matches
+    only a pattern that begins with a dot.
     """
     if not patterns or not names:
         return not patterns and not names

@@ -1,4 +1,4 @@
-"""Which job writes and reads which file: what cannot be, what two jobs write, and who comes after whom."""
+"""The files that jobs read and write: impossible ones, those of two writers, and the order that they put jobs in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Files:
         self._writers: dict[str, tuple[Draft, int]] = {}
 
     def write(self, name: str, draft: Draft, line: int) -> None:
-        """A job writes a file, as this line says."""
+        """Note that a job writes a file, by this line of the job file."""
         path, real = self._folder.path(name), self._folder.real(name)
         other, first = draft, line
         if not os.path.exists(path) or os.path.isfile(path):  # any number of jobs may write to a device
@@ -38,7 +38,7 @@ class Files:
             )
 
     def read(self, name: str, draft: Draft) -> tuple[int | None, int]:
-        """A job reads a file: the number of the other job that makes it, or its bytes."""
+        """Note that a job reads a file; returns the number of the job that makes it, or None and the file's bytes."""
         self._folder.refuse_replaced(name)
         writer, _ = self._writers.get(self._folder.real(name), (draft, 0))
         if writer is not draft:
@@ -48,7 +48,7 @@ class Files:
         return None, os.stat(path).st_size
 
     def refuse_replacing(self, output: str, inputs: Collection[str]) -> None:
-        """A job that was killed may run again: one that replaces one of several inputs would merge that in twice."""
+        """Refuse to replace one of several inputs: a job that is killed and runs again would merge it in twice."""
         real = self._folder.real(output)
         if len(inputs) > 1 and real in map(self._folder.real, inputs):
             told = f"it replaces {real}, one of its inputs: run again, it would merge that twice"

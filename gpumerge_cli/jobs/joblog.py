@@ -1,7 +1,7 @@
-"""The log of a batch: a line a job, in GNU parallel's columns and a few more, and what an earlier one says is done.
+"""The log of a batch: a line for each job, in GNU parallel's columns and a few more, from which a batch can resume.
 
-Jobs are known again by their commands, with absolute paths: a job that was changed is another one. A line is written
-whole once its job has ended; the last one of a run that was killed may be torn, and is then cut off.
+A job is identified by its command, with absolute paths: a job that was changed is another one. A line is written whole
+once its job has ended. The last line of a run that was killed may be torn; it is then cut off.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ COLUMNS = (
 )  # fmt: skip
 _HEADER = "\t".join(COLUMNS)
 _ROUNDING = 0.001
-"""Seconds that a time in the log may be off: it has milliseconds."""
+"""The rounding of times in the log, in seconds."""
 
 Standing = Literal["done", "failed"]
 
 
 @dataclass(frozen=True)
 class LogEntry:
-    """A job that ended. started: seconds since 1970. seconds: that it took. nbytes: of its inputs."""
+    """A job that ended. started: seconds since 1970. seconds: its duration. nbytes: of its inputs."""
 
     number: int
     started: float
@@ -47,9 +47,9 @@ class LogEntry:
 class LineFile:
     """A file that lines are added to, each whole, by one process at a time.
 
-    path: of a regular file, or of a device or pipe. keep: go on with the whole lines that are there; otherwise they go.
-    begins, what: how such a file begins, and what it is called: what begins otherwise is neither replaced nor gone on
-    with. Raises OutputError, and InputError for a file that holds something else.
+    path: a regular file, device or pipe. keep: keep the whole lines of the file; otherwise they are removed. begins,
+    what: the beginning of such a file, and its name in messages; a file that begins otherwise is left alone. Raises
+    OutputError, and InputError for a file that holds something else.
     """
 
     def __init__(self, path: str, *, keep: bool, begins: str, what: str) -> None:
@@ -85,14 +85,14 @@ class LineFile:
             raise output_error(error, self.path) from None
 
     def close(self) -> None:
-        """Give the file free."""
+        """Close the file and release its lock."""
         self._file.close()
 
 
 class JobLog(LineFile):
-    """A log at `path`. resume: go on with the one that is there; otherwise it is replaced, if it is a log of jobs.
+    """A log at `path`. resume: continue the log that is there; otherwise it is replaced, if it is a log of jobs.
 
-    entries: as of read_log, none without resume. Raises OutputError, and InputError for a file that is no such log.
+    entries: see read_log; empty without resume. Raises OutputError, and InputError for a file that is no such log.
     """
 
     def __init__(self, path: str, *, resume: bool) -> None:
@@ -103,14 +103,14 @@ class JobLog(LineFile):
             self.write(_HEADER)
 
     def add(self, result: Result) -> None:
-        """Write down that a job has ended. Raises OutputError."""
+        """Add the line of a job that has ended. Raises OutputError."""
         job = result.job
         ran = f"{result.started:.3f}\t{result.seconds:10.3f}\t0\t0\t{result.exit_code}\t0"
         self.write(f"{job.number}\t:\t{ran}\t{job.command}\t{result.nbytes}\t{result.backend}\t{result.kernel}")
 
 
 def read_log(path: str) -> dict[str, LogEntry]:
-    """The last entry of each command in the log at `path`; none if there is no such file. Raises InputError."""
+    """The last entry of each command in the log at `path`; empty if there is no such file. Raises InputError."""
     found: dict[str, LogEntry] = {}
     try:
         lines = os.fsdecode(_whole_lines(path)).split("\n") if os.path.isfile(path) else []
@@ -130,17 +130,17 @@ def read_log(path: str) -> dict[str, LogEntry]:
 
 
 def _whole_lines(path: str) -> bytes:
-    """The lines of a file that have their ends. Raises OSError."""
+    """The whole lines of a file, without a torn last one. Raises OSError."""
     with open(path, "rb") as file:
         data = file.read()
     return data[: data.rfind(b"\n") + 1]
 
 
 def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
-    """What is still true of an earlier run of the job; None if it is to run.
+    """The result of an earlier run of the job that still holds; None if the job is to run.
 
-    Done is a job that is logged as done if no input was written since it began, the output is not older than any, and
-    nobody wrote that since it ended. Failed is one that is logged as failed, unless those are to run again.
+    "done": the log has it as done, no input was written since it began, and the output is not older than any input and
+    was not written since the job ended. "failed": the log has it as failed, and failed jobs are not to run again.
     """
     if entry is None:
         return None
@@ -150,7 +150,7 @@ def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Stan
 
 
 def _is_fresh(job: Job, entry: LogEntry) -> bool:
-    """Whether nobody has written an input since the job began, but itself, nor the output since it ended."""
+    """Tell if no other program has written an input since the job began, or the output since it ended."""
     try:
         output = None if job.output is None else os.stat(job.output)
         if output is not None:

@@ -1,4 +1,4 @@
-"""A job file judged as a whole, every mistake with its line, before anything runs."""
+"""Judges a job file as a whole before any job runs, and finds the line of every mistake."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def read_jobs(
     limits: Limits,
     environ: Mapping[str, str] = os.environ,
 ) -> tuple[list[Job], list[Mistake]]:
-    """The jobs of a job file, and everything that is wrong with it, in the order of its lines.
+    """The jobs of a job file, and all its mistakes in the order of their lines.
 
-    folder: where its names lead. operations: by name. limits: what jobs may ask for. A job's command line is read
-    once nothing else is wrong with the job; the first mistake in it is told.
+    folder: the folder that its names start from. operations: by name. limits: those of a job's memory and threads. A
+    job's command line is read if the job has no other mistake; then its first mistake is reported.
     """
     files = Files(folder)
     drafting = Drafting(folder, operations, environ)
@@ -34,7 +34,7 @@ def read_jobs(
         for entry in draft.writes:
             with drafting.judging(draft, entry.line):
                 files.write(entry.value, draft, entry.line)
-        # Globs do not match reports, which are there the second time.
+        # Globs do not match reports, which a second run would find.
         folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry is not draft.output)
     outputs = [draft.output.value for draft in drafts if draft.output is not None]
     to_come = {folder.place(name): os.path.normpath(name) for name in outputs}
@@ -53,7 +53,7 @@ def read_jobs(
 
 
 def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> Entry:
-    """The inputs, with what globs match, but for the job's own output and what is named beside them."""
+    """The inputs with the matches of globs, except the job's own output and files that are named beside the globs."""
     folder = drafting.folder
     named = {folder.place(name) for name in draft.inputs.value}
     if draft.output is not None:
@@ -87,14 +87,14 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
             files.refuse_replacing(draft.output.value, draft.inputs.value)
     task = _task(draft, drafting, limits) if draft.sound else None
     if isinstance(task, GpumergeError):
-        # What a job reads may be yet to come; what it says may not.
+        # Files may be missing that another job makes, but mistakes in words are mistakes now.
         if not (after and isinstance(task, InputError)):
             with drafting.judging(draft, _line_blamed(draft, drafting, limits, str(task))):
                 raise task
         task = None
     try:
         settings = {key: Entry(value, draft.line) for key, value in operation.settings(draft.options).items()}
-    except UsageError:  # which reading the words tells
+    except UsageError:  # reading the words reports it
         settings = {}
     said = replace(draft, options=settings | draft.options)
     absolute = _words(said, operation, lambda name: os.path.abspath(folder.path(name)))
@@ -114,7 +114,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
 
 
 def _task(draft: Draft, drafting: Drafting, limits: Limits) -> Task | GpumergeError:
-    """What the job's command reads of its words, or why it refuses them."""
+    """The task of the job's command line, or the error that it ends with."""
     operation = drafting.operations[draft.operation]
     try:
         task = operation.parse(_words(draft, operation, drafting.folder.path))
@@ -127,7 +127,7 @@ def _task(draft: Draft, drafting: Drafting, limits: Limits) -> Task | GpumergeEr
 
 
 def _line_blamed(draft: Draft, drafting: Drafting, limits: Limits, told: str) -> int:
-    """The line of the last option without which another or no error is told; else of the file that it is about."""
+    """The line that an error is about: that of the last option whose removal changes the error, else of a file."""
     for key in reversed(draft.options):
         others = {other: entry for other, entry in draft.options.items() if other != key}
         if str(_task(replace(draft, options=others), drafting, limits)) != told:
@@ -135,12 +135,12 @@ def _line_blamed(draft: Draft, drafting: Drafting, limits: Limits, told: str) ->
     lines = {drafting.folder.path(name): draft.inputs.line for name in draft.inputs.value}
     if draft.output is not None:
         lines[drafting.folder.path(draft.output.value)] = draft.output.line
-    # The longest, for one name may begin another.
+    # The longest name counts, since one may begin another.
     return lines.get(max(filter(told.__contains__, lines), key=len, default=""), draft.line)
 
 
 def _words(draft: Draft, operation: Operation, path: Callable[[str], str]) -> tuple[str, ...]:
-    """What stands behind the operation on the command line; `path` makes paths of names."""
+    """The words behind the operation on the command line; `path` makes paths from names."""
     words = []
     for key, entry in draft.options.items():
         option = operation.options[key]

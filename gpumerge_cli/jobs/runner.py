@@ -1,4 +1,4 @@
-"""Jobs at once, in the order that their files ask for, within one memory."""
+"""Runs jobs at once, in an order that their files allow, within shared memory and threads."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gpumerge_cli.jobs.spec import Job, Limits, Result
 
 
 class StoppedError(Exception):
-    """What ends a job that the batch is not to wait for."""
+    """Raised in a job when the batch stops."""
 
 
 class JobError(Exception):
-    """A job failed: what is said of it, and its exit code."""
+    """A job failed: the message, and its exit code."""
 
     def __init__(self, told: str, exit_code: int) -> None:
         super().__init__(told)
@@ -28,23 +28,23 @@ class JobError(Exception):
 
 
 class Work(Protocol):
-    """What jobs do, and who hears of it."""
+    """The work of jobs, and the listener to their results."""
 
     def earlier(self, job: Job) -> Standing | None:
-        """What an earlier run has made of the job. Asked when its turn has come."""
+        """The result of an earlier run of the job that still holds. Called when the job's turn has come."""
 
     def do(self, job: Job, memory: int, check: Callable[[], None]) -> Any:
-        """Do the job within so many bytes of memory; its report. Raises JobError.
+        """Do the job within so many bytes of memory and return its report. Raises JobError.
 
-        Calls `check` from time to time, and once before its output appears; lets through what it raises.
+        Calls `check` from time to time, and once before its output appears. Does not catch the errors of `check`.
         """
 
     def told(self, result: Result) -> None:
-        """Given every result, one at a time; that of a job that ran in the job's thread, which no signal interrupts."""
+        """Take a result. Calls come one at a time; those of jobs that ran, from threads that no signal interrupts."""
 
 
 def in_order(jobs: Sequence[Job]) -> list[Job]:
-    """The jobs in an order that they can run in, one after the other: that of the file, as far as it goes."""
+    """The jobs in an order that they can run in one after the other, as near as possible to that of the file."""
     by_number = {job.number: job for job in jobs}
     order = TopologicalSorter({job.number: job.after for job in jobs})
     order.prepare()
@@ -59,9 +59,9 @@ def in_order(jobs: Sequence[Job]) -> list[Job]:
 
 
 class Runner:
-    """Runs jobs. results: of those that have ended, by number.
+    """Runs jobs. results: of the jobs that have ended, by number.
 
-    limits: what all jobs share; one that asks for nothing gets an equal part. keep_going: start jobs after a failure.
+    limits: all jobs share them; a job that asks for nothing gets an equal part. keep_going: start jobs after a failure.
     """
 
     def __init__(self, jobs: Sequence[Job], work: Work, limits: Limits, *, keep_going: bool = False) -> None:
@@ -74,13 +74,13 @@ class Runner:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._ended: queue.SimpleQueue[Job | BaseException] = queue.SimpleQueue()
-        self._running: dict[int, threading.Thread] = {}
-        self._free_memory, self._free_threads = limits.memory, limits.threads or 0
+        self._running: dict[int, Job] = {}
+        self._threads: list[threading.Thread] = []
 
     def run(self, patience: float = 10.0) -> None:
-        """Run all jobs. What else is raised, as by a signal, stops them: then no further output appears.
+        """Run all jobs. An exception, such as that of a signal, stops them; then no further output appears.
 
-        patience: seconds to wait for jobs to notice that.
+        patience: seconds to wait for jobs to stop.
         """
         try:
             self._start()
@@ -89,18 +89,17 @@ class Runner:
                 if isinstance(ended, BaseException):
                     raise ended
                 del self._running[ended.number]
-                self._take(ended, -1)
                 self._start()
         except BaseException:
             self._stop.set()
             deadline = time.monotonic() + patience
-            for thread in self._running.values():
-                if thread.is_alive():  # one that has yet to begin will see that it is to stop
+            for thread in self._threads:
+                if thread.is_alive():  # a thread that is yet to start will see the event
                     thread.join(max(0.0, deadline - time.monotonic()))
             raise
 
     def _start(self) -> None:
-        """Start, or settle, what may be by now. No job overtakes one that waits for memory or threads alone."""
+        """Start or settle the jobs whose turn has come. No job overtakes one that waits only for memory or threads."""
         while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
             settled = self._settled(job)
             if settled is None and not self._has_room(job):
@@ -109,13 +108,13 @@ class Runner:
             if settled is not None:
                 self._tell(settled)
                 continue
-            self._take(job, 1)
+            self._running[job.number] = job
             thread = threading.Thread(target=self._run, args=(job,), name=f"gpumerge-job-{job.number}", daemon=True)
-            self._running[job.number] = thread  # ahead of its start: a signal may come in between
+            self._threads.append(thread)  # ahead of its start: a signal may come in between
             thread.start()
 
     def _settled(self, job: Job) -> Result | None:
-        """What becomes of a job that does not run; None if it is to run."""
+        """The result of a job that does not run; None if it is to run."""
         for before in map(self.results.__getitem__, sorted(job.after)):
             if before.state == "failed":
                 return Result(job, "failed", 2, f"job {before.job.name}, which makes its input, failed")
@@ -129,18 +128,13 @@ class Runner:
         return None
 
     def _has_room(self, job: Job) -> bool:
-        memory, threads = self._need(job)
-        room = len(self._running) < self._limits.at_once
-        return room and memory <= self._free_memory and threads <= self._free_threads
-
-    def _take(self, job: Job, times: int) -> None:
-        """Take what a job needs, or with -1 give it back."""
-        memory, threads = self._need(job)
-        self._free_memory -= times * memory
-        self._free_threads -= times * threads
+        needs = [self._need(other) for other in (*self._running.values(), job)]
+        memory, threads = map(sum, zip(*needs, strict=True))
+        at_once, most_memory, most_threads = self._limits.at_once, self._limits.memory, self._limits.threads or 0
+        return len(needs) <= at_once and memory <= most_memory and threads <= most_threads
 
     def _need(self, job: Job) -> tuple[int, int]:
-        """Bytes of memory, and threads, of a job: what it asks for, or its part."""
+        """The bytes of memory and the threads that a job asks for, or its part of all."""
 
         def part(whole: int, asked: int | None) -> int:
             return min(whole, asked or max(1, whole // self._limits.at_once))
@@ -149,7 +143,7 @@ class Runner:
         return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
 
     def _run(self, job: Job) -> None:
-        """What a job's thread does."""
+        """The work of a job's thread."""
         started, begun = time.time(), time.perf_counter()
         try:
             self._check()

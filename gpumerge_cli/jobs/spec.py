@@ -1,4 +1,4 @@
-"""Jobs: what they may say, and what they are once they were judged."""
+"""Jobs as plain values: their options, the judged jobs, and their results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ State = Literal["done", "skipped", "failed", "left"]
 
 
 class Task(Protocol):
-    """A command line, parsed. memory, threads: bytes and host threads that it asks for, None if the batch says."""
+    """A parsed command line. memory, threads: bytes and host threads that it asks for, None if it asks for none."""
 
     @property
     def memory(self) -> int | None: ...
@@ -24,8 +24,8 @@ class Task(Protocol):
 class JobOption:
     """An option that jobs may give by its long name.
 
-    kind: whether it is only said, takes a value, or takes one each time it is given. off: the long name that takes it
-    back, if there is one. file: what its value names: a file that the job reads or writes, or any place.
+    kind: a switch without a value, an option with one value, or an option that may be given again. off: the long name
+    that takes it back, if any. file: its value names a file that the job reads or writes, or any place.
     """
 
     kind: Literal["switch", "value", "list"]
@@ -35,11 +35,11 @@ class JobOption:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a job may do. writes: it has an output. parse: the task of the words behind the operation's name.
+    """An operation of jobs. writes: it has an output. parse: makes a task of the words behind the operation's name.
 
-    reserved: options of the operation that a job may not say; the batch says most of them for all of its jobs.
-    settings: given the options that a job names, the values of others that settings give it; paths are absolute. Raises
-    UsageError. parse raises it for words that do not go together, InputError for files that it has to look into.
+    parse raises UsageError for words that contradict each other, InputError for files that it has to look into.
+    settings: called with the options that a job names, gives the settings of other options, with absolute paths; raises
+    UsageError. reserved: options that a job may not have; the batch has most of them for all of its jobs.
     """
 
     options: Mapping[str, JobOption]
@@ -51,12 +51,12 @@ class Operation:
 
 @dataclass(frozen=True)
 class Job:
-    """A job that can run once those it comes after have.
+    """A job, which can run once the jobs that make its inputs have run.
 
-    number: its place in the file, from 1. line: where it begins there. inputs, output: paths as they are opened.
-    words: what stands behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell,
-    with absolute paths and what settings add. after: numbers of the jobs that make its inputs. nbytes: of its inputs,
-    as far as they are there. task: None if making it needs a look into files that are not there yet.
+    number: its place in the file, from 1. line: its first line there. inputs, output: paths as they are opened. words:
+    the words behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell, with
+    absolute paths and settings. after: numbers of the jobs that make its inputs. nbytes: of the inputs that exist.
+    task: None if making it needs a look into files that do not exist yet.
     """
 
     number: int
@@ -74,12 +74,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a job.
+    """The result of a job.
 
-    state: "skipped" where an earlier run had done it; "left" where it never began, since another failed. exit_code,
-    error: as the job alone would have ended, and said. started: seconds since 1970, 0 if it did not run. seconds: that
-    it took. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: that did it, "-" if none did.
-    report: of what it did; None if it failed or did not run, and once it was told.
+    state: "skipped" if an earlier run had done it; "left" if it never began because another job failed. exit_code,
+    error: those that the job's command line would have ended with. started: seconds since 1970, 0 if it did not run.
+    seconds: its duration. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: those used, "-" for
+    none. report: None if it failed or did not run, and after it was told.
     """
 
     job: Job
@@ -96,7 +96,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Limits:
-    """What all jobs may have together: jobs that run at a time, bytes of memory, host threads (None for no limit)."""
+    """The limits of all jobs together: jobs at a time, bytes of memory, host threads (None for no limit)."""
 
     at_once: int
     memory: int

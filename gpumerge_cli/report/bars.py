@@ -15,12 +15,12 @@ from gpumerge_cli.report.tables import format_rate
 from gpumerge_cli.units import format_seconds
 
 _MOST_ROOM = 2
-"""Parts go off the scale that are faster than the fastest whole by more than this."""
+"""Parts that are faster than the fastest whole by more than this factor go off the scale."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of throughput. rate, ceiling: bytes a second, ceiling 0 if none is known. strong: not a part of another."""
+    """A bar of throughput. rate, ceiling: bytes a second, ceiling 0 if none is known. strong: no part of another."""
 
     name: str
     rate: float
@@ -30,9 +30,9 @@ class Bar:
 
 
 def stage_bars(report: MergeReport) -> list[Bar]:
-    """What each ceiling's stages reached together, each stage by itself after them, the whole program last.
+    """The bars of a merge: for each ceiling its stages together, then each stage by itself; the whole program last.
 
-    Rates are of all that can be at it at once, as if they did nothing else.
+    Rates are those of all workers that can be at a stage at once, as if they did nothing else.
     """
     stages = {stage.name: stage for stage in report.stages if stage.nbytes and stage.seconds > 0}
     usual = max((one.at_once for one in report.ceilings), default=report.workers)

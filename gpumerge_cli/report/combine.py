@@ -12,7 +12,7 @@ def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
     """The reports of each backend and place (`BenchReport.place`) as one, in the order in which they come first.
 
     Where a row was measured more than once, the last counts. Repeats and seed are those of the last; where they are not
-    the same in all, `merged` says so. Versions are named all.
+    the same in all, `merged` says so. All versions are named.
     """
     places: dict[tuple[str, str], list[BenchReport]] = {}
     for report in reports:
@@ -33,7 +33,7 @@ def _one(reports: Sequence[BenchReport]) -> BenchReport:
 
 
 def _differences(reports: Sequence[BenchReport]) -> list[str]:
-    """What the reports say they are put together of, then what they differ in themselves."""
+    """Sentences on the differences between the reports, after those that the reports bring along."""
     told = list(dict.fromkeys(report.merged for report in reports if report.merged))
     for name, values in (
         ("repeats", [report.repeat for report in reports]),

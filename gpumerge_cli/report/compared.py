@@ -1,4 +1,4 @@
-"""What comparisons and benchmarks measured, as plain values with units: see model."""
+"""Results of comparisons and benchmarks, as plain values with units: see model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Measured:
 
     right: whether its output equals the oracle's; a wrong one is not timed. seconds: every timed repeat.
     nbytes: bytes read plus bytes written by one merge. share_of_copy: time of a copy of the same bytes over the
-    median; copies: the other way round. speed_up: median of basic over the median (0 where basic was not timed).
-    whole_seconds, whole: of the same from files to a file, start-up aside: every timing, and the median; 0 where that
-    was not timed.
+    median; copies: the inverse of that. speed_up: median of basic over the median (0 where basic was not timed).
+    whole_seconds, whole: every timing of the same from files to a file, without the start-up, and their median; 0 where
+    that was not timed.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Measured:
 class CompareReport:
     """All variants beside the library baselines on the same resident data.
 
-    command: what is compared, "merge" or "sort". spread of a row: (slowest - fastest) / median. copy: seconds of the
+    command: "merge" or "sort". spread of a row: (slowest - fastest) / median. copy: seconds of the
     best copy of the same bytes in this run.
     """
 
@@ -61,7 +61,7 @@ class CompareReport:
 
     @property
     def all_right(self) -> bool:
-        """Whether every row's output was right."""
+        """True if every row's output was right."""
         return all(row.right for row in self.rows)
 
 
@@ -69,13 +69,13 @@ class CompareReport:
 class BenchRow:
     """One contestant in one case of a bench: right first, then timed.
 
-    The case: items: what is merged, by name ("int32"). shape: how keys of the runs interleave. runs: how many are
-    merged. size: items asked for. count: items of output in all, which is that rounded down to whole runs. nbytes:
-    bytes read plus bytes written by one merge.
+    The case: items: the name of their type ("int32"). shape: how keys of the runs interleave. runs: their number. size:
+    items asked for. count: items of the output, which is `size` rounded down to whole runs. nbytes: bytes read plus
+    bytes written by one merge.
     The contestant: name, launch: as in `Measured`. role: "kernel", "library", or "copy" within the merge's own memory.
     The verdict: right: whether its output equals the oracle's; a wrong one is not timed. problem: why it was not timed,
     "" if it was. judged_by: how outputs were judged.
-    The times: seconds: every timed repeat. median, spread: of them, spread as (slowest - fastest) / median. ceiling:
+    The times: seconds: every timed repeat. median: of these. spread: (slowest - fastest) / median. ceiling:
     seconds of the best copy of the same bytes on the device, in the best of several places. share_of_copy: ceiling over
     the median. 0 where nothing was timed.
     """
@@ -100,7 +100,7 @@ class BenchRow:
 
     @property
     def case(self) -> tuple[str, str, int, int]:
-        """What tells cases apart: items, shape, runs, size."""
+        """The identity of the case: items, shape, runs, size."""
         return self.items, self.shape, self.runs, self.size
 
     @property
@@ -114,8 +114,8 @@ class BenchReport:
     """Cases of synthetic runs, each merged by every variant and library baseline, one after another on one device.
 
     seed: of the runs. threads: host threads that the CPU backend merged with. stopped: number of the signal that ended
-    the run before its last case, 0 if none did. merged: what results of several runs, put together here, differ in,
-    "" if it is one run's or they differ in nothing.
+    the run before its last case, 0 if none did. merged: the differences of the runs that are put
+    together here; "" for one run, or if there are none.
     """
 
     backend: str
@@ -133,7 +133,7 @@ class BenchReport:
 
     @property
     def place(self) -> str:
-        """What merged: the device, and where host threads merge, how many: "EPYC 9654, 16 threads"."""
+        """The device, and for the CPU backend the number of its host threads: "EPYC 9654, 16 threads"."""
         return f"{self.device}, {format_counted(self.threads, 'thread')}" if self.backend == "cpu" else self.device
 
     @property

@@ -1,6 +1,6 @@
 """Figures of bench results, as PNG and SVG; the same results make the same files.
 
-Each figure takes from the results the rows that lie on its axis while everything else stays as it is in most of them.
+Each figure shows the rows along one axis, with all else fixed as in most rows.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -23,6 +24,7 @@ from gpumerge_cli.report.series import (
     BY_SHAPE,
     BY_SIZE,
     Slice,
+    kernels,
     ladder,
     slices,
     types,
@@ -33,7 +35,7 @@ _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150
 _LACKS = re.compile(r"Glyph (\d+) .*missing from")
 _METADATA: dict[str, dict[str, None]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
-"""By suffix: what a file says of its making is left out, so that the same figure makes the same file."""
+"""By suffix: metadata left out of a file, so that the same figure makes the same file."""
 _STYLE = {
     "svg.hashsalt": "gpumerge",
     "font.size": 10.5,
@@ -46,29 +48,25 @@ _STYLE = {
     "legend.fontsize": 9.5,
 }
 _COLOURS = {
-    "path": "#0b6e4f",
-    "circular": "#6a8d2f",
-    "tiled full": "#d9a404",
-    "tiled exact": "#e0c46c",
-    "basic": "#b04a2f",
     "cub": "#3056a0",
     "cupy.sort": "#7d7d9c",
     "numpy stable sort": "#7d7d9c",
     "polars merge_sorted": "#3056a0",
     "copy": "#555555",
 }
-_MARKS = {"path": "o", "circular": "v", "tiled full": "s", "tiled exact": "D", "basic": "^"}
 _OTHER = "#a05195"
+_KERNELS = (("#0b6e4f", "o"), ("#6a8d2f", "v"), ("#e0c46c", "D"), ("#d9a404", "s"), ("#b04a2f", "^"))
+"""Colours and marks of kernels: those of the best one first. Further kernels begin anew."""
 _Drawn = tuple[Figure, int]
-"""A figure, and how many panels the results hold: at least as many as it has."""
+"""A figure, and the number of panels that the results would fill, which may be more than it has."""
 _PANELS = 2
-"""Panels in a figure: more would not be read at the width of a page."""
+"""Panels in a figure: more would be unreadable at the width of a page."""
 
 
 def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
-    """Draw every figure of every report into `folder`, which is there; returns what to tell, a line a figure.
+    """Draw every figure of every report into `folder`, which must exist; returns a line about each figure.
 
-    A figure is called after what it shows and the backend: "ladder-gpu.svg". Raises UsageError for two
+    A figure's name says its subject and the backend: "ladder-gpu.svg". Raises UsageError for two
     reports of one backend, whose figures would replace each other, OutputError for a file that cannot be written.
     """
     backends = [report.backend for report in reports]
@@ -104,9 +102,9 @@ def _save(figure: Figure, folder: str, stem: str) -> list[str]:
 
 
 def save(figure: Figure, path: str) -> str:
-    """Write a figure to a .png or .svg file, whole or not at all; the letters that are boxes there. Raises OutputError.
+    """Write a figure to a .png or .svg file, whole or not at all. Raises OutputError.
 
-    Boxes are of a .png what its font lacks: in an .svg words stay words.
+    Returns the letters that a .png shows as boxes because its font lacks them. An .svg keeps words as words.
     """
     suffix = os.path.splitext(path)[1].lower()
     try:
@@ -119,7 +117,7 @@ def save(figure: Figure, path: str) -> str:
 
 @contextmanager
 def _lacking() -> Iterator[list[str]]:
-    """The letters that the font turns out to lack, each once, where Matplotlib would warn of each."""
+    """Collect the letters that the font lacks, each once, instead of Matplotlib's warnings."""
     letters: dict[str, None] = {}
     found: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -141,13 +139,13 @@ def _caption(report: BenchReport) -> str:
 
 
 def _figure(panels: int) -> tuple[Figure, list[Any]]:
-    """Panels side by side, with one y axis for all: what is set of one panel's is set of every one's."""
+    """Panels side by side that share one y axis: a limit or label of one is that of all."""
     figure = Figure(figsize=(_WIDE, _HIGH), layout="constrained")
     return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
 
 
 def _stacked(rows: Sequence[int]) -> tuple[Figure, list[Any]]:
-    """Panels one above the other, each with axes of its own, as high as so many `rows` of each need."""
+    """Panels one above the other, each with axes of its own, as high as its number of `rows` needs."""
     figure = Figure(figsize=(_WIDE, 0.26 * sum(rows) + 0.8 * len(rows) + 0.3), layout="constrained")
     return figure, list(figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)[:, 0])
 
@@ -157,9 +155,10 @@ def _throughput(report: BenchReport) -> _Drawn | None:
     found = slices(report.rows, BY_SIZE)
     if not found:
         return None
+    looks = _Looks(report)
     figure, panels = _figure(min(len(found), _PANELS))
     for panel, part in zip(panels, found, strict=False):
-        _lines(panel, part, lambda row: row.throughput / 1e9)
+        _lines(panel, part, lambda row: row.throughput / 1e9, looks)
         best = sorted({(row.count, row.nbytes / row.ceiling / 1e9) for row in part.rows if row.ceiling > 0})
         panel.plot(
             [size for size, _ in best],
@@ -179,43 +178,61 @@ def _throughput(report: BenchReport) -> _Drawn | None:
 
 
 def _over_runs(report: BenchReport) -> _Drawn | None:
-    """Lines of the share of the copy over how many runs are merged."""
+    """Lines of the share of the copy over the number of runs."""
     found = slices(report.rows, BY_RUNS)
     if not found:
         return None
+    looks = _Looks(report)
     figure, panels = _figure(min(len(found), _PANELS))
     for panel, part in zip(panels, found, strict=False):
-        _lines(panel, part, lambda row: row.share_of_copy)
+        _lines(panel, part, lambda row: row.share_of_copy, looks)
         panel.set_xscale("log", base=2)
         panel.set_xticks(part.places, [str(place) for place in part.places])
         panel.minorticks_off()
         panel.set_xlabel("runs merged (k)")
         panel.set_title(_raised(part.title), fontsize=10.5)
-    # Last, since a limit that is set is no longer fitted to the panels that follow.
+    # This comes last, since a limit that was set is not fitted to later panels.
     panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("throughput, as a share of a copy")
     _legend(figure, panels)
     return figure, len(found)
 
 
-def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float]) -> None:
+class _Looks:
+    """The colour, mark and width of each contestant: the same in all figures of a report."""
+
+    def __init__(self, report: BenchReport) -> None:
+        ordered = kernels(report.rows)
+        self.best = ordered[-1] if ordered else ""
+        """The kernel on the ladder's last rung."""
+        self._kernels = dict(zip(reversed(ordered), cycle(_KERNELS), strict=False))
+
+    def colour(self, name: str) -> str:
+        return self._kernels.get(name, (_COLOURS.get(name, _OTHER), ""))[0]
+
+    def mark(self, name: str) -> str:
+        return self._kernels.get(name, ("", "x"))[1]
+
+
+def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float], looks: _Looks) -> None:
     for name in part.names:
         points = [(part.axis.of(row), value(row)) for row in part.of(name)]
         panel.plot(
             *zip(*points, strict=True),
-            color=_COLOURS.get(name, _OTHER),
-            marker=_MARKS.get(name, "x"),
+            color=looks.colour(name),
+            marker=looks.mark(name),
             markersize=4.5,
-            linewidth=2.4 if name == "path" else 1.4,
+            linewidth=2.4 if name == looks.best else 1.4,
             label=_plain(name),
         )
 
 
 def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> Callable[[BenchReport], _Drawn | None]:
-    """Groups of bars, a group for each place on the axis: the share of the copy of path and of the libraries."""
+    """Groups of bars, one for each place on the axis: the share of the copy of the best kernel and the libraries."""
 
     def make(report: BenchReport) -> _Drawn | None:
-        rows = [row for row in report.rows if row.role == "library" or row.name == "path"]
+        looks = _Looks(report)
+        rows = [row for row in report.rows if row.role == "library" or row.name == looks.best]
         found = find(rows)
         if not found:
             return None
@@ -225,8 +242,8 @@ def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> 
         for number, name in enumerate(part.names):
             places = [part.places.index(part.axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
             shares = [row.share_of_copy for row in part.of(name)]
-            bars = panel.bar(places, shares, width * 0.92, color=_COLOURS.get(name, _OTHER), label=_plain(name))
-            # Upright, a number is no wider than its bar.
+            bars = panel.bar(places, shares, width * 0.92, color=looks.colour(name), label=_plain(name))
+            # An upright number is no wider than its bar.
             panel.bar_label(bars, fmt="%.2f", fontsize=7, padding=2, rotation=90)
         panel.margins(y=0.12)
         panel.set_xticks(range(len(part.places)), [_raised(place) for place in part.places])
@@ -245,6 +262,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
     found = ladder(report.rows)
     if not found:
         return None
+    looks = _Looks(report)
     figure, panels = _stacked([len(rows) for rows in found[:_PANELS]])
     for panel, rows in zip(panels, found, strict=False):
         names = [row.name for row in rows]
@@ -252,7 +270,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
             range(len(rows)),
             [row.throughput / 1e9 for row in rows],
             0.72,
-            color=[_COLOURS.get(name, _OTHER) for name in names],
+            color=[looks.colour(name) for name in names],
         )
         labels = [f" {format_rate(row.throughput)} ({row.share_of_copy:.2f})" for row in rows]
         panel.bar_label(bars, labels, fontsize=8.5)
@@ -267,7 +285,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
 
 
 def _legend(figure: Figure, panels: Sequence[Any]) -> None:
-    """An entry for each series that any of the panels shows."""
+    """A legend with an entry for each series that any of the panels shows."""
     series: dict[str, Any] = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):

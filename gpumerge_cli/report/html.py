@@ -35,7 +35,7 @@ from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timel
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _OPEN_CASES = 6
-"""Cases of a bench that show their chart without being opened."""
+"""The number of a bench's cases whose charts are open at first."""
 
 
 def render(report: Report) -> str:
@@ -90,7 +90,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
 
 
 def _against_ceilings(report: MergeReport) -> str:
-    """How far the run came, by the cost model."""
+    """The seconds of the run beside those of the cost model."""
     bars = stage_bars(report)
     told = [
         f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its modelled ceiling"

@@ -43,11 +43,11 @@ def parse_bench(text: str, where: str) -> BenchReport:
 
 
 class _DamageError(ValueError):
-    """What is wrong with a value that was read, without a full stop."""
+    """A mistake in a value that was read, described without a full stop."""
 
 
 def _fields(kind: type[Any], values: Any, where: str) -> dict[str, Any]:
-    """Of `values` those that `kind` has a field for: a later version of the same schema may write more.
+    """The `values` that `kind` has fields for; a later version of the same schema may write more.
 
     Raises _DamageError for a value of another type, and for a field without a default that is missing.
     """
@@ -77,7 +77,7 @@ def _value(kind: Any, value: Any, where: str) -> Any:
         if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
             raise _DamageError(f"{where} does not hold text by name")
     elif kind in (int, float):
-        # JSON knows one kind of numbers, Python's reader also NaN and infinity. All that is measured or counted fits.
+        # JSON has one kind of numbers, and Python's reader also takes NaN and infinity, which no measurement gives.
         number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
         if not number or not 0 <= value < _MOST:
             raise _DamageError(f"{where} is no {'count' if kind is int else 'number'} from 0 to 2^64")

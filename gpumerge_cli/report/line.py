@@ -1,4 +1,4 @@
-"""A merge in one line: what a run says unless it is asked for more."""
+"""A merge in one line: the report that a run prints by default."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from gpumerge_cli.units import format_bytes, format_count, format_counted, forma
 def line(report: MergeReport, width: int | None = None) -> str:
     """Items, bytes of input, seconds of the whole program, throughput, where it ran, what bounded it; no newline.
 
-    width: columns of the terminal, where a longer line goes on in the next row, between two of its parts; None for one
-    line however long.
+    width: columns of the terminal; a longer line is broken between two of its parts. None: the line is never broken.
     """
     rate = format_throughput(report.nbytes, report.wall)
     parts = [

@@ -1,4 +1,4 @@
-"""HTML and SVG elements as trees, so that what is written is balanced and escaped whatever the names look like."""
+"""HTML and SVG elements as trees, so that the written text is balanced and escaped whatever the names look like."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def written(place: float, text: str) -> Element:
 
 
 def picture(height: float, *parts: Part, told: str) -> Element:
-    """An SVG as wide as there is room, and so many pixels high. told: what it shows, for who cannot see it."""
+    """An SVG as wide as its place, and `height` pixels high. told: its content in words, for who cannot see it."""
     return tag("svg", *parts, width="100%", height=f"{height:g}", role="img", aria_label=told)
 
 
 def lane(name: Part, value: Part, track: Element, style: str = "") -> Element:
-    """A line of a chart: its name, what it comes to, and the picture of it."""
+    """A line of a chart: its name, its value, and its picture."""
     return tag(
         "div",
         tag("div", name, class_="name"),

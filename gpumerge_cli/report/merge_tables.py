@@ -1,7 +1,7 @@
-"""The cells of a merge's or sort's tables, as text: what the terminal, Markdown and HTML have in common.
+"""The cells of a merge's or sort's tables, as text, for the terminal, Markdown and HTML.
 
-Two kinds of time are kept apart: the clock's, whose parts add up to the whole program, and what the workers were busy
-with, which is added up over all of them and so may be more than the clock's.
+Two kinds of time are kept apart: the clock's, whose parts add up to the whole program, and the workers' busy time,
+which is added up over all of them and so may be more than the clock's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def stage_name(stage: str) -> str:
 
 
 def summary(report: MergeReport) -> str:
-    """What was merged or sorted, in a line."""
+    """The inputs and the output, in one line."""
     done = "sorted" if report.kind == "sort" else "merged"
     inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
     output = "standard output" if report.output == "-" else visible(report.output)
@@ -69,7 +69,7 @@ CLOCK_HEADER: Row = ("whole time", "seconds", "share", "bytes", "throughput")
 
 
 def clock_cells(report: MergeReport) -> list[Row]:
-    """Where the time went by the clock: start-up and what took long in it, the work, and last the whole program."""
+    """The time by the clock: the start-up with its long parts, the work, and last the whole program."""
     ahead = {name: report.elapsed(name) for name in AHEAD}
     if _compiled_ahead(report):
         ahead[COMPILE] = report.stage(COMPILE).seconds
@@ -91,10 +91,10 @@ def busy_header(report: MergeReport) -> Row:
 
 
 def busy_cells(report: MergeReport) -> list[Row]:
-    """What the workers were busy with while the clock ran on for the work, added up over them.
+    """The busy time of the workers by stage, added up over all of them.
 
-    Last come the rest and the sum, which is the work's time as often as there are workers. Those two are left out where
-    more hands were at the stages than there are workers.
+    Last come the idle rest and the sum, which is the work's time multiplied by the number of workers. These two are
+    left out where more threads than workers took part in the stages.
     """
     stages = list(report.at_work)
     if report.stage(COMPILE).seconds > 0 and not _compiled_ahead(report):
@@ -114,18 +114,18 @@ def _row(name: str, seconds: float, whole: float, nbytes: int) -> Row:
 
 
 def _compiled_ahead(report: MergeReport) -> bool:
-    """Whether kernels were compiled during the start-up, as far as is known."""
+    """True if kernels are known to have been compiled during the start-up."""
     starts = [one.start for one in report.timeline if one.stage == COMPILE]
     return report.stage(COMPILE).seconds > 0 and min(starts, default=0.0) < report.start_up
 
 
 def bound_name(report: MergeReport) -> str:
-    """What bounded the run, in a word or two: "start-up", "reading"."""
+    """The bound of the run, in a word or two: "start-up", "reading"."""
     return _BOUNDS.get(report.bound, report.bound)
 
 
 def bound_told(report: MergeReport) -> str:
-    """What bounded the run, and by how much."""
+    """The bound of the run, and its share of the time."""
     name = bound_name(report)
     if report.bound == COMPILE:
         return f"{name}, {format_seconds(report.stage(COMPILE).seconds)}, once: the result is kept"
@@ -142,7 +142,7 @@ def bound_told(report: MergeReport) -> str:
 
 
 def facts(report: MergeReport) -> list[tuple[str, str]]:
-    """What ran where and why, and what bounded it, by name."""
+    """Facts about the run by name: the device, the kernel, the reasons for them, and the bound."""
     told = [
         ("backend", f"{report.backend}: {report.device}"),
         ("why", report.backend_why),
@@ -180,7 +180,7 @@ def _in_flight(report: MergeReport) -> str:
 
 
 def _kernel_time(report: MergeReport) -> str:
-    # Workers run at once, so a stage's seconds, added up over them, are held against as many whole programs.
+    # A stage's seconds are added up over all workers, so they are divided by the program's seconds times the workers.
     kernel = (report.stage("sort").seconds + report.stage("kernel").seconds) / report.workers
     if kernel <= 0 or report.wall <= 0:
         return ""

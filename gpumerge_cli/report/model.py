@@ -1,4 +1,4 @@
-"""What a run measured, as plain values with units. Renderers see only this module and `compared`.
+"""The measurements of a run, as plain values with units. Renderers see only this module and `compared`.
 
 Times are seconds, sizes are bytes, counts are plain integers. `schema` grows when a field changes its meaning.
 """
@@ -29,10 +29,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What bounds some stages: `rate` bytes of input a second for all workers together, who share it over `stages`.
+    """The bound of some stages: `rate` bytes of input a second, which all workers share over these `stages`.
 
-    at_once: how many can be at it at full speed, so that the seconds of the stages, added up over all workers, amount
-    to that much less time: cores, or 1 for a device. source: where the number comes from.
+    at_once: the number of workers that run at full speed beside each other, cores or 1 for a device; the stages' summed
+    seconds are divided by it. source: the origin of the rate.
     """
 
     name: str
@@ -53,7 +53,7 @@ class InputFile:
 
 @dataclass(frozen=True)
 class MergeReport:
-    """What one merge did and how long each part took.
+    """One merge: its inputs, its output, and the time of each part.
 
     nbytes: bytes of all inputs. written: bytes of the output, its header aside. dropped: items left out because they
     equal one ahead of them, which happens only if `unique`. shrunk_to: bytes of the largest chunk once the device had
@@ -65,7 +65,7 @@ class MergeReport:
     "download", "spill", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
     add up to more than `busy`. workers: chunks in flight at once.
 
-    timeline: what was done when, in at most some thousand stretches: stages, "plan", and ahead of the first byte
+    timeline: the work over time, in at most some thousand stretches: stages, "plan", and ahead of the first byte
     "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
     bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
@@ -115,13 +115,13 @@ class MergeReport:
 
     @property
     def at_work(self) -> tuple[Stage, ...]:
-        """What the workers did during `busy` seconds: planning, then the stages."""
+        """The work during `busy` seconds: planning, then the stages."""
         plan = (Stage("plan", self.plan, 0),) if self.plan > 0 else ()
         return (*plan, *(stage for stage in self.stages if stage.name != COMPILE))
 
 
 def bounded(report: MergeReport) -> MergeReport:
-    """The report with its `bound`: what to make faster to make the run faster."""
+    """The report with its `bound`: the part that would have to be faster for a faster run."""
     if report.stage(COMPILE).seconds > max(report.busy, report.start_up) / 2:
         bound = COMPILE
     elif report.start_up > report.busy or not report.at_work:
@@ -134,7 +134,7 @@ def bounded(report: MergeReport) -> MergeReport:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was checked, and found in order. wall: seconds that it took."""
+    """A check that found all files in order. wall: its seconds."""
 
     inputs: tuple[InputFile, ...]
     items: int

@@ -1,4 +1,4 @@
-"""What a reader of a comparison should be told in words: what is wrong, shaky, or no difference at all."""
+"""Notes for the reader of a comparison: wrong outputs, unstable timings, differences that mean nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
 
 CHANCE = 0.1
-"""A difference that chance makes more often than this is none: three timings each are the fewest that can show one."""
+"""A difference that chance makes more often than this does not count; it takes three timings each to show one."""
 
 
 def notes(report: CompareReport) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def notes(report: CompareReport) -> tuple[str, ...]:
 
 
 def bench_notes(report: BenchReport) -> tuple[str, ...]:
-    """Sentences without a full stop: what is missing, wrong, not run and why, and what is shaky."""
+    """Sentences without a full stop on rows that are missing, wrong, not run (with the reason), or unstable."""
     told = ["stopped early: not all cases were run"] if report.stopped else []
     told += [f"results of several runs, with {report.merged}"] if report.merged else []
     told += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
@@ -67,15 +67,15 @@ def _fastest(report: CompareReport, *, library: bool) -> Measured | None:
 
 
 def differ(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether two series of timings differ: every time of the one is below every time of the other, and there are
-    enough of them for that to mean something (`chance` of at most CHANCE)."""
+    """Tell if two series of timings differ: every time of one is below every time of the other, and there are enough
+    timings for that to mean something (`chance` is at most CHANCE)."""
     if not one or not other or chance(len(one), len(other)) > CHANCE:
         return False
     return max(one) < min(other) or max(other) < min(one)
 
 
 def chance(one: int, other: int) -> float:
-    """The chance that so many timings each of two equally fast things lie apart like that, either way round.
+    """The chance that the timings of two equally fast programs, so many of each, lie apart completely.
 
     It is that of the most extreme U of Mann and Whitney's test (1947): two of all orders of the timings.
     """

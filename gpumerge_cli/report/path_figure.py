@@ -28,10 +28,10 @@ _LONGEST, _WIDE, _HIGH = 6.4, 4.0, 2.2
 _LETTER = 0.085
 """Inches that a letter of a key takes."""
 _KEYS = 40
-"""Keys that an axis shows at most, all of them; above, those at ticks."""
+"""The most keys for which an axis shows all of them; with more keys it shows those at ticks."""
 _TICKS = 9
 _LABELLED = 12
-"""Cuts with their (i, j) written to them at most, and below it what else has room for text."""
+"""The most cuts that have their (i, j) beside them; with fewer, there is room for other text."""
 
 
 def draw(report: PathReport, path: str) -> str:
@@ -44,7 +44,7 @@ def draw(report: PathReport, path: str) -> str:
 def _figure(report: PathReport) -> Figure:
     a, b = report.a, report.b
     wide, high = _sides(a.count, b.count)
-    # What the keys take: to the left of the grid, and above it, where they stand upright if they are long.
+    # Room for the keys to the left of the grid and above it, where long ones stand upright.
     left, above = (_LETTER * max(map(len, axis.labels), default=0) for axis in (a, b))
     above = above if b.count > _TICKS and b.count <= _KEYS else 0.0
     size = (wide + 1.0 + left, high + 2.0 + above)
@@ -82,7 +82,7 @@ def _figure(report: PathReport) -> Figure:
 
 
 def _sides(a: int, b: int) -> tuple[float, float]:
-    """Inches to the right and down: as the counts are to each other, but never a sliver."""
+    """Inches to the right and down, in proportion to the counts, but never too narrow to read."""
     longer = max(1, a, b)
     return max(_WIDE, _LONGEST * b / longer), max(_HIGH, _LONGEST * a / longer)
 
@@ -95,7 +95,7 @@ def _title(report: PathReport) -> str:
 
 
 def _ground(grid: Any, report: PathReport, per_item: float) -> list[Any]:
-    """The cells: on one side of the path A's item goes first, on the other B's. What the legend says of them."""
+    """Draw the cells: on one side of the path A's item goes first, on the other B's. Returns their legend."""
     areas = []
     path = [(j, i) for i, j in report.points]
     corners = {"A": (report.b.count, 0), "B": (0, report.a.count)}
@@ -105,7 +105,7 @@ def _ground(grid: Any, report: PathReport, per_item: float) -> list[Any]:
         grid.add_patch(area)
         areas.append(Patch(facecolor=colour, alpha=0.25, label=f"here the item of {name} goes first"))
     if per_item > 4:
-        # Not ticks: of two kinds of ticks at one place, one is left out.
+        # These are no ticks: Matplotlib leaves out one of two ticks at the same place.
         lines = {"color": INK, "alpha": 0.13, "linewidth": 0.6, "zorder": 1}
         grid.vlines(range(1, report.b.count), 0, report.a.count, **lines)
         grid.hlines(range(1, report.a.count), 0, report.b.count, **lines)
@@ -138,9 +138,9 @@ def _name(axis: Axis, letter: str) -> str:
 
 
 def _keys(set_ticks: Callable[..., object], axis: Axis, colour: str, per_item: float, *, turn: bool) -> None:
-    """An item's key between the positions before and after it; where not all are shown, at the position before it.
+    """Draw an item's key between the positions before and after it, or at the position before it if some are not shown.
 
-    turn: upright where they are too long to lie beside each other.
+    turn: keys that are too long to lie beside each other stand upright.
     """
     shown = _shown(axis)
     labels = [axis.labels[at // axis.step] for at in shown]
@@ -156,7 +156,7 @@ def _keys(set_ticks: Callable[..., object], axis: Axis, colour: str, per_item: f
 
 
 def _positions(axis: Axis) -> tuple[list[int], list[str]]:
-    """Positions to name and their names: the end, and others that it leaves room for."""
+    """Labelled positions and their labels: the end, and others that have room beside it."""
     shown = _shown(axis)
     shown = shown[:: -(-len(shown) // 16) or 1]
     apart = 0.6 * shown[1] if len(shown) > 1 else 0
@@ -177,7 +177,7 @@ def _shown(axis: Axis) -> list[int]:
 
 
 def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> list[Any]:
-    """The cuts of a level, as far as they would be told apart; what the legend says of them."""
+    """Draw the cuts of a level, unless they are too dense to be told apart. Returns their legend."""
     known = level.what in _CUTS
     colour, mark = _CUTS.get(level.what, _FINEST), _MARKS.get(level.what, "o")
     told = (
@@ -203,7 +203,7 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
 
 
 def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
-    """The cross diagonal through a cut, from border to border or so many items to both sides."""
+    """Draw the cross diagonal through a cut, from border to border or so many items to both sides."""
     left = float(cut.rank - min(report.a.count, cut.rank))
     right = float(min(report.b.count, cut.rank))
     if reach is not None:
@@ -224,7 +224,7 @@ def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
 
 
 def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:
-    """The diagonal of the rank, a numbered point for each step, and where they end."""
+    """Draw the diagonal of the rank, a numbered point for each step, and the point that is found."""
     found = search.found
     _diagonal(grid, found, report, reach=None, colour=_FOUND, style="--")
     for number, step in enumerate(search.steps, start=1):

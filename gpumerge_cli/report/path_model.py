@@ -1,7 +1,7 @@
-"""What a picture of a merge path shows, as plain values. Renderers see only this module.
+"""The content of a picture of a merge path, as plain values. Renderers see only this module.
 
 i counts items of A, j items of B, and a rank is a position in the output: after `rank = i + j` outputs, A[:i] and B[:j]
-are merged. Keys are here as text, cut to what a label has room for.
+are merged. Keys are text, cut to the length of a label.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Axis:
-    """An input. count: its items. step: of how many the first has a label: those of items 0, step, 2 * step, ..."""
+    """An input as an axis. count: its items. labels belong to the items 0, step, 2 * step, ..."""
 
     name: str
     count: int
@@ -21,14 +21,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the path crosses the cross diagonal of rank i + j."""
+    """The point where the path crosses the cross diagonal of rank i + j."""
 
     i: int
     j: int
 
     @property
     def rank(self) -> int:
-        """Outputs ahead of it."""
+        """The number of outputs ahead of the cut."""
         return self.i + self.j
 
 
@@ -36,8 +36,8 @@ class Cut:
 class CutLevel:
     """The cuts between the pieces that one kind of worker gets.
 
-    what: "block", "round", "thread", "host thread" or "chain". outputs: of its largest piece. count: how many cuts
-    there are. cuts: all of them in order of rank, or none where there are more than a picture can show.
+    what: "block", "round", "thread", "host thread" or "chain". outputs: of the largest piece. count: the number of
+    cuts. cuts: all of them in order of rank, or none if there are more than a picture can show.
     """
 
     what: str
@@ -102,7 +102,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Round:
-    """What a block does between two refills of its buffers. first: rank of its first output. outputs: their keys."""
+    """The work of a block between two refills of its buffers. first: rank of its first output. outputs: their keys."""
 
     block: int
     number: int
@@ -116,10 +116,10 @@ class Round:
 class PathReport:
     """The merge path of A and B on its grid.
 
-    points: (i, j) where the path begins and ends, and wherever it gets to a multiple of `step` on either axis; of two
-    neighbours i differs by at most a.step, and j by at most b.step. order: how items compare. launch: whose cuts these
-    are. rules: of what the launch is, "GPU" or "CPU". why: why it is this one. levels: from the largest pieces to the
-    smallest. rounds: those of all blocks, if asked for.
+    points: (i, j) at both ends of the path, and wherever it reaches a multiple of `step` on either axis; between two
+    neighbours i differs by at most a.step, and j by at most b.step. order: how items compare. launch: the launch that
+    makes the cuts. rules: "GPU" or "CPU", whose launch it is. why: the reason for this launch. levels: from the largest
+    pieces to the smallest. rounds: those of all blocks, if asked for.
     """
 
     a: Axis

@@ -1,4 +1,4 @@
-"""What the buffers of a block hold round by round, as a figure: a line a round, its places as boxes.
+"""The buffers of a block round by round, as a figure: a line for each round, with places as boxes.
 
 Artists carry ids, which an SVG keeps: "0-2-A-3" for place 3 of A's buffer in round 2 of block 0.
 """
@@ -20,11 +20,11 @@ _BOX, _LINE = 0.46, 0.62
 """Inches of a box's side at least, and from one round to the next."""
 _LETTER = 0.085
 _FRESH, _HELD = 0.38, 0.12
-"""How strong the colour is of what a round loads, and of what it finds."""
+"""The strength of the colour of items that a round loads, and of items that were there before."""
 
 
 def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
-    """The figure. title: what is merged, and how it is launched."""
+    """The figure. title: the inputs and the launch."""
     boxes = [max(len(part.places) for part in parts) for parts in zip(*((one.a, one.b) for one in rounds), strict=True)]
     labels = [place.label for one in rounds for part in (one.a, one.b) for place in part.places if place is not None]
     box = max(_BOX, _LETTER * (max(map(len, labels), default=0) + 2))
@@ -34,7 +34,7 @@ def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
     left["B"] = left["A"] + boxes[0] * box + 0.6
     wide, high = left["B"] + boxes[1] * box + 0.4 + out, 0.45 + _LINE * len(rounds)
     figure = Figure(figsize=(max(6.4, wide) + 0.2, high + 1.0), facecolor=PAPER)
-    # All in inches, from the upper left corner.
+    # All lengths are in inches, from the upper left corner.
     panel = figure.add_axes((0, 0, 1, 1))
     panel.set_xlim(-0.1, figure.get_figwidth() - 0.1)
     panel.set_ylim(figure.get_figheight() - 0.1, -0.1)
@@ -50,7 +50,7 @@ def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
         told = f"{f'block {one.block}, ' if several else ''}round {one.number}"
         panel.text(0, top + 0.22, told, fontsize=9, color=INK, va="center")
         for which, part in (("A", one.a), ("B", one.b)):
-            _buffer(panel, part, left[which], top, box, COLOURS[which], f"{one.block}-{one.number}-{which}")
+            _buffer(panel, part, (left[which], top), box, COLOURS[which], f"{one.block}-{one.number}-{which}")
         behind = left["B"] + boxes[1] * box + 0.2
         panel.text(behind, top + 0.22, _outputs(one), fontsize=9, color=INK, va="center", parse_math=False)
     figure.legend(
@@ -63,14 +63,16 @@ def _outputs(one: Round) -> str:
     return f"out[{one.first}:{one.first + len(one.outputs)}] = {' '.join(one.outputs)}"
 
 
-def _buffer(panel: Any, part: Buffer, left: float, top: float, box: float, colour: str, name: str) -> None:
+def _buffer(panel: Any, part: Buffer, at: tuple[float, float], box: float, colour: str, name: str) -> None:
+    left, top = at
     for number, place in enumerate(part.places):
-        _place(panel, place, left + number * box, top, box, colour, f"{name}-{number}")
+        _place(panel, place, (left + number * box, top), box, colour, f"{name}-{number}")
     if any(place is not None for place in part.places):
         panel.plot(left + (part.head + 0.5) * box, top - 0.01, "v", color=INK, markersize=4, zorder=5)
 
 
-def _place(panel: Any, place: Place | None, left: float, top: float, box: float, colour: str, name: str) -> None:
+def _place(panel: Any, place: Place | None, at: tuple[float, float], box: float, colour: str, name: str) -> None:
+    left, top = at
     shade = "none" if place is None else colour
     strength = _FRESH if place is not None and place.fresh else _HELD
     used = place is not None and place.used

@@ -1,4 +1,4 @@
-"""Which rows of a bench a figure shows: those that differ in one thing, all else being equal."""
+"""Slices of a bench for its figures: rows that differ in one thing, all else being equal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from gpumerge_cli.report.compared import BenchRow
 from gpumerge_cli.report.tables import format_size
 from gpumerge_cli.units import format_counted
 
-_RUNGS = ("basic", "tiled full", "tiled exact", "circular", "path")
-
 
 @dataclass(frozen=True)
 class Axis:
-    """What varies: `of` a row. fixed: the rest of the case, as text for a title. in_order: places as numbers go."""
+    """An axis of a figure.
+
+    of: a row's place on the axis. fixed: the rest of the row's case, as text for a title. in_order: places are sorted
+    as numbers; otherwise they stay in the order of the rows.
+    """
 
     of: Callable[[BenchRow], Any]
     fixed: Callable[[BenchRow], tuple[str, ...]]
@@ -23,7 +25,7 @@ class Axis:
 
 
 def contestant(row: BenchRow) -> str:
-    """What a row is in a figure: a tree of two-way merges is the two-way merge for more runs."""
+    """The name of a row in figures: a tree of two-way merges counts as the two-way merge, for more runs."""
     return row.name.removesuffix(" tree")
 
 
@@ -48,7 +50,7 @@ BY_RUNS = Axis(lambda row: row.runs, lambda row: (row.items, row.shape, _size(ro
 
 @dataclass(frozen=True)
 class Slice:
-    """Timed rows along one axis. places: where there are any. names: of contestants, kernels ahead of libraries."""
+    """Timed rows along one axis. places: those that have rows. names: the contestants', kernels ahead of libraries."""
 
     axis: Axis
     title: str
@@ -61,7 +63,7 @@ class Slice:
 
     @property
     def names(self) -> list[str]:
-        return list(dict.fromkeys(map(contestant, sorted(self.rows, key=_rank))))
+        return list(dict.fromkeys((*kernels(self.rows), *map(contestant, self.rows))))
 
     def of(self, name: str) -> list[BenchRow]:
         """One contestant's rows, along the axis."""
@@ -71,8 +73,24 @@ class Slice:
         )
 
 
+def kernels(rows: Sequence[BenchRow]) -> list[str]:
+    """The names of all kernels among the rows, the simplest first and the best last.
+
+    That is the order of the case with the most kernels, since every case runs its kernels in the ladder's order.
+    """
+    cases: dict[tuple[str, str, int, int], list[str]] = {}
+    for row in rows:
+        if row.role == "kernel":
+            cases.setdefault(row.case, []).append(contestant(row))
+    by_length = sorted(cases.values(), key=len, reverse=True)
+    ordered: list[str] = []
+    for names in by_length:
+        ordered = [name for name in names if name not in ordered] + ordered
+    return list(dict.fromkeys(ordered))
+
+
 def slices(rows: Sequence[BenchRow], axis: Axis) -> list[Slice]:
-    """The slices along `axis` with more than one place, those with the most first, of as many the largest sizes first.
+    """The slices along `axis` with more than one place. Those with the most places, then the largest sizes, come first.
 
     Copies and rows without times are left out.
     """
@@ -84,9 +102,9 @@ def slices(rows: Sequence[BenchRow], axis: Axis) -> list[Slice]:
 
 
 def types(rows: Sequence[BenchRow]) -> list[Slice]:
-    """As `slices` along the types of items, each shape and number of runs once: with the largest size of all types.
+    """Slices along the types of items: one for each shape and number of runs, at the largest size that all types have.
 
-    Where no size is common to all, each type has the largest of its own, and places name it: "int64\\n2^24".
+    If no size is common to all, each type has the largest of its own, and places name it: "int64\\n2^24".
     """
     parts: dict[tuple[str, int], list[BenchRow]] = {}
     for row in _timed(rows):
@@ -114,7 +132,7 @@ def _most_first(found: Sequence[Slice]) -> list[Slice]:
 
 
 def ladder(rows: Sequence[BenchRow]) -> list[list[BenchRow]]:
-    """For each type of items its largest case of two runs with more than one kernel: the rungs, then the libraries."""
+    """For each type of items, its largest case of two runs with more than one kernel: kernels first, then libraries."""
     cases: dict[tuple[str, str, int, int], list[BenchRow]] = {}
     for row in rows:
         if row.median > 0 and row.role != "copy" and row.runs == 2:
@@ -122,9 +140,5 @@ def ladder(rows: Sequence[BenchRow]) -> list[list[BenchRow]]:
     best: dict[str, list[BenchRow]] = {}
     for (items, _, _, size), found in cases.items():
         if sum(row.role == "kernel" for row in found) > 1 and (items not in best or size > best[items][0].size):
-            best[items] = sorted(found, key=_rank)
+            best[items] = sorted(found, key=lambda row: row.role != "kernel")
     return list(best.values())
-
-
-def _rank(row: BenchRow) -> tuple[int, int]:
-    return (0, _RUNGS.index(row.name)) if row.name in _RUNGS else (1, 0)

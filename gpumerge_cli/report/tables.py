@@ -1,4 +1,4 @@
-"""The cells of comparisons' and benches' tables, as text: what the terminal, Markdown and HTML have in common."""
+"""The cells of comparisons' and benches' tables, as text, for the terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _copies(copies: float) -> str:
 
 
 def bench_title(report: BenchReport) -> str:
-    """What was run where, in a line."""
+    """The device and the work of a report, in one line."""
     cases = len({row.case for row in report.rows})
     return (
         f"{format_counted(cases, 'case')} on {report.backend}: {report.place}; median of {report.repeats}; "
@@ -49,7 +49,7 @@ def bench_title(report: BenchReport) -> str:
 
 
 def bench_header() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of `bench_cells`' columns: those of a case, those of a row."""
+    """The names of `bench_cells`' columns, for a case and for a row."""
     return ("items", "shape", "runs", "size"), ("variant", "median", "spread", "GB/s", "of copy", "result")
 
 
@@ -76,12 +76,12 @@ def _bench_row(row: BenchRow) -> tuple[str, ...]:
 
 
 def format_size(count: int) -> str:
-    """Items as a power of two where they are one: "2^20", "1,000,000"."""
+    """A number of items, as a power of two if it is one: "2^20", "1,000,000"."""
     return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else format_count(count)
 
 
 def _shape(row: Measured) -> str:
-    """The launch shape without what the variant's name ("tiled exact") says already."""
+    """The launch shape without the words that are in the variant's name already."""
     kernel, *load = row.name.split()
     shape = row.launch.removeprefix(f"{kernel} ")
     return shape.replace(f" {load[0]}", "", 1) if load else shape

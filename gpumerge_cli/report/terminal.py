@@ -30,13 +30,13 @@ from gpumerge_cli.report.tables import (
 from gpumerge_cli.units import format_count, format_counted, visible
 
 _FOLDED = ("variant", "launch", "job")
-"""Columns whose cells go on in a further line where the terminal is narrow."""
+"""Columns whose cells are folded where the terminal is narrow."""
 _LONGEST_WORD = 16
 _RESULT_STYLES = {"wrong": "bold red", "not run": "yellow"}
 
 
 class PlainConsole(Console):
-    """A console that shows names as they are, without markup, and whose closed pipe is for the caller to judge."""
+    """A console that shows names as they are, without markup, and leaves a closed pipe to its caller."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
@@ -124,9 +124,9 @@ def plain_table(*names: str, left: int) -> Table:
 
 
 def fitted(table: Table, console: Console, *spare: str) -> Table:
-    """The table without those of its columns `spare` that the console has no room for, the first of them first."""
+    """The table with as few of its columns `spare` left out, the first ones first, as fits the console."""
     for name in spare:
-        # Beside each cell there is a blank, and another one between columns.
+        # There is a blank on each side of a cell, and another one between columns.
         if sum(map(_least_width, table.columns)) + 2 * len(table.columns) - 1 <= console.width:
             break
         table = _without(table, name)
@@ -134,7 +134,7 @@ def fitted(table: Table, console: Console, *spare: str) -> Table:
 
 
 def _least_width(column: Column) -> int:
-    """Columns of the terminal that its cells need, or where they may be folded, their words."""
+    """The width that a column's cells need, or, if they may be folded, their words."""
     texts = [str(cell) for cell in (column.header, *column.cells)]
     if column.no_wrap:
         return max(map(cell_len, texts))

@@ -1,4 +1,4 @@
-"""A merge path in a terminal: A down, B to the right, in as many columns as there are; ASCII where it must be."""
+"""A merge path in a terminal, as wide as it: A goes down, B to the right. Without Unicode it is drawn in ASCII."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.report.path_model import Axis, Buffer, CutLevel, PathReport, Round, Search
+from gpumerge_cli.report.path_model import Axis, Buffer, Cut, CutLevel, PathReport, Round, Search
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
@@ -29,9 +29,10 @@ _NUMBERS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class _Glyphs:
-    """right, down: along the path; turns: down then right, right then down. coarse, fine: cuts. found: the search's.
+    """The characters of a drawing.
 
-    mark: below a key.
+    right, down: along the path. turns: down then right, right then down. coarse, fine: cuts. found: the result of the
+    search. mark: below a key.
     """
 
     dot: str
@@ -52,7 +53,7 @@ _ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#", "|")
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where nodes are drawn. a, b: items to a row and to a column. wide, high: characters from one to the next."""
+    """The places of nodes. a, b: items to a row and to a column. wide, high: characters from one node to the next."""
 
     a: int
     b: int
@@ -60,7 +61,7 @@ class _Grid:
     high: int
 
     def at(self, i: float, j: float) -> tuple[int, int]:
-        """Line and column of a point of the path: of the node at or before it."""
+        """Line and column of the node at a point of the path, or of the last one before it."""
         return int(i // self.a) * self.high, int(j // self.b) * self.wide
 
 
@@ -118,7 +119,7 @@ def show_path(report: PathReport, console: Console) -> None:
 
 
 def _fit(report: PathReport, room: int) -> _Grid:
-    """The finest grid that has room: with space between the lines where there is little to draw."""
+    """The finest grid that fits, with space between the lines where there is little to draw."""
     a, b = report.a, report.b
     for wide in (max(4, _widest(b) + 1), 4):
         if a.count <= _ROOMY and wide <= 8 and b.count * wide < room:
@@ -131,12 +132,12 @@ def _widest(axis: Axis) -> int:
 
 
 def _coarser(axis: Axis, most: int) -> int:
-    """Items to a step, a multiple of the axis's own, so that there are at most so many steps."""
+    """Items to a step, a multiple of the axis's own, so that there are at most `most` steps."""
     return axis.step * max(1, -(-axis.count // (axis.step * most)))
 
 
 def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
-    """The keys of B: side by side where they fit; short ones downwards; else of every few columns, with marks."""
+    """The lines of B's keys: side by side if they fit, else downwards if short, else at some columns, with marks."""
     labels = b.labels[:: grid.b // b.step]
     longest = max(map(cell_len, labels), default=0)
     if longest < grid.wide:
@@ -152,13 +153,13 @@ def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
 
 
 def _rows(a: Axis, grid: _Grid) -> dict[int, str]:
-    """The keys of A by line: between two nodes where there is a line for it, else at the upper one."""
+    """The keys of A by line: between two nodes if there is a line between them, else at the upper one."""
     shown = a.labels[:: grid.a // a.step]
     return {row * grid.high + grid.high // 2: label for row, label in enumerate(shown)}
 
 
 def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> set[str]:
-    """Draw all; returns the levels whose cuts were drawn. What is drawn later covers what was before."""
+    """Draw all, where later parts cover earlier ones. Returns the levels whose cuts were drawn."""
     high, wide = len(canvas.letters), len(canvas.letters[0])
     for line in range(0, high, grid.high):
         for column in range(0, wide, grid.wide):
@@ -169,10 +170,9 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
         style = _LEVELS.get(level.what, _FINEST)
         reach = None if len(level.cuts) <= _MOST_LONG else _REACH * grid.high
         for cut in level.cuts:
-            _diagonal(canvas, grid, cut.i, cut.j, reach if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
+            _diagonal(canvas, grid, cut, reach if level.what in _LEVELS else grid.high, glyphs.diagonal, style)
     if report.search is not None:
-        found = report.search.found
-        _diagonal(canvas, grid, found.i, found.j, None, glyphs.diagonal, _SEARCH)
+        _diagonal(canvas, grid, report.search.found, None, glyphs.diagonal, _SEARCH)
     _staircase(canvas, report, grid, glyphs)
     for level in reversed(drawn):
         for cut in level.cuts:
@@ -185,19 +185,19 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
     return {level.what for level in drawn}
 
 
-def _diagonal(canvas: _Canvas, grid: _Grid, i: int, j: int, reach: int | None, glyph: str, style: str) -> None:
-    """The cross diagonal through a point, or no more of it than `reach` lines to both sides."""
-    at, column = grid.at(i, j)
+def _diagonal(canvas: _Canvas, grid: _Grid, cut: Cut, reach: int | None, glyph: str, style: str) -> None:
+    """Draw the cross diagonal through a cut: up to `reach` lines above and below it, or all of it for None."""
+    at, column = grid.at(cut.i, cut.j)
     high, wide = len(canvas.letters), len(canvas.letters[0])
     for line in range(high):
-        # One line down is so many columns to the left, whatever the scale.
+        # A cross diagonal goes left by this many columns a line, whatever the scale.
         place = round(column - (line - at) / grid.high * grid.a / grid.b * grid.wide)
         if 0 <= place < wide and (reach is None or abs(line - at) <= reach):
             canvas.put(line, place, glyph, style)
 
 
 def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> None:
-    """The path: along rows where it takes from B, down columns where it takes from A."""
+    """Draw the path: along rows where it takes from B, down columns where it takes from A."""
     nodes = list(dict.fromkeys(grid.at(i, j) for i, j in report.points))
     before = ""
     for (line, column), (line_after, column_after) in pairwise(nodes):
@@ -234,7 +234,7 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
 
 
 def _steps(search: Search, width: int) -> Table:
-    """A row for each step. Where keys would be cut, what the next row says too goes first."""
+    """The table of a search: a row for each step. Where room lacks, facts that the next row repeats go."""
     names = ("step", "low", "high", "i", "j", "B[j-1]", "A[i]", "B first?")
     rows = []
     for number, step in enumerate(search.steps, start=1):
@@ -242,7 +242,7 @@ def _steps(search: Search, width: int) -> Table:
         rows.append((*map(str, (number, step.low, step.high, step.i, step.j)), step.b, step.a, said))
     if _wide(names, rows) > width:
         rows = [(*row[:-1], row[-1].partition(",")[0]) for row in rows]
-    # Keys that are still too long end early, rather than the numbers.
+    # If there is still too little room, keys are cut, not numbers.
     room = max(6, (width - _wide((*names[:5], "", "", names[-1]), [(*row[:5], "", "", row[-1]) for row in rows])) // 2)
     table = _table(*names[:5], left=0)
     for name in names[5:7]:
@@ -254,12 +254,12 @@ def _steps(search: Search, width: int) -> Table:
 
 
 def _wide(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Columns that a table takes."""
+    """The width of a table."""
     return sum(max(map(cell_len, column)) + 2 for column in zip(names, *rows, strict=True)) - 1
 
 
 def show_rounds(rounds: Sequence[Round], console: Console) -> None:
-    """A row for each buffer in each round. + was loaded in the round, * is merged by it."""
+    """The table of rounds: a row for each buffer in each round. + marks items that it loads, * items that it merges."""
     console.print()
     console.print(Text("round by round: + loaded, * merged, . nothing that will be read"))
     blocks = len({one.block for one in rounds})

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError, output_error
-from gpumerge_cli.replacement import Replacement
+from gpumerge_cli.replacement import Replacement, Stream, is_stream
 
 if TYPE_CHECKING:
     from gpumerge_cli.report.compared import Report
@@ -24,9 +24,9 @@ Writer = Callable[["Report"], None]
 def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[Writer]:
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
-    The file appears when the function is called, whole; until then what was there stays as it is. Raises UsageError
-    for a suffix that is not among `suffixes`, naming `option`, OutputError if the file cannot be written: both before
-    the body runs.
+    The file appears whole when the function is called; until then the one that was there stays as it is. A pipe or
+    device is opened at once and written into. Raises UsageError for a suffix that is not among `suffixes`, naming
+    `option`, and OutputError if the file cannot be written: both before the body runs.
     """
     if path is None:
         yield lambda _report: None
@@ -37,7 +37,7 @@ def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--re
             f"{option}: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
         )
     try:
-        made = Replacement(path)
+        made = Stream(path) if is_stream(path) else Replacement(path)
     except OSError as error:
         raise output_error(error, path) from error
 

@@ -1,4 +1,4 @@
-"""The items of a run in memory, by number: what they compare as, and how they are called in a picture."""
+"""The items of a run in memory, by number, with their keys and their labels in a picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Items:
         return self._key(self._items[start])
 
     def label(self, number: int) -> str:
-        """The item's key, of lines the line, cut to twelve characters."""
+        """The item's key, or for lines the line, cut to twelve characters."""
         item, text = self._items[number], self._order.text
         key = self._order.number(item, short=True)
         if key is not None:
@@ -54,15 +54,15 @@ def _short(text: str) -> str:
 
 
 def b_first(b: Items, j: int, a: Items, i: int) -> bool:
-    """Whether B[j] goes before A[i]: equal items do not."""
+    """Tell if B[j] goes before A[i], which equal items do not."""
     return bool(b.key_at(j) < a.key_at(i))
 
 
 def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -> LoadedRuns:
     """Runs of the items in `words`, each a list with blanks or commas between; they are called A, B, ...
 
-    order: of lines; None for numbers if all are, and else bytewise. Raises UsageError for what is in no order,
-    DisorderError for a list that is not in it.
+    order: of lines; None for numbers if all words are numbers, and else for lines in bytewise order. Raises UsageError
+    for items without an order, DisorderError for a list that is out of order.
     """
     lists = [text.replace(",", " ").split() for text in words]
     numbers = None if order is not None else _numbers(lists)

@@ -1,4 +1,4 @@
-"""The merge path of two runs, where it is cut, and how a cut is found: what a picture shows, as plain data."""
+"""The merge path of two runs, its cuts, and the search for a cut, as plain data for a picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpumerge_cli.trace.items import Items, b_first
 from gpumerge_cli.trace.shape import Shape, count_cuts, cut_ranks
 
 MOST_STEPS = 1000
-"""Steps that an axis is divided into at most: a finer picture would not be seen."""
+"""The most steps of an axis: finer ones could not be seen."""
 MOST_CUTS = 4096
 
 
@@ -20,7 +20,7 @@ def axis_of(run: Items, *, most: int = MOST_STEPS) -> Axis:
 
 
 def path_points(a: Items, b: Items, a_step: int = 1, b_step: int = 1) -> tuple[tuple[int, int], ...]:
-    """Where the path begins and ends, and where it gets to every a_step-th i and every b_step-th j; in its order."""
+    """The points of the path in order: both ends, and those at every a_step-th i and every b_step-th j."""
     points = {(0, 0), (a.size, b.size)}
     i = j = 0
     for i_at in range(a_step, a.size + 1, a_step):
@@ -39,7 +39,7 @@ def cut_at(a: Items, b: Items, rank: int) -> Cut:
 
 
 def levels_of(a: Items, b: Items, shape: Shape, *, most: int = MOST_CUTS) -> tuple[CutLevel, ...]:
-    """The cuts of every level of the shape; those of levels from which on there are more than `most` are left out."""
+    """The cuts of every level of the shape. From the first level with more than `most` on, the cuts are left out."""
     total = a.size + b.size
     levels = []
     so_far = 0

@@ -1,9 +1,10 @@
-"""What the kernels that stage rounds hold in shared memory, round by round, as their files in kernels/ do it."""
+"""Rounds of kernels that stage tiles: the items in shared memory, round by round, as the files in kernels/ do it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.backends.variants import LADDER, named
 from gpumerge_cli.corank import co_rank
 from gpumerge_cli.errors import UsageError
@@ -31,7 +32,7 @@ class _Feed:
         return (self.head + at) % len(self.places)
 
     def load(self, most: int) -> int:
-        """Put up to `most` more items behind those held; how many there were."""
+        """Put up to `most` more items behind those held; returns their number."""
         count = min(most - self.held, self.end - self.next)
         for at in range(count):
             self.places[self.place(self.held + at)] = self.next + at
@@ -66,8 +67,7 @@ def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
     Raises UsageError for a kernel that has no rounds, and for more of them than can be shown.
     """
     policy, total = shape.policy, a.size + b.size
-    rounds_kept = named(policy.kernel).rounds
-    if rounds_kept is None:
+    if named(policy.kernel).rounds is None:
         others = " or ".join(f"--kernel {variant.name}" for variant in LADDER if variant.rounds)
         raise UsageError(f"--rounds: the {policy.kernel} kernel has none", way_out=f"use {others}")
     tile = policy.tile_size
@@ -78,13 +78,14 @@ def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
         raise UsageError(f"--rounds shows up to {MOST_ROUNDS} rounds", way_out="use smaller inputs or a larger tile")
     rounds: list[Round] = []
     for block, (start, stop) in enumerate(sections):
-        rounds += _section(a, b, block, start, stop, tile, keep=rounds_kept.keeps, exact=policy.tile_load == "exact")
+        rounds += _section(a, b, block, start, stop, policy)
     return tuple(rounds)
 
 
-def _section(
-    a: Items, b: Items, block: int, start: int, stop: int, tile: int, *, keep: bool, exact: bool
-) -> list[Round]:
+def _section(a: Items, b: Items, block: int, start: int, stop: int, policy: LaunchPolicy) -> list[Round]:
+    """The rounds of one block, which merges the output ranks [start, stop)."""
+    tile, how = policy.tile_size, named(policy.kernel).rounds
+    keep = how is not None and how.keeps
     low, high = cut_at(a, b, start), cut_at(a, b, stop)
     feed_a = _Feed(a, low.i, high.i, [-1] * tile)
     feed_b = _Feed(b, low.j, high.j, [-1] * tile)
@@ -92,7 +93,7 @@ def _section(
     for first in range(start, stop, tile):
         count = min(tile, stop - first)
         most_a = most_b = tile
-        if exact:
+        if policy.tile_load == "exact":
             most_a = cut_at(a, b, first + count).i - feed_a.next
             most_b = count - most_a
             feed_a.places, feed_b.places = [-1] * most_a, [-1] * most_b

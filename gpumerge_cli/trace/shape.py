@@ -1,4 +1,4 @@
-"""How a kernel shares the output of a merge out: whose rules, and the lengths of the pieces at every level."""
+"""The way in which a kernel shares out the output of a merge: the lengths of the pieces at every level."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gpumerge_cli.order import Order
 
 @dataclass(frozen=True)
 class Shape:
-    """A decided launch, and how it cuts, by the rules of "GPU" or "CPU".
+    """A decided launch, and its cuts by the rules of "GPU" or "CPU".
 
-    splits: what each level's pieces are for, and how they are cut.
+    splits: for each level, the kind of worker that a piece is for, and the rule that cuts it.
     """
 
     policy: LaunchPolicy
@@ -28,8 +28,8 @@ class Shape:
 def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shape:
     """The shape for a merge of two runs with `total` items in all.
 
-    With a launch shape asked for and no backend, the GPU's rules hold, device or not, and blocks are one unless said.
-    Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
+    If a launch shape is asked for without a backend, the GPU's rules hold, even without a GPU, with one block by
+    default. Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
     """
     from gpumerge_cli.backends.variants import asked_for, named
 
@@ -52,7 +52,7 @@ def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shap
 
 
 def count_cuts(splits: Sequence[Split], total: int) -> tuple[int, int]:
-    """How many cuts the last of `splits` makes within the pieces of those before it, and its largest piece."""
+    """The number of cuts that the last of `splits` makes within the pieces of the others, and its largest piece."""
     pieces = {total: 1}
     made = 0
     for split in splits:
@@ -68,7 +68,7 @@ def count_cuts(splits: Sequence[Split], total: int) -> tuple[int, int]:
 
 
 def cut_ranks(splits: Sequence[Split], total: int) -> Iterator[int]:
-    """The ranks at which the last of `splits` cuts, and no split before it, in their order."""
+    """The ranks, in order, at which the last of `splits` cuts and no split before it does."""
     *coarser, finest = splits
     edges = [(0, total)]
     for split in coarser:

@@ -15,7 +15,7 @@ import pytest
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import LaunchPolicy, Unique
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.compare import bench as benches
+from gpumerge_cli.compare import bench_cases
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.order import Order
 from tests.reference import ReferenceBackend, ReferenceWorkspace
@@ -56,9 +56,9 @@ def test_files_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_what_is_not_named_is_varied_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    middle = benches.Axes(("int8",), (300,), ("uniform",), (2,))
-    swept = benches.Axes(("int8", "float64"), (100, 300), ("uniform", "tiny"), (2, 3))
-    monkeypatch.setattr(benches, "preset", lambda name, quick: benches.Preset(middle, swept, 2 + quick))
+    middle = bench_cases.Axes(("int8",), (300,), ("uniform",), (2,))
+    swept = bench_cases.Axes(("int8", "float64"), (100, 300), ("uniform", "tiny"), (2, 3))
+    monkeypatch.setattr(bench_cases, "preset", lambda name, quick: bench_cases.Preset(middle, swept, 2 + quick))
     for quick in (False, True):
         path = tmp_path / "r.json"
         assert run(["bench", "--backend", "cpu", "-q", "-o", str(path), *(["--quick"] if quick else [])]) == 0

@@ -91,3 +91,27 @@ def test_what_cannot_be_made_is_one_line(
     assert words in error
     assert error.count("\n") == 1
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (("g.txt", "g.txt"), "g.txt is named twice"),
+        (("g.txt", "./g.txt"), "./g.txt is named twice, once as g.txt"),
+        (("g.txt", "h.txt", "link.txt"), "link.txt is named twice, once as h.txt"),
+    ],
+)
+def test_a_file_named_twice_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    files: tuple[str, ...],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.txt").symlink_to("h.txt")
+    assert run(["generate", *files]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith(f"gpumerge: {words}")
+    assert error.count("\n") == 1
+    assert os.listdir(tmp_path) == ["link.txt"]

@@ -11,7 +11,9 @@ import pytest
 from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
-from gpumerge_cli.compare.bench import BENCH_SHAPES, Axes, Case, bench, items_named, preset
+from gpumerge_cli.compare.bench import bench
+from gpumerge_cli.compare.bench_cases import BENCH_SHAPES, Axes, Case, items_named, preset
+from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.report.compared import BenchRow
@@ -109,7 +111,7 @@ def test_presets_merge_records_of_no_more_than_can_be_sorted_to_judge_them() -> 
 
 
 def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
-    return list(bench(cases, backend, repeat=2, threads=2, **keywords).rows)
+    return list(bench(cases, backend, Effort(2, 2), **keywords).rows)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 8])
@@ -117,7 +119,7 @@ def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
 def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs: int) -> None:
     case = Case(items_named("float32"), shape, runs, 3000)
     told: list[Any] = []
-    report = bench([case], backend, repeat=2, seed=3, threads=2, version="1", told=lambda *seen: told.append(seen))
+    report = bench([case], backend, Effort(2, 2, 3, "1"), told=lambda *seen: told.append(seen))
     assert report.backend == backend.name
     assert (report.repeat, report.seed, report.threads, report.version) == (2, 3, 2, "1")
     assert report.environment["numpy"] == np.__version__
@@ -143,7 +145,9 @@ def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs:
 
 
 def test_kernels_are_those_asked_for(backend: Backend) -> None:
-    rows = rows_of(backend, Case(items_named("int16"), "uniform", 2, 100), kernels=("tiled", "path"))
+    rows = rows_of(
+        backend, Case(items_named("int16"), "uniform", 2, 100), kernels=("path", "tiled")
+    )  # run in the ladder's order
     assert [row.name for row in rows if row.role == "kernel"] == [
         name for name in kernels_of(backend) if name not in ("basic", "circular")
     ]
@@ -191,7 +195,7 @@ def by_name(rows: Sequence[BenchRow]) -> dict[str, BenchRow]:
 
 
 def test_what_is_wrong_is_told_and_not_timed() -> None:
-    report = bench([Case(items_named("int32"), "uniform", 2, 100)], Broken(), repeat=2)
+    report = bench([Case(items_named("int32"), "uniform", 2, 100)], Broken(), Effort(2))
     rows = by_name(report.rows)
     assert [row.name for row in report.wrong] == ["circular"]
     assert rows["circular"].seconds == rows["huge"].seconds == ()
@@ -203,7 +207,7 @@ def test_what_is_wrong_is_told_and_not_timed() -> None:
 
 def test_a_case_without_room_is_told_and_the_next_one_runs() -> None:
     large, small = (Case(items_named("int32"), "uniform", 2, size) for size in (1000, 100))
-    report = bench([large, small], Broken(), repeat=2)
+    report = bench([large, small], Broken(), Effort(2))
     first = [row for row in report.rows if row.size == 1000]
     assert [row.name for row in first] == kernels_of(Broken())
     assert {row.problem for row in first} == {"out of memory"}
@@ -258,7 +262,7 @@ def test_a_signal_ends_it_with_the_cases_so_far() -> None:
         if done == 2:
             raise Interrupted(15)
 
-    report = bench(cases, ReferenceBackend(), repeat=1, told=stop)
+    report = bench(cases, ReferenceBackend(), Effort(1), told=stop)
     assert report.stopped == 15
     assert {row.runs for row in report.rows} == {1, 2}
 

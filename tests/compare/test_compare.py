@@ -10,6 +10,7 @@ import pytest
 
 from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.variants import LADDER, RUNGS, asked_for, named
+from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare
 from gpumerge_cli.compare.stats import relative_spread, with_ratios
@@ -93,12 +94,12 @@ class FakeBackend(ReferenceBackend):
 
 
 def run(backend: FakeBackend, data: Loaded, request: LaunchRequest | None = None) -> dict[str, Measured]:
-    report = compare(data, backend, request or LaunchRequest(), repeat=3)  # type: ignore[arg-type]
+    report = compare(data, backend, request or LaunchRequest(), Effort(3))  # type: ignore[arg-type]
     return {row.name: row for row in report.rows}
 
 
 def test_all_variants_and_libraries_are_compared() -> None:
-    report = compare(loaded([1, 3], [2, 4]), FakeBackend(), LaunchRequest(), repeat=3)  # type: ignore[arg-type]
+    report = compare(loaded([1, 3], [2, 4]), FakeBackend(), LaunchRequest(), Effort(3))  # type: ignore[arg-type]
     assert [row.name for row in report.rows] == [*RUNGS, "library"]
     assert report.all_right
     assert report.items == 4

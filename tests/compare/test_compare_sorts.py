@@ -14,6 +14,7 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import MOST_RECURSED, Backend, SortPolicy, SortRequest, Unique
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.compare import whole
+from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.run import compare_sorts
 from gpumerge_cli.compare.whole import REPEAT
 from gpumerge_cli.engine.load import load_runs
@@ -32,11 +33,11 @@ def made(tmp_path: Path, rng: np.random.Generator, dtype: str = "i4") -> str:
 @pytest.mark.parametrize("dtype", ["i4", "f8", "u1"])
 def test_every_algorithm_is_right(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype: str) -> None:
     loaded = load_runs(MergeRequest((made(tmp_path, rng, dtype),), check=False))
-    report = compare_sorts(loaded, backend, SortRequest(), repeat=2)
+    report = compare_sorts(loaded, backend, SortRequest(), Effort(2))
     assert report.all_right
     assert {row.name for row in report.rows} >= {"merge", "bottom-up", "iterative", "recursive", "radix"}
     assert all(len(row.seconds) == 2 for row in report.rows)
-    one = compare_sorts(loaded, backend, SortRequest("radix"), repeat=1)
+    one = compare_sorts(loaded, backend, SortRequest("radix"), Effort(1))
     assert [row.name for row in one.rows if not row.library] == ["radix"]
 
 
@@ -54,7 +55,7 @@ def test_whole_sorts_of_the_files(backend: Backend, rng: np.random.Generator, tm
     (tmp_path / "temporary").mkdir()
     files = SortFilesRequest((str(path),), folders=(str(tmp_path / "temporary"),))
     loaded = load_runs(MergeRequest(files.inputs, check=False))
-    report = compare_sorts(loaded, backend, SortRequest(), files=files, repeat=1)
+    report = compare_sorts(loaded, backend, SortRequest(), Effort(1), files)
     assert report.all_right
     assert report.command == "sort"
     assert all(len(row.whole_seconds) == REPEAT and row.whole > 0 and row.copies > 0 for row in report.rows)
@@ -93,14 +94,14 @@ def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkey
         backend, "workspace", lambda order, capacity, **_: _WrongWorkspace(order, capacity), raising=False
     )
     loaded = load_runs(MergeRequest((made(tmp_path, rng, "u1"),), check=False))
-    report = compare_sorts(loaded, backend, SortRequest(), repeat=1)
+    report = compare_sorts(loaded, backend, SortRequest(), Effort(1))
     assert [row.name for row in report.rows if not row.right] == ["bottom-up"]
 
 
 def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(b"a\n" * (MOST_RECURSED + 1))
     request = MergeRequest((str(tmp_path / "lines"),), items=ItemRequest("text"), check=False)
-    report = compare_sorts(load_runs(request), cpu.create(), SortRequest(), repeat=1)
+    report = compare_sorts(load_runs(request), cpu.create(), SortRequest(), Effort(1))
     assert "recursive" not in [row.name for row in report.rows]
     assert all(row.right for row in report.rows)
 
@@ -123,4 +124,4 @@ def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "none.i32").write_bytes(b"")
     loaded = load_runs(MergeRequest((str(tmp_path / "none.i32"),), check=False))
     with pytest.raises(UsageError, match="empty"):
-        compare_sorts(loaded, ReferenceBackend(), SortRequest())
+        compare_sorts(loaded, ReferenceBackend(), SortRequest(), Effort())

@@ -23,7 +23,7 @@ from gpumerge_cli.report import markdown, terminal
 from gpumerge_cli.report.combine import combined
 from gpumerge_cli.report.compared import BenchReport, BenchRow
 from gpumerge_cli.report.notes import bench_notes
-from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, ladder, slices, types
+from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, kernels, ladder, slices, types
 
 KERNELS = ("basic", "tiled full", "tiled exact", "circular", "path")
 
@@ -64,7 +64,9 @@ MANY = report(
             *product(("int32",), ("equal", "blocky"), (2,), (1 << 20,)),
             *product(("int32",), ("uniform",), (3, 4, 8), (1 << 20,)),
         ]
-        for number, name in enumerate((*KERNELS[::-1], "cub tree" if runs > 2 else "cub", "copy"))
+        for number, name in zip(
+            (4, 3, 2, 1, 0, 5, 6), (*KERNELS, "cub tree" if runs > 2 else "cub", "copy"), strict=True
+        )
     )
 )
 
@@ -264,6 +266,16 @@ class TestSlices:
         assert [one.name for one in rungs[0]] == [*KERNELS, "cub"]
         assert ladder([row("path", 1), row("cub", 1)]) == []
 
+    def test_kernels_are_in_the_order_of_the_case_with_the_most(self) -> None:
+        rows = [row("path", 1, "int64"), row("cub", 1, "int64")]
+        assert kernels(rows) == ["path"]
+        assert kernels([*rows, *(row(name, 1) for name in KERNELS)]) == [*KERNELS]
+        named = [replace(row(name, 1), role="kernel") for name in ("first", "second", "third")]
+        assert kernels([*rows, *named, replace(row("other", 1, size=1), role="kernel")])[-3:] == [
+            "first", "second", "third",
+        ]  # fmt: skip
+        assert kernels([row("cub", 1)]) == []
+
 
 def figure_of(make: Callable[[BenchReport], Any], of: BenchReport) -> Any:
     drawn = make(of)
@@ -338,6 +350,17 @@ class TestFigures:
 
         titles = [panel.get_title() for panel in figure_of(figure._throughput, MANY).axes]
         assert titles == ["int32, uniform, 2 runs", "int64, uniform, 2 runs"]
+
+    def test_kernels_of_any_name_have_looks_of_their_own(self, tmp_path: Path) -> None:
+        from gpumerge_cli.report import figure
+
+        names = [f"kernel {number}" for number in range(5)]
+        rows = [replace(row(name, 1), role="kernel") for name in names]
+        looks = figure._Looks(report(*rows, row("cub", 2)))
+        assert looks.best == names[-1]
+        assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cub", "unknown"]}) == 7
+        more = [*rows, *(replace(row(f"{name}!", 1), role="kernel") for name in names)]
+        assert len(self.draw(tmp_path, report(*more, row("cub", 2)))) == 5
 
     def test_dollar_signs_in_names_are_drawn_as_they_are(self, tmp_path: Path) -> None:
         odd = replace(MANY, device=r"a$\b$", rows=tuple(replace(one, shape=r"$\x$", name="$^$") for one in MANY.rows))

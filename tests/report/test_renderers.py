@@ -8,6 +8,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -364,6 +365,17 @@ class TestReportFile:
         with pytest.raises(OutputError) as raised, report_file(str(tmp_path / name), MERGE_SUFFIXES):
             pytest.fail("the work began")
         assert raised.value.where.endswith(name)
+
+    def test_a_pipe_is_written_into(self, tmp_path: Path) -> None:
+        path = tmp_path / "report.json"
+        os.mkfifo(path)
+        with ThreadPoolExecutor(1) as pool:
+            read = pool.submit(path.read_text)
+            with report_file(str(path), COMPARE_SUFFIXES) as write:
+                write(COMPARE)
+            assert json.loads(read.result())["items"] == COMPARE.items
+        assert stat.S_ISFIFO(path.stat().st_mode)
+        assert os.listdir(tmp_path) == [path.name]
 
     def test_a_failure_leaves_the_earlier_report(self, tmp_path: Path) -> None:
         path = tmp_path / "report.md"

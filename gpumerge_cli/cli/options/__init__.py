@@ -1,6 +1,6 @@
 """The options of all commands as data: one row each, from which everything that reads or shows options is made.
 
-Nothing heavy is imported here: `--help` pays for every import.
+Heavy modules are not imported here: `--help` pays for every import.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The options that say what a command does, or what it does it with: each of one or two commands."""
+"""The options of one or two commands that say what the command does."""
 
 from __future__ import annotations
 
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.cli.options.model import Option
 
 ACTIONS = (
@@ -49,7 +50,7 @@ ACTIONS = (
     ),
     Option(
         "kernels", "Actions", ("bench",),
-        "Which kernels, of basic, tiled, circular and path; all by default. A list has commas.",
+        f"Which kernels, of {', '.join(NAMES)}; all by default. A list has commas.",
         kind="text", placeholder="LIST",
     ),
     Option(

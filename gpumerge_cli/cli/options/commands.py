@@ -1,4 +1,4 @@
-"""The commands: what they are about, what they take, and what their help ends with."""
+"""The commands: their descriptions, arguments and options, and the ends of their help."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ COMMANDS = (
         "For a few sizes of input it says where --backend auto would work, and why.",
     ),
 )
-"""gpumerge itself, and its commands in the order of help."""
+"""All commands in the order of help, gpumerge itself first."""
 
 NAMES = tuple(one.name for one in COMMANDS[1:])
 

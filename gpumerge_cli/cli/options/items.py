@@ -1,8 +1,9 @@
-"""The options that say what the input is and in which order it is."""
+"""The options that describe the input and its order."""
 
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.formats.names import NAMES as FORMATS
 
 _FILES = ("merge", "sort", "check")
 _ORDERED = (*_FILES, "path")
@@ -25,7 +26,7 @@ INPUT = (
     Option(
         "format", "Input", _TYPED,
         "How the files are laid out; by default their suffixes say.",
-        kind="text", choices=("raw", "npy", "text"),
+        kind="text", choices=FORMATS,
     ),
     Option(
         "dtype", "Input", _TYPED,

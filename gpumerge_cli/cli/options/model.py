@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 Kind = Literal["flag", "number", "size", "count", "text", "file", "folder", "program"]
-"""The value that an option takes. number: a whole one. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
+"""The kind of an option's value. number: a whole number. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
 Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""In the order of help."""
+"""The groups of options, in the order of help."""
 
 _METAVARS: dict[Kind, str] = {
     "flag": "", "number": "N", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE", "folder": "FOLDER",
@@ -23,12 +23,12 @@ class Option:
     """One option of the commands that it names; "" is gpumerge itself.
 
     name: the long name without its dashes, which is also the setting's and the key of a job. letter: the short name.
-    placeholder: what stands for the value in help, by default made from kind and choices. choices: the words that it
-    takes; none for any. least: of numbers. multiple: it may be given again, and all its values count. gnu: whether GNU
-    sort has it under the same name, or the name that GNU sort has it under. off: the long name that takes a flag back,
-    where that is not --no-NAME alone. settable: whether the environment and configuration files may set it. neutral:
-    it changes no byte of the output, so that it may be set for sort, too. shared: what is set for all commands holds
-    for it. written: its value names a place that the command writes to. aliases, settings: other names of the option,
+    placeholder: stands for the value in help; by default it is made from kind and choices. choices: the words that the
+    option takes; empty if it takes any. least: the least number. multiple: it may be given again, and all values count.
+    gnu: whether GNU sort has it under the same name, or its name there. off: the long name that takes a flag back,
+    where that is not --no-NAME alone. settable: the environment and configuration files may set it. neutral: it changes
+    no byte of the output, so it may be set for sort, too. shared: a setting for all commands holds for it. written: its
+    value names a place that the command writes to. aliases, settings: other names of the option,
     and of the setting alone. formerly: names that it had.
     """
 
@@ -55,7 +55,7 @@ class Option:
     formerly: tuple[str, ...] = ()
 
     def of(self, command: str) -> Option:
-        """The option as `command` has it: GNU's name of it is one in sort alone, where not all can be set."""
+        """The option as `command` has it: only sort has GNU's names, and not all options can be set for it."""
         if command != "sort":
             return self
         aliases = (*self.aliases, self.gnu) if isinstance(self.gnu, str) else self.aliases
@@ -73,13 +73,13 @@ class Option:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """As they are written, the long one first: ("--output", "-o")."""
+        """The names as they are written, the long one first: ("--output", "-o")."""
         longs = (f"--{name}" for name in (self.name, *self.aliases))
         return (*longs, f"-{self.letter}") if self.letter else tuple(longs)
 
     @property
     def shown_names(self) -> tuple[str, ...]:
-        """As help has them, the letter first."""
+        """The names as help shows them, the letter first."""
         return (self.names[-1], *self.names[:-1]) if self.letter else self.names
 
     @property
@@ -93,7 +93,7 @@ class Option:
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in help, "" for a flag."""
+        """The word that stands for the value in help, "" for a flag."""
         return self.placeholder or "|".join(self.choices) or _METAVARS[self.kind]
 
     @property
@@ -102,7 +102,7 @@ class Option:
 
     @property
     def initial(self) -> Any:
-        """The value where nothing is said."""
+        """The value if the option is not given."""
         if self.multiple and self.default is None:
             return ()
         return False if self.kind == "flag" and self.default is None else self.default
@@ -114,7 +114,7 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """What a command takes beside options. parameter: its name among values. many: any number, else exactly one."""
+    """An argument of a command. parameter: its name among values. many: any number of words; otherwise exactly one."""
 
     parameter: str
     metavar: str
@@ -127,8 +127,8 @@ class Argument:
 class Command:
     """One command, or, with the name "", gpumerge itself.
 
-    about, epilog: paragraphs apart by empty lines; one that begins with a backspace keeps its lines. examples: command
-    lines, each with what it does. options: as the command has them, in the order of GROUPS.
+    about, epilog: paragraphs with empty lines between them; one that begins with a backspace keeps its lines. examples:
+    command lines, each with a sentence about it. options: in the order of GROUPS.
     """
 
     name: str
@@ -140,12 +140,12 @@ class Command:
 
     @property
     def summary(self) -> str:
-        """The first sentence."""
+        """The first sentence of the description."""
         return re.split(r"(?<=[.!?])\s", self.about)[0].replace("\n", " ")
 
     @property
     def usage(self) -> str:
-        """What follows its name."""
+        """The part of the usage line that follows the command's name."""
         if not self.name:
             return "[OPTIONS] COMMAND [ARGUMENTS]..."
         shown = (one.metavar if one.required else f"[{one.metavar}]" for one in self.arguments)
@@ -154,7 +154,7 @@ class Command:
 
     @property
     def path(self) -> str:
-        """How it is called: "gpumerge merge"."""
+        """The words that call the command: "gpumerge merge"."""
         return f"gpumerge {self.name}".rstrip()
 
     def option(self, name: str) -> Option:

@@ -1,4 +1,4 @@
-"""The options that say where work is done, with what, and what is told of it: the same in every command."""
+"""The options about devices, resources, progress and reports, which are the same in every command."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ ABOUT = (
         "Print what completes command lines in this shell, and exit.",
         kind="text", choices=("bash", "zsh", "fish"), settable=False,
     ),
-    # Where -h is not an order of lines.
+    # In these commands -h is not an order of lines.
     Option(
         "help", "About the program", ("", "batch", "bench", "generate", "info"),
         "Show this and exit.",

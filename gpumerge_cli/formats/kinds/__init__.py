@@ -1,14 +1,14 @@
-"""The formats, a file each, which registers it: whatever lies in this folder is known everywhere."""
+"""The registry of formats: every file NAME_ITEMS.py of this folder registers the format NAME (see formats/names.py)."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from importlib import import_module
 
 from gpumerge_cli.formats.format import FORMATS, Format
+from gpumerge_cli.formats.names import MODULES
 
-for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
+for _module in MODULES.values():
+    import_module(f"{__name__}.{_module}")
 
 
 def all_formats() -> tuple[Format, ...]:

@@ -1,0 +1,17 @@
+"""The names of all formats, told by their files: nothing of them is loaded to answer --help.
+
+A format's file is formats/kinds/NAME_ITEMS.py.
+"""
+
+from __future__ import annotations
+
+import os
+
+FOLDER = os.path.join(os.path.dirname(__file__), "kinds")
+MODULES = {
+    file.partition("_")[0]: file.removesuffix(".py")
+    for file in sorted(os.listdir(FOLDER))
+    if file.endswith(".py") and not file.startswith("_")
+}
+"""By name: the module in formats.kinds that registers it."""
+NAMES: tuple[str, ...] = tuple(MODULES)
