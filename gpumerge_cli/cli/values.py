@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpumerge_cli.cli.gnu_values import parse_whole
 from gpumerge_cli.cli.options import Command, Option, command
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.words import did_you_mean, nearest
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
     """
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
-        raise UsageError(f"{written}: {text!r} is no word for it", way_out=f"use {', '.join(option.choices)}")
+        way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
+        raise UsageError(f"{written}: {text!r} is no word for it", way_out=way_out)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
     if option.kind == "size":
@@ -79,12 +81,3 @@ def _nearest(written: str, options: Sequence[Option]) -> str:
         if written[2:] in option.formerly:
             return option.names[0]
     return nearest(written, (name for option in options for name in (*option.names, *option.off_names)))
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is."""
-    from difflib import get_close_matches
-
-    known = sorted(names)
-    longer = [each for each in known if each.startswith(name)]
-    return longer[0] if len(longer) == 1 else next(iter(get_close_matches(name, known, 1)), "")

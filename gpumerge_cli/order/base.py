@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.rules import LineOrder
 
 Kind = Literal["int", "uint", "float", "bytes", "lines"]
+Macros = tuple[tuple[str, int | str], ...]
+"""Names and values of macros."""
 Ways = tuple[bool, bool, bool]
 """Whether an order is numeric, descending, and stable, as sort's options -n, -r and -s have it."""
 PREFIX_BYTES = 8
@@ -53,7 +55,7 @@ class OfLines(Protocol):
 class Layout:
     """An order as the numbers that compiled code reads: OrderSpec of kernels/cpu/entries.h, by its names.
 
-    kind, key_kind: an ItemKind. table: LineOrder.table(), which has to outlive every use; None but for lines.
+    kind, key_kind: an ItemKind. table: LineOrder.table(), or the fields of a key of several; it must outlive every use.
     """
 
     kind: int
@@ -172,7 +174,7 @@ class Order(ABC):
         """The order for compiled code on the host."""
 
     @abstractmethod
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    def macros(self, *, rows: bool) -> Macros:
         """The order for code that is compiled for it: the macros of keys.cuh. rows: whether rows are made of items."""
 
     def moves_whole(self, sizes: Sequence[int]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.base import Kind, Layout, Order
+from gpumerge_cli.order.base import Kind, Layout, Macros, Order
 
 _TYPES: dict[Kind, tuple[str, tuple[int, ...], int]] = {
     "int": ("i", (1, 2, 4, 8), 1),
@@ -116,7 +116,7 @@ class Keys(Order):
     def layout(self) -> Layout:
         return Layout(self.code, self.width, self.descending)
 
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    def macros(self, *, rows: bool) -> Macros:
         if rows:
             return record_macros(self, Layout(0, record=self.width, key_kind=self.code), rows=True)
         return (("KEY_BITS", 8 * self.width), ("KEY_KIND", self.code), ("DESCENDING", int(self.descending)))
@@ -152,7 +152,7 @@ class Equal(Sequence[bytes]):
         return self._run[number * self._size : (number + 1) * self._size].tobytes()
 
 
-def record_macros(order: Order, layout: Layout, *, rows: bool) -> tuple[tuple[str, int], ...]:
+def record_macros(order: Order, layout: Layout, *, rows: bool) -> Macros:
     """The macros of items that hold their key, whether they move as rows or as they are."""
     return (
         ("ROWS", int(rows)),

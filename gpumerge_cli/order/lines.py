@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.order.base import Layout, Order, Ways
+from gpumerge_cli.order.base import Layout, Macros, Order, Ways
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Lines(Order):
     def layout(self) -> Layout:
         return Layout(_LINES, terminator=self.rules.terminator, table=self.rules.table())
 
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    def macros(self, *, rows: bool) -> Macros:
         return (("ROWS", 1), ("KEY_BITS", 64))
 
     def describe(self) -> str:
