@@ -58,11 +58,14 @@ def python_key(record: Any, fields: Sequence[str]) -> tuple[Any, ...]:
 
 def in_order(runs: Sequence[NDArray[Any]], fields: Sequence[str]) -> NDArray[Any]:
     """The stable sort of all records."""
-    dtype = runs[0].dtype
-    whole = np.concatenate([run.view(f"V{dtype.itemsize}") for run in runs])  # NumPy does not copy what lies between
-    items = whole.view(dtype)
+    items = joined(runs)
     ranks = sorted(range(len(items)), key=lambda number: python_key(items[number], fields))
-    return whole[np.array(ranks, np.int64)].view(dtype)
+    return items.view(f"V{items.itemsize}")[np.array(ranks, np.int64)].view(items.dtype)
+
+
+def joined(runs: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Runs one behind the other, with the bytes between their fields and in their byte order, unlike np.concatenate."""
+    return np.concatenate([run.view(f"V{run.itemsize}") for run in runs]).view(runs[0].dtype)
 
 
 @st.composite

@@ -33,7 +33,7 @@ def generate(values: Values) -> None:
         is_text = layout.name == "text"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
         order = order_of(stored, layout.key, descending=values.reverse)
-        if order.by_key() and not is_text:
+        if len(order.by_key()) > 1 and not is_text:
             what = f"--field {','.join(values.field)}: records are made with one key"
             raise UsageError(what, way_out="name one field")
         keys = key_dtype(order)

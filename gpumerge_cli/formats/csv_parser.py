@@ -9,10 +9,8 @@ from typing import IO
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.order.rules import NUL
+from gpumerge_cli.order.rules import NUL, SEPARATOR
 
-SEPARATOR = 1
-"""Between a record and each of its fields. Lower than any byte of text, so that lines compare as their records do."""
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
 _BLOCK = 1 << 20
 _LONGEST_FIELD = 1 << 31

@@ -7,9 +7,9 @@ asks the order for what it needs, not for which of the three it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,23 @@ Macros = tuple[tuple[str, int | str], ...]
 """Names and values of macros."""
 Ways = tuple[bool, bool, bool]
 """Whether an order is numeric, descending, and stable, as sort's options -n, -r and -s have it."""
+_OPTIONS = ("-n", "-r", "-s")
+Bounds = Callable[[int, bytes], tuple[int, int]]
 PREFIX_BYTES = 8
 """Bytes of the prefix by which rows compare first."""
+
+
+class Meant(NamedTuple):
+    """An order that a user may have meant instead, and what to do if the items are in it.
+
+    by: the key that told the items apart, and must do so in this order, too; None if that does not matter. leaves_ties:
+    it is the same order but that it leaves items with equal keys as they are.
+    """
+
+    order: Order
+    told: str
+    by: int | None = None
+    leaves_ties: bool = False
 
 
 class Of(Protocol):
@@ -189,12 +204,22 @@ class Order(ABC):
     def describe(self) -> str:
         """For reports and messages: "int32", "CSV, by -k 2n,2", "records of 100 bytes, key bytes 0 to 9"."""
 
+    @property
+    def item_word(self) -> str:
+        """The word for an item that users count, "line" or "record"; "" for items that they do not."""
+        return ""
+
+    @property
+    def begins_with_number(self) -> bool:
+        """Whether a key is a number in digits, or a month, at an item's start."""
+        return False
+
     def key_of(self, item: bytes) -> bytes:
-        """The part of an item that messages show: its key, but of lines and numbers all of it."""
+        """The part of an item that messages show: bytes that are its key, else all of it."""
         return item
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
-        """The item's key in digits; None if it is no number. short: no more than six of those of floats."""
+        """The item's key as text; None if it is bytes. short: floats have six digits at most."""
         return None
 
     @abstractmethod
@@ -202,8 +227,19 @@ class Order(ABC):
         """A part of a key or a line, within quotes."""
 
     def by_key(self) -> Sequence[Order]:
-        """For each key of lines the order by it alone; nothing for items of one key."""
+        """For each key that the user named the order by it alone."""
         return ()
+
+    def key_said(self, number: int) -> str:
+        """Key `number` of by_key() as a command line has it, "-k 2n" or "--field id:r"."""
+        raise IndexError(number)
+
+    def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
+        """Key `number` of by_key() within an item, for messages; None if they show the key with the item.
+
+        bounds: finds where a key of a line begins and ends, from its number and the line.
+        """
+        return None
 
     @property
     def ways(self) -> Ways:
@@ -212,9 +248,22 @@ class Order(ABC):
 
     @property
     def plain_way(self) -> str:
-        """What an order without any of the options is called."""
+        """The name of an order without any of the options."""
         return "ascending"
 
     @abstractmethod
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        """Orders that a user may have meant instead. keys_equal: no key tells apart what is out of this order."""
+        """Orders by other options. keys_equal: no key tells apart the items that are out of this order."""
+
+    def meant(self, by: int | None) -> Sequence[Meant]:
+        """Orders that a user may have meant instead. by: the key of by_key() that tells items apart, if one does."""
+        return [self._by_options(other) for other in self.others(keys_equal=by is None)]
+
+    def _by_options(self, other: Order) -> Meant:
+        named = " ".join(name for name, on in zip(_OPTIONS, other.ways, strict=True) if on)
+        changes = [
+            f"add {option}" if after else f"leave {option} out"
+            for option, before, after in zip(_OPTIONS, self.ways, other.ways, strict=True)
+            if before != after
+        ]
+        return Meant(other, f"the file is in {named or other.plain_way} order: {' and '.join(changes)}")

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Order, Ways
+from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Meant, Order, Ways
 from gpumerge_cli.order.keys import Equal
 from gpumerge_cli.order.records import RECORDS, Records
+
+_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,17 @@ class Fields(Order):
     def by_key(self) -> Sequence[Order]:
         return self.parts
 
+    def key_said(self, number: int) -> str:
+        return self.parts[number].key_said(0)
+
+    def number(self, item: bytes, *, short: bool = False) -> str | None:
+        said = []
+        for part in self.parts:
+            key = part.key_of(item)
+            cut = part.quoted(key[:_SHOWN]) + "..." * (len(key) > _SHOWN)
+            said.append(f"{part.name} {part.number(item, short=short) or cut}".strip())
+        return ", ".join(said)
+
     def quoted(self, part: bytes) -> str:
         return repr(part)[1:]
 
@@ -89,6 +102,14 @@ class Fields(Order):
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
         return (replace(self, parts=tuple(replace(part, descending=not part.descending) for part in self.parts)),)
+
+    def meant(self, by: int | None) -> Sequence[Meant]:
+        if by is None:
+            return ()
+        turned = replace(self.parts[by], descending=not self.parts[by].descending)
+        other = replace(self, parts=(*self.parts[:by], turned, *self.parts[by + 1 :]))
+        said = f"the file is in the order of {other.key_said(by)}: use that for {self.key_said(by)}"
+        return (Meant(other, said, by),)
 
 
 def _most_significant_first(images: NDArray[Any]) -> NDArray[np.uint8]:

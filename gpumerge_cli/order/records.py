@@ -37,8 +37,8 @@ class Records(Order):
     ) -> Records:
         """The order of records of `size` bytes by the key at `offset`: of a dtype, or so many bytes.
 
-        The byte order of a dtype counts; S and V are bytes. name: of the key's field. Raises UsageError for a dtype without an order, and for a
-        key that does not lie within the record.
+        The byte order of a dtype counts; S and V are bytes. name: of the key's field. Raises UsageError for a dtype
+        without an order, and for a key that does not lie within the record.
         """
         if not isinstance(key, int) and key.kind not in "SV":
             number = Keys.of_dtype(key, descending=descending)
@@ -154,10 +154,19 @@ class Records(Order):
         return f"{name}, descending" if self.descending else name
 
     def key_of(self, item: bytes) -> bytes:
-        return item if self.key is not None else self._keys_of(item).tobytes()
+        if self.key is not None:
+            return item
+        key = self._keys_of(item).tobytes()
+        return key.rstrip(b"\0") if self.name else key  # zeros fill a field up
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
         return None if self.key is None else self.key.number(self._keys_of(item).tobytes(), short=short)
+
+    def by_key(self) -> Sequence[Order]:
+        return (self,) if self.name else ()
+
+    def key_said(self, number: int) -> str:
+        return f"--field {self.name}{':r' if self.descending else ''}"
 
     def _keys_of(self, item: bytes) -> NDArray[Any]:
         return self.keys(np.frombuffer(item, np.uint8))

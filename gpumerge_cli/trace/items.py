@@ -11,7 +11,6 @@ from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.csv_records import shown
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
@@ -40,12 +39,11 @@ class Items:
 
     def label(self, number: int) -> str:
         """The item's key, of lines the line, cut to twelve characters."""
-        item, text = self._items[number], self._order.text
+        item = self._items[number]
         key = self._order.number(item, short=True)
         if key is not None:
             return key
-        shown_part = self._order.key_of(item) if text is None else shown(item, text)
-        return _short(shown_part.decode("utf-8", "backslashreplace"))
+        return _short(self._order.key_of(item).decode("utf-8", "backslashreplace"))
 
 
 def _short(text: str) -> str:
