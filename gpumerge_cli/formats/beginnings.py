@@ -16,7 +16,7 @@ from gpumerge_cli.order import Order
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_MANY = 4  # of so many bytes one is 0, at least
+_MANY = 4  # at least one byte of so many is 0
 
 
 def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
@@ -53,7 +53,7 @@ def _begins(start: bytes, pattern: bytes) -> bool:
 
 
 def doubt_of(start: bytes, order: Order, header_lines: int) -> str:
-    """What is likely to surprise in lines of text that begin with `start`, and the way out; "" if nothing is."""
+    """A likely surprise in lines of text that begin with `start`, and the way out; "" if there is none."""
     if start.startswith(_UTF16_MARKS) or (order.end != b"\0" and _is_wide(start)):
         return (
             "it looks like UTF-16 text, and lines compare by their bytes; "
@@ -68,6 +68,6 @@ def doubt_of(start: bytes, order: Order, header_lines: int) -> str:
 
 
 def _is_wide(start: bytes) -> bool:
-    """Whether zeros stand at every other place, as in UTF-16 without its mark."""
+    """True if zeros stand at every other place, as in UTF-16 without its mark."""
     zeros = max(start[0::2].count(0), start[1::2].count(0)), min(start[0::2].count(0), start[1::2].count(0))
     return zeros[0] > len(start) // _MANY and zeros[1] == 0

@@ -92,7 +92,7 @@ class Parser:
             more = next(self.blocks, None) if self._taken else None
 
     def _blocks(self, file: SeekableInput) -> Iterator[bytes]:
-        held: list[bytes] = []  # of a line that has not ended, whose parts are put together once
+        held: list[bytes] = []  # the parts of a line that has not ended; they are joined once
         for start in range(0, file.size, _BLOCK):
             data = file.read_exactly(start, min(_BLOCK, file.size - start))
             self.gone += len(data)

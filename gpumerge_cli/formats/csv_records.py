@@ -52,7 +52,7 @@ def records_of(
     separator = separator_of(order)
     within = order_within_fields(order)
     shape = None if within is None else reduce(or_, (shape_of(source.file, separator) for source in sources))
-    counted = any(key.start_char or key.compare == "random" for key in order.keys)  # where a quote written twice counts
+    counted = any(key.start_char or key.compare == "random" for key in order.keys)  # then a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
         copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
         return Records(copied, order_of_fields(order), without_fields)
@@ -113,7 +113,7 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
 
 
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:
-    """Whether two headers, records each with a newline, have the same fields, however they are quoted."""
+    """True if two headers (records, each with a newline) have the same fields, however they are quoted."""
     return _parsed(header, separator) == _parsed(other, separator)
 
 

@@ -1,4 +1,4 @@
-"""Fixed-size records: what the user says of them, and the order of the key that lies in them.
+"""Options of fixed-size records, and the order of records by their key.
 
 Records are opaque: they are read and written as they are, whatever byte order their fields have.
 """
@@ -18,13 +18,13 @@ from gpumerge_cli.order import Fields, Order, Records
 from gpumerge_cli.words import nearest
 
 LARGEST = 2**31 - 1
-"""Bytes of the largest record: what a NumPy dtype can be."""
+"""The bytes of the largest record. NumPy has no larger dtype."""
 _SHOWN = 60
 
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """What the user says of records, None where nothing is said.
+    """The options of records; None and () for options that were not given.
 
     size: bytes of a record. offset, width: where its key starts and how many bytes it has. fields: see Key.
     """
@@ -48,7 +48,7 @@ class RecordRequest:
 
 @dataclass(frozen=True)
 class Key:
-    """Which part of an item is its key: `field`, or `fields`, or the bytes from `offset` on.
+    """The part of an item that is its key: `field`, or `fields`, or the bytes from `offset` on.
 
     field: the name of a field of a structured dtype; a field inside another stands behind a dot. fields: fields as
     --field has them, each text one or several names between commas, ":r" behind a name for the reverse order. The bytes
@@ -74,7 +74,7 @@ def parse_dtype(text: str) -> np.dtype[Any]:
     """
     listed = text.lstrip().startswith("[")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of spellings that NumPy will no longer know
+        warnings.simplefilter("ignore")  # NumPy warns of spellings that it will drop
         if not listed and "," not in text:
             Order.of(text)  # raises UsageError for what has no order
             return np.dtype(text)
@@ -250,7 +250,7 @@ def _names(items: np.dtype[Any], ahead: str = "") -> list[str]:
 
 
 def item_name(dtype: np.dtype[Any]) -> str:
-    """What messages call items of a dtype, byte order aside for those that are not records."""
+    """The name of items of a dtype in messages. It tells the byte order for records alone."""
     if dtype.kind not in "SV":
         return dtype.newbyteorder("=").name
     fields = ", ".join(f"{name} {dtype[name].str}" for name in dtype.names or ())

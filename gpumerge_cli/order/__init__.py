@@ -1,4 +1,4 @@
-"""How items compare: the orders of keys, of records and of lines. The rules of lines alone, without NumPy: rules.py."""
+"""The orders of keys, of records and of lines. rules.py holds the rules of lines and does not load NumPy."""
 
 from __future__ import annotations
 

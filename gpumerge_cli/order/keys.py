@@ -25,7 +25,7 @@ _TYPES: dict[Kind, tuple[str, tuple[int, ...], int]] = {
 }
 """By kind: NumPy's letter, widths in bytes, and KEY_KIND of keys.cuh, which is ItemKind of entries.h, too."""
 BYTES_KIND = 0
-"""As _TYPES has it: the prefix of a key that is bytes is an unsigned number."""
+"""The KEY_KIND of keys that are bytes: their prefix is an unsigned number."""
 _KINDS: dict[str, Kind] = {letter: kind for kind, (letter, _, _) in _TYPES.items()}
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 

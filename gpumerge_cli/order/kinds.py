@@ -1,4 +1,4 @@
-"""All three orders, and the functions of `Order` that make them."""
+"""All orders, and the functions of `Order` that make them."""
 
 from __future__ import annotations
 

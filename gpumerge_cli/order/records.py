@@ -67,7 +67,7 @@ class Records(Order):
 
     @property
     def big_endian(self) -> bool:
-        """Whether the key has its most significant byte first, as bytes have; hosts are little-endian."""
+        """True if the most significant byte of the key comes first. It does for bytes. Hosts are little-endian."""
         return self.swapped or self.key is None
 
     @property
@@ -104,7 +104,7 @@ class Records(Order):
 
     @property
     def made_of(self) -> np.dtype[Any]:
-        """The dtype of numbers that keys are made of (see `put`): for bytes one of as many as a number can say."""
+        """The dtype of the numbers that `put` takes. For bytes it is the widest unsigned one that the key holds."""
         return np.dtype(f"u{1 << (self.prefix_bytes.bit_length() - 1)}") if self.key is None else self.key.dtype
 
     def put(self, numbers: NDArray[Any], records: NDArray[np.uint8]) -> None:
@@ -145,7 +145,7 @@ class Records(Order):
 
     @property
     def place(self) -> str:
-        """Where the key lies, and what it is: "bytes 0 to 9", "big-endian int32 at byte 4, descending"."""
+        """The key's place and type in words: "bytes 0 to 9", "big-endian int32 at byte 4, descending"."""
         if self.key is None:
             name = f"bytes {self.offset} to {self.offset + self.width - 1}"
         else:

@@ -60,7 +60,7 @@ class LineKey:
 
     @property
     def whole(self) -> bool:
-        """Whether the key is all of a line."""
+        """True if the key is all of a line."""
         return (self.start_field, self.start_char, self.end_field) == (0, 0, None)
 
     def words(self) -> list[int]:
@@ -77,7 +77,7 @@ class LineKey:
         return [COMPARISONS.index(self.compare), self.start_field, self.start_char, end, self.end_char, flags, 0, 0]
 
     def describe(self) -> str:
-        """As sort's option -k has it: "2,2nr", "1.3b,4"; of a whole line its letters alone: "nr"."""
+        """The key in the words of sort's -k: "2,2nr", "1.3b,4". A key that is all of a line has letters only: "nr"."""
         letters = self._letters
         if self.whole:
             return "b" * self.skip_start + letters
@@ -105,7 +105,7 @@ class LineKey:
 
 @dataclass(frozen=True)
 class LineOrder:
-    """How lines compare: by their keys, one after the other; then, unless `stable`, by all their bytes.
+    """The rules by which lines compare: the keys one after the other, then all bytes unless the order is `stable`.
 
     separator: the byte between fields; None: fields begin at the empty place between a non-blank and a blank, so that
     leading blanks belong to them. Blanks are space, tab and newline. reverse: the last resort the other way round.
@@ -157,13 +157,13 @@ class LineOrder:
 
     @property
     def simple(self) -> bool:
-        """Whether lines end in newlines and compare whole: bytewise, or by their leading numbers."""
+        """True if lines end in newlines and compare as a whole: bytewise, or by their leading numbers."""
         keys = [replace(key, reverse=False) for key in self.keys]
         return self.terminator == NEWLINE and keys in ([], [LineKey("numeric")]) and self._one_way
 
     @property
     def numeric(self) -> bool:
-        """Whether the first key is a leading number of the whole line."""
+        """True if the first key is the leading number of the whole line."""
         return bool(self.keys) and replace(self.keys[0], reverse=False) == LineKey("numeric")
 
     @property
