@@ -60,7 +60,7 @@ class Probe:
 
 
 def co_rank(rank: int, m: int, n: int, b_first: Callable[[int, int], bool]) -> tuple[int, list[Probe]]:
-    """How many of the first `rank` outputs of the merge of A and B come from A, and the steps that found it.
+    """The number of outputs from A among the first `rank` outputs of the merge of A and B, and the steps to it.
 
     m, n: the numbers of items of A and B; rank lies in [0, m + n]. b_first(j, i): whether B[j] goes before A[i]; False
     if they are equal. The steps are those of kernels/corank.cuh.

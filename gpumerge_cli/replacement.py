@@ -143,7 +143,7 @@ def _remove(path: Path) -> None:
 
 
 def _prefix(place: Path) -> str:
-    """How the names of temporary files for `place` begin; file systems count bytes."""
+    """The start of the names of temporary files for `place`. File systems limit the bytes of names."""
     return f".{os.fsdecode(os.fsencode(place.name)[:200])}{_TEMPORARY}"
 
 
@@ -218,7 +218,7 @@ def _remove_left(place: Path) -> None:
 
 def _remove_unlocked(path: str) -> None:
     with contextlib.suppress(OSError):
-        # What this program makes is neither a link nor a pipe, which opening would wait for.
+        # This program makes no links and no pipes. Opening a pipe would wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

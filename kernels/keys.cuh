@@ -8,8 +8,8 @@
 // keys are signed, so their signs need not be flipped.
 //
 // Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Records also have
-// RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN, and KEY_KIND is the kind of their key. There is no macro for the
-// order of lines: kernels read it.
+// RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN, and KEY_KIND is the kind of their key; or, as rows, KEY_FIELDS. There is
+// no macro for the order of lines: kernels read it.
 #pragma once
 
 #ifndef KEY_BITS
@@ -88,21 +88,7 @@ __device__ __forceinline__ Image image(Item row) { return row.prefix; }
 
 #if RECORD_SIZE
 
-// The image of a record's key, or of its first 8 bytes.
-__device__ inline Image row_prefix(Lines records, long long record)
-{
-    const Place key = text_of(records, record).start;
-    const int bytes = records.width < 8 ? records.width : 8;
-#if TEXT_PADDING
-    const Image bits = records.big_endian ? first_word({key, key + bytes}) >> (64 - 8 * bytes)
-                                          : word_at(key) << (64 - 8 * bytes) >> (64 - 8 * bytes);
-#else
-    Image bits = 0;
-#pragma unroll
-    for (int at = 0; at < bytes; ++at) bits = bits << 8 | key[records.big_endian ? at : bytes - 1 - at];
-#endif
-    return image_of(bits, 8 * bytes, records.kind, records.descending);
-}
+#include "records.cuh"
 
 #elif !TEXT_PADDING
 

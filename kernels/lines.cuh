@@ -7,9 +7,9 @@
 // serves all orders. tests/linekeys.py computes the same in Python, slowly: a prefix is the first word of its images, to the
 // bit.
 //
-// With RECORD_SIZE, rows are records of that many bytes. Their key has KEY_SIZE bytes at KEY_OFFSET. It is a number, compared
-// by the image of keys.cuh, or bytes, compared as in memcmp. KEY_BIG_ENDIAN: the most significant byte of the number comes
-// first; bytes always have it. A prefix holds all of a key of at most 8 bytes.
+// With RECORD_SIZE, rows are records of that many bytes, and records.cuh compares them. KEY_FIELDS lists the fields of their
+// key, the first one first; KEY_SIZE is the sum of their bytes. A prefix holds all of a key of at most 8 bytes. A list that is
+// not given has one field: KEY_SIZE bytes at KEY_OFFSET.
 //
 // The CPU's rows (cpu/lines.hpp) find their items in another way, and know some of these values at run time only.
 #pragma once
@@ -27,9 +27,24 @@
 #define KEY_BIG_ENDIAN 0
 #endif
 
+#ifndef KEY_FIELDS
+#define KEY_FIELDS {KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}
+#endif
+
 #if ROWS
 #include "bytes.cuh"
 #endif
+
+// A field of a record's key: `width` bytes at `offset`. It is a number of some kind (see KEY_KIND), compared by its image, or
+// bytes, compared as in memcmp. big_endian: the most significant byte of the number comes first; bytes always have it, and are
+// unsigned.
+struct KeyField {
+    long long offset, width;
+    int kind;
+    bool big_endian, descending;
+
+    __device__ __forceinline__ bool is_bytes() const { return kind == 0 && big_endian; }
+};
 
 #if ROWS && TEXT_PADDING
 #include "cpu/lines.hpp"
@@ -45,9 +60,21 @@ struct Lines {
     // have_ties: rows with equal prefixes may still differ in order. keys_told: rows with equal prefixes have equal keys.
     static constexpr bool have_ties = RECORD_SIZE == 0 || KEY_SIZE > 8, keys_told = false;
     // For records only.
-    static constexpr long long record = RECORD_SIZE, offset = KEY_OFFSET, width = KEY_SIZE;
-    static constexpr int kind = KEY_KIND;
-    static constexpr bool big_endian = KEY_BIG_ENDIAN, descending = DESCENDING;
+    static constexpr long long record = RECORD_SIZE;
+
+#if RECORD_SIZE
+    __device__ __forceinline__ static constexpr int fields()
+    {
+        constexpr KeyField all[] = {KEY_FIELDS};
+        return sizeof(all) / sizeof(KeyField);
+    }
+
+    __device__ __forceinline__ static constexpr KeyField field(int number)
+    {
+        constexpr KeyField all[] = {KEY_FIELDS};
+        return all[number];
+    }
+#endif
 
     // How many bytes two plain lines with equal prefixes have in common at least. length: that of the shorter line.
     __device__ __forceinline__ long long alike(long long length) const { return length < 8 ? length : 8; }
@@ -55,31 +82,7 @@ struct Lines {
 
 #endif
 
-#if ROWS
-
-#if RECORD_SIZE
-
-// The key of a record.
-__device__ __forceinline__ Text text_of(Lines lines, long long record)
-{
-    const Place key = lines.text + record * lines.record + lines.offset;
-    return {key, key + lines.width};
-}
-
-// Negative, zero or positive, if record y goes before, with or behind record x. Their prefixes must be equal, because the
-// bytes in a prefix are not read again.
-__device__ __forceinline__ int compare_rows(Lines lines, long long y, long long x)
-{
-    const long long known = lines.width < 8 ? lines.width : 8;
-    const Text key_y = text_of(lines, y), key_x = text_of(lines, x);
-    const int order = compare_bytes({key_y.start + known, key_y.stop}, {key_x.start + known, key_x.stop});
-    return lines.descending ? -order : order;
-}
-
-// Whether record y goes strictly before record x. Preconditions: as for compare_rows.
-__device__ __noinline__ bool line_before(Lines lines, long long y, long long x) { return compare_rows(lines, y, x) < 0; }
-
-#else
+#if ROWS && !RECORD_SIZE
 
 #include "digest.cuh"
 #include "general.cuh"
@@ -348,7 +351,5 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
 // Whether line y goes strictly before line x. Preconditions: as for compare_rows. It is not inlined, because ties are rare,
 // and the path kernel would repeat it for each item.
 __device__ __noinline__ bool line_before(Lines lines, long long y, long long x) { return compare_rows(lines, y, x) < 0; }
-
-#endif
 
 #endif

@@ -406,7 +406,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
             else:
                 ahead, behind = offset, order.record - offset - key.itemsize
                 fields = [f"V{ahead}"] * bool(ahead) + [key.str] + [f"V{behind}"] * bool(behind)
-                records = RecordRequest(field=f"f{int(ahead > 0)}")
+                records = RecordRequest(fields=(f"f{int(ahead > 0)}",))
                 items = ItemRequest("raw", ",".join(fields), reverse=order.descending, records=records)
         else:
             items = ItemRequest("raw", order.dtype.name, reverse=order.descending)

@@ -15,8 +15,9 @@ import typer.core
 
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import NAMES, Argument, Command, Option, command
-from gpumerge_cli.cli.values import Values, nearest, read_value, unknown_option
+from gpumerge_cli.cli.values import Values, read_value, unknown_option
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.words import nearest
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings

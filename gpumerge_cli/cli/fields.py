@@ -1,4 +1,4 @@
-"""What --field names: columns of CSV, or the key field of records."""
+"""The fields that --field names: columns of CSV, or fields of records."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, needs_names, parse_columns
 from gpumerge_cli.cli.values import Values
-from gpumerge_cli.errors import UsageError
 
 
 def resolve_fields(values: Values, files: Sequence[str], separator: int | None) -> tuple[Values, list[KeySpec]]:
     """`values` with what their --field implies, and the keys that it makes of columns.
 
-    Columns imply csv, and header 1 where they are named; `field` is then (). Of records, `field` is (the one field,),
-    and ":r" behind it means reverse. Raises UsageError for a field that cannot be, InputError for a file that cannot be
-    read.
+    Columns imply csv, and header 1 where they are named; `field` is then (). Fields of records stay as they are, since
+    only the records' dtype tells which there are. Raises UsageError for a field that cannot be, InputError for a file
+    that cannot be read.
     """
     if not values.field:
         return values, []
     if _are_binary(values, files):
-        return of_records(values), []
+        return values, []
     header = max(values.header, int(any(map(needs_names, values.field))))
     plain = values.command == "sort" and not values.compressed
 
@@ -28,23 +27,6 @@ def resolve_fields(values: Values, files: Sequence[str], separator: int | None) 
 
     keys = [key for text in values.field for key in parse_columns(text, names)]
     return values.saying(field=(), csv=True, header=header), keys
-
-
-def of_records(values: Values) -> Values:
-    """`values` whose --field, if any, names the key of records; see resolve_fields."""
-    field: Sequence[str] = values.field
-    if not field:
-        return values
-    name, colon, letters = field[0].rpartition(":")
-    name = name if colon else letters
-    if len(field) > 1 or "," in name:
-        raise UsageError(
-            f"--field {','.join(field)}: the key of records is one field",
-            way_out="name one; of CSV, several columns can be named",
-        )
-    if colon and letters != "r":
-        raise UsageError(f"--field {field[0]}: records take no {letters!r}", way_out="write NAME or NAME:r")
-    return values.saying(field=(name,), reverse=True) if colon else values.saying(field=(name,))
 
 
 def _are_binary(values: Values, files: Sequence[str]) -> bool:

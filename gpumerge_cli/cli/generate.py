@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gpumerge_cli.cli.fields import of_records
 from gpumerge_cli.cli.requests import record_request
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
@@ -34,7 +33,6 @@ def generate(values: Values) -> None:
     from gpumerge_cli.formats.registry import resolve_format
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
-    values = of_records(values)
     said = record_request(values)
     text = LineOrder((LineKey("numeric"),)) if values.numeric_sort else None
     chosen = [resolve_format(file, values.format, values.dtype, lines=text, records=said) for file in files]
@@ -42,6 +40,9 @@ def generate(values: Values) -> None:
         is_text = layout.name == "text"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
         order = order_of(stored, layout.key, descending=values.reverse)
+        if len(order.by_key()) > 1 and not is_text:
+            what = f"--field {','.join(values.field)}: records are made with one key"
+            raise UsageError(what, way_out="name one field")
         keys = key_dtype(order)
         family = Family(values.shape, keys, count, len(files), values.seed, not values.sorted, values.reverse)
         blocks = lines(family, run, numeric=values.numeric_sort) if is_text else blocks_of(family, run, order)

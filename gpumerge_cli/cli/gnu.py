@@ -161,8 +161,6 @@ class _Reading:
         if self.named:
             values = values.saying(header=header_lines(values.header, tuple(self.named.values())))
         values, columns = resolve_fields(values, self.files, separator)
-        if values.reverse:  # of records
-            self.letters.add("r")
         asked = SortCommand(
             mode=self._mode(),
             files=tuple(self.files) or (() if values.files0_from is not None else ("-",)),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrder
+from gpumerge_cli.words import did_you_mean
 
 LETTERS = "bdfghiMnRrV"
 """Of the options that say how keys compare."""
@@ -37,6 +38,7 @@ class KeySpec:
     """A key as it is written.
 
     Fields and characters as in LineKey; `start` and `end` are the letters at its two ends. obsolete: as +POS1 -POS2.
+    name: of the field that --field named.
     """
 
     start_field: int = 0
@@ -46,6 +48,7 @@ class KeySpec:
     start: frozenset[str] = frozenset()
     end: frozenset[str] = frozenset()
     obsolete: bool = False
+    name: str = ""
 
 
 def parse_key(text: str) -> KeySpec:
@@ -128,20 +131,46 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
     if any(number and not number[1].strip("0") for number in numbered):
         raise UsageError(f"--field {text}: there is no field 0", way_out="count from 1")
     names = [] if all(numbered) else find_names()
-    if text in names or text.rpartition(":")[0] in names:  # a name may have a comma
-        return [_named_key(text, names, "--field")]
+    if _is_there(text, names):  # a name may have a comma
+        if len(words) > 1 and all(
+            number or _is_there(word, names) for word, number in zip(words, numbered, strict=True)
+        ):
+            raise UsageError(
+                f"--field {text} means one field of that name, or {len(words)} fields",
+                way_out="give each field its own --field, or use the number of the one",
+            )
+        return [_by_field(_named_key(text, names, "--field"), text, names)]
     return [
-        parse_key(f"{number[1]}{number[2] or ''},{number[1]}") if number else _named_key(word, names, "--field")
+        replace(parse_key(f"{number[1]}{number[2] or ''},{number[1]}"), name=number[1])
+        if number
+        else _by_field(_named_key(word, names, "--field"), word, names)
         for word, number in zip(words, numbered, strict=True)
     ]
 
 
+def _is_there(text: str, names: Sequence[str]) -> bool:
+    """Whether `text` is the name of a field, alone or with a colon and letters."""
+    return text in names or text.rpartition(":")[0] in names
+
+
+def _by_field(key: KeySpec, text: str, names: Sequence[str]) -> KeySpec:
+    return replace(key, name=text if text in names else text.rpartition(":")[0])
+
+
 def _named_key(text: str, names: Sequence[str], option: str) -> KeySpec:
     name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
+    if name and text in names and (cut := text.rpartition(":")) and cut[0] in names and not set(cut[2]) - set(LETTERS):
+        raise UsageError(
+            f"{option} {text} means the field {text!r}, or the field {cut[0]!r} with the letters {cut[2]!r}",
+            way_out="use the field's number",
+        )
     if name not in names:
         known = ", ".join(repr(one) if "," in one else one for one in names[:20])
         way_out = f"use one of {known}" if len(names) > 1 else f"it has one, {known}; -t says what separates them"
-        raise UsageError(f"{option} {text}: the header has no field {name or letters!r}", way_out=way_out)
+        sought = name or letters
+        raise UsageError(
+            f"{option} {text}: the header has no field {sought!r}", way_out=did_you_mean(sought, names, way_out)
+        )
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: the header has {name} more than once", way_out="use the field's number")
     if set(letters) - set(LETTERS):
@@ -239,6 +268,7 @@ def _line_key(key: KeySpec) -> LineKey:
         skip_start="b" in key.start,
         # Where whole fields end, no characters are counted that blanks could lie ahead of.
         skip_end="b" in key.end and key.end_char > 0,
+        name=key.name,
     )
 
 

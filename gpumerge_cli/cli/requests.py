@@ -100,8 +100,7 @@ def record_request(values: Values) -> RecordRequest:
     """The options of records; values.field is that of resolve_fields."""
     from gpumerge_cli.formats.record_options import RecordRequest
 
-    field = values.field[0] if values.field else None
-    return RecordRequest(values.record_size, values.key_offset, values.key_size, field)
+    return RecordRequest(values.record_size, values.key_offset, values.key_size, tuple(values.field))
 
 
 def backend_request(values: Values) -> BackendRequest:

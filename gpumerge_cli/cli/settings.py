@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
-from gpumerge_cli.cli.values import nearest
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.words import nearest
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _Layer = Literal["environment", "project", "user"]

@@ -1,21 +1,22 @@
-"""The values of a command's options, each read as the option's row says."""
+"""The values of a command's options: read one by one as their rows say, and held together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpumerge_cli.cli.gnu_values import parse_whole
 from gpumerge_cli.cli.options import Command, Option, command
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.words import did_you_mean, nearest
 
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a command's options, each an attribute (values.record_size): given, set, or by default.
+    """What a command line, settings and defaults give a command, each an attribute: values.record_size.
 
-    said: values that are given or set, by the names of parameters. given: the names that the command line itself has.
+    said: what is not left to the defaults, by the names of parameters. given: those that the command line itself has.
     """
 
     command: str
@@ -33,7 +34,7 @@ class Values:
         raise AttributeError(f"{self.command} has no option {parameter}")
 
     def saying(self, **said: Any) -> Values:
-        """A copy with these values of parameters."""
+        """The same with these values of parameters."""
         return replace(self, said={**self.said, **said})
 
     def get(self, parameter: str, default: Any = None) -> Any:
@@ -47,11 +48,12 @@ class Values:
 def read_value(option: Option, text: str, written: str = "") -> Any:
     """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
 
-    Words for options of GNU sort stay as they are: they may be shortened, and are judged together with their option.
+    Words that GNU sort takes are left as they are: they may be shortened, and are judged with what they go with.
     """
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
-        raise UsageError(f"{written}: {text!r} is no word for it", way_out=f"use {', '.join(option.choices)}")
+        way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
+        raise UsageError(f"{written}: {text!r} is no word for it", way_out=way_out)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
     if option.kind == "size":
@@ -79,12 +81,3 @@ def _nearest(written: str, options: Sequence[Option]) -> str:
         if written[2:] in option.formerly:
             return option.names[0]
     return nearest(written, (name for option in options for name in (*option.names, *option.off_names)))
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that begins with `name`, else the most similar one, or "" if there is none."""
-    from difflib import get_close_matches
-
-    known = sorted(names)
-    longer = [each for each in known if each.startswith(name)]
-    return longer[0] if len(longer) == 1 else next(iter(get_close_matches(name, known, 1)), "")

@@ -165,8 +165,8 @@ def _warn(inputs: Inputs) -> None:
         return
     told: dict[str, list[str]] = {}
     for source in inputs.sources:
-        if isinstance(source, LineSource) and inputs.order.text is not None:
-            doubt = doubt_of(source.file.read(0, LOOKED_AT), inputs.order.text, inputs.format.header_lines)
+        if isinstance(source, LineSource):
+            doubt = doubt_of(source.file.read(0, LOOKED_AT), inputs.order, inputs.format.header_lines)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
     for doubt, names in told.items():

@@ -16,14 +16,14 @@ from gpumerge_cli.extents import Extent, Target
 
 Bytes = NDArray[np.uint8]
 STDIO = "-"
-"""What standard input and output are called."""
+"""The name of standard input and output."""
 
 
 class Source(Protocol):
     """A sorted input, read at any position from any thread."""
 
     name: str
-    """What messages call it: the path, or "-"."""
+    """The name in messages: the path, or "-"."""
     size: int
     """Bytes of the stream."""
     dtype: np.dtype[Any] | None
@@ -31,7 +31,7 @@ class Source(Protocol):
 
     @property
     def extent(self) -> Extent | None:
-        """Where its bytes lie; None if only `read_into` gets at them."""
+        """The place of its bytes in a file; None if only `read_into` can read them."""
 
     def read_into(self, start: int, out: Bytes) -> None:
         """Fill `out` with the bytes from `start` on. Raises InputError if the file has become shorter."""
@@ -55,7 +55,7 @@ class Source(Protocol):
         """ "FILE:LINE" or "FILE@ITEM" of the item at `start`, counted as users count: lines from 1, items from 0."""
 
     def count(self) -> int:
-        """How many items there are. Lines are counted by reading."""
+        """The number of items. Lines are counted by reading them."""
 
     def check_unchanged(self) -> None:
         """Raise InputError if the file was written to, or replaced by another, since it was opened."""
@@ -69,16 +69,16 @@ class Sink(Protocol):
 
     name: str
     seekable: bool
-    """Whether writes may come in any order."""
+    """True if writes may come in any order."""
     exact: bool
-    """Whether `encode` gives as many bytes as it takes, so that places in the output are known ahead."""
+    """True if `encode` gives as many bytes as it takes, so that places in the output are known ahead."""
 
     line_end: int | None
     """The byte that ends a line, if `encode` makes something of lines and must be given whole ones; else None."""
 
     @property
     def target(self) -> Target | None:
-        """Where chunks go as they are; None if only `write_at` gets them there."""
+        """The place of chunks that are written as they are; None if only `write_at` can write them."""
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """So many bytes of items will come: find out now if there is no room for them. Raises OutputError.

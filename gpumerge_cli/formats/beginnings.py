@@ -11,13 +11,12 @@ from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.foreign import FOREIGN
 from gpumerge_cli.formats.kinds import all_formats
-from gpumerge_cli.order.rules import NUL, LineOrder
+from gpumerge_cli.order import Order
 
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""
-_NUMBERS = ("numeric", "general", "human", "month")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_MANY = 4  # of so many bytes one is 0, at least
+_MANY = 4  # at least one byte of so many is 0
 
 
 def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
@@ -53,15 +52,14 @@ def _begins(start: bytes, pattern: bytes) -> bool:
     return pattern != b"" and re.match(pattern, start, re.DOTALL) is not None
 
 
-def doubt_of(start: bytes, order: LineOrder, header_lines: int) -> str:
-    """What is likely to surprise in lines of text that begin with `start`, and the way out; "" if nothing is."""
-    if start.startswith(_UTF16_MARKS) or (order.terminator != NUL and _is_wide(start)):
+def doubt_of(start: bytes, order: Order, header_lines: int) -> str:
+    """A likely surprise in lines of text that begin with `start`, and the way out; "" if there is none."""
+    if start.startswith(_UTF16_MARKS) or (order.end != b"\0" and _is_wide(start)):
         return (
             "it looks like UTF-16 text, and lines compare by their bytes; "
             "convert it first, for example with iconv -f UTF-16 -t UTF-8"
         )
-    first = any(key.compare in _NUMBERS and key.start_field == key.start_char == 0 for key in order.keys)
-    if start.startswith(BOM) and first and not header_lines:
+    if start.startswith(BOM) and order.begins_with_number and not header_lines:
         return (
             "a UTF-8 byte order mark stands ahead of the first line's number and hides it; "
             "remove it, for example with tail -c +4"
@@ -70,6 +68,6 @@ def doubt_of(start: bytes, order: LineOrder, header_lines: int) -> str:
 
 
 def _is_wide(start: bytes) -> bool:
-    """Whether zeros stand at every other place, as in UTF-16 without its mark."""
+    """True if zeros stand at every other place, as in UTF-16 without its mark."""
     zeros = max(start[0::2].count(0), start[1::2].count(0)), min(start[0::2].count(0), start[1::2].count(0))
     return zeros[0] > len(start) // _MANY and zeros[1] == 0

@@ -1,7 +1,7 @@
 """Compressions: what each is called, how its data begin, what reads and writes them. CODECS is the one list of them.
 
 gzip, bzip2 and xz need nothing beyond Python's standard library; isal, of the extra `compressed`, is faster at gzip.
-Zstandard needs Python 3.14 or that extra. What is written is one member, stream or frame a chunk, so that chunks are
+Zstandard needs Python 3.14 or that extra. Each chunk is written as one member, stream or frame, so that chunks are
 compressed independently; readers of these formats take several as one file. The same chunk gives the same bytes always.
 """
 
@@ -15,14 +15,14 @@ from typing import IO, Any, Protocol
 
 from gpumerge_cli.errors import UsageError
 
-_ISAL_LEVEL = 2  # of 0 to 3; it is about as small as zlib's 1
+_ISAL_LEVEL = 2  # levels go from 0 to 3; this one makes files about as small as zlib's 1
 _ZLIB_LEVEL = 1
 _XZ_PRESET = 1
 _READ_AT_ONCE = 1 << 18
 
 
 class Reader(Protocol):
-    """A compressed stream's content, in order. What it raises for data that are not right is the codec's own affair."""
+    """A compressed stream's content, in order. Damaged data raise the codec's own exceptions."""
 
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes, b"" at the end. EOFError: the data end too soon, or something else follows them."""
@@ -58,7 +58,7 @@ class _Streams:
         self._raw = raw
         self._padded = padded
         self._one = new()
-        self._follows = False  # whether the one at hand follows another and nothing has come of it yet
+        self._follows = False  # the stream follows another, and has given no bytes yet
 
     def read(self, size: int, /) -> bytes:
         """See Reader."""
@@ -84,7 +84,7 @@ class _Streams:
                 return data
 
     def _behind(self) -> bytes:
-        """What lies behind the stream that has ended."""
+        """The bytes behind the stream that has ended."""
         rest: bytes = self._one.unused_data or self._raw.read(_READ_AT_ONCE)
         while self._padded and rest and not rest.strip(b"\0"):
             rest = self._raw.read(_READ_AT_ONCE)

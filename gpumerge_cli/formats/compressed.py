@@ -27,7 +27,7 @@ def suffix_of(name: str) -> str:
 
 
 def opened(stream: IO[bytes], name: str) -> Reader:
-    """What the compressed `stream` holds, to be read in order.
+    """The content of the compressed `stream`, to be read in order.
 
     Raises UsageError if the library is missing, and for other data what `damaged` takes, as reading from it does.
     """
@@ -53,6 +53,6 @@ def damaged(error: Exception, name: str) -> InputError:
 
 
 def compressor(name: str) -> Callable[[Any], bytes] | None:
-    """What compresses a chunk of the output `name`, None if it is not to be compressed. Raises UsageError as opened."""
+    """The function that compresses a chunk of the output `name`; None if it stays plain. Raises as `opened`."""
     suffix = compression_of(name)
     return CODECS[suffix].compressor() if suffix else None

@@ -9,10 +9,8 @@ from typing import IO
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.order.rules import NUL
+from gpumerge_cli.order.rules import NUL, SEPARATOR
 
-SEPARATOR = 1
-"""Between a record and each of its fields. Lower than any byte of text, so that lines compare as their records do."""
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
 _BLOCK = 1 << 20
 _LONGEST_FIELD = 1 << 31
@@ -94,7 +92,7 @@ class Parser:
             more = next(self.blocks, None) if self._taken else None
 
     def _blocks(self, file: SeekableInput) -> Iterator[bytes]:
-        held: list[bytes] = []  # of a line that has not ended, whose parts are put together once
+        held: list[bytes] = []  # the parts of a line that has not ended; they are joined once
         for start in range(0, file.size, _BLOCK):
             data = file.read_exactly(start, min(_BLOCK, file.size - start))
             self.gone += len(data)

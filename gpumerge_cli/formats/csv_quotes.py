@@ -1,4 +1,4 @@
-"""What the quotes of a CSV file enclose, found for 64 bytes at a time: bit k of a word stands for byte k.
+"""Finds what the quotes of a CSV file enclose, 64 bytes at a time: bit k of a word stands for byte k.
 
 A byte is enclosed if it is an opening quote, or if it lies behind one and ahead of the closing one. A quote within
 quotes is written twice: the first closes what the second opens again.
@@ -27,7 +27,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Shape:
-    """What the records of one file or of several are like.
+    """The traits of the records of one file or of several.
 
     proper: quotes enclose whole fields, and carriage returns stand ahead of newlines alone; otherwise the rest says
     nothing. lines: no quotes enclose a newline. doubled: there are quotes within quotes.
@@ -42,7 +42,7 @@ class Shape:
 
 
 def shape_of(file: SeekableInput, separator: int) -> Shape:
-    """What the file's records are like. Reads it once. separator: the byte between fields."""
+    """The traits of the file's records, found by reading it once. separator: the byte between fields."""
     marks = _Marks(separator)
     for data, block, _ in _blocks(file):
         marks.ends(data, block)
@@ -99,8 +99,8 @@ class _Marks:
         self.shape = Shape()
         self.inside = False
         self._separator = separator
-        self._bound = True  # of the last byte: whether it ended a field
-        self._closing = self._return = False  # whether it was a closing quote, a carriage return
+        self._bound = True  # the last byte ended a field
+        self._closing = self._return = False  # the last byte was a closing quote, a carriage return
 
     def ends(self, data: bytearray, block: Bytes) -> Words | None:
         """The newlines of a block that end records; None for all of them. See _blocks."""

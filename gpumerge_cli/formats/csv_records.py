@@ -19,11 +19,11 @@ from typing import IO
 
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
-from gpumerge_cli.formats.csv_parser import END, MARK, SEPARATOR, Parser, write_fields
+from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
 
 _COMMA = 0x2C
 _NUMBERS = ("numeric", "human", "general", "month")
@@ -52,7 +52,7 @@ def records_of(
     separator = separator_of(order)
     within = order_within_fields(order)
     shape = None if within is None else reduce(or_, (shape_of(source.file, separator) for source in sources))
-    counted = any(key.start_char or key.compare == "random" for key in order.keys)  # where a quote written twice counts
+    counted = any(key.start_char or key.compare == "random" for key in order.keys)  # then a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
         copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
         return Records(copied, order_of_fields(order), without_fields)
@@ -112,24 +112,8 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
 
 
-def shown(line: bytes, order: LineOrder) -> bytes:
-    """A line as users know it: if it was made of a record, the record."""
-    return line.split(MARK, 1)[0] if _has_fields(order) else line
-
-
-def between_fields(part: bytes, order: LineOrder) -> bytes:
-    """A part of a line with what records have between their fields, if it was made of one."""
-    if order.of_records is None or not _has_fields(order):
-        return part
-    return part.replace(MARK, bytes([separator_of(order.of_records)]))
-
-
-def _has_fields(order: LineOrder) -> bool:
-    return (order.separator, order.terminator, order.quoted) == (SEPARATOR, NUL, False)
-
-
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:
-    """Whether two headers, records each with a newline, have the same fields, however they are quoted."""
+    """True if two headers (records, each with a newline) have the same fields, however they are quoted."""
     return _parsed(header, separator) == _parsed(other, separator)
 
 

@@ -1,4 +1,4 @@
-"""What a format is, and the ones that have registered themselves. A format is one file in formats/kinds."""
+"""Formats of files, and the register of them. Each format is one file in formats/kinds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds, as options and its name say: a format, and for keys and records the dtype with its byte order.
+    """The content of a file, by options and its name: a format, and for keys and records the dtype with its byte order.
 
     name: of the format. dtype: None if the file says it. key: what of an item is its key, if anything was said of that.
     terminator: the byte that ends a line. header_lines: lines at the start that are not items. csv: lines are CSV's

@@ -87,7 +87,7 @@ class SeekableInput:
         return copy
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
-        """Where the `held` bytes from byte `start` on lie; None if the file is opened when it is read."""
+        """The place of the `held` bytes from byte `start` on; None if the file is opened when it is read."""
         return None if self._descriptor < 0 else Extent(self._descriptor, self.start + start, held, swap)
 
     def read_into(self, position: int, out: Bytes) -> None:
@@ -135,7 +135,7 @@ class SeekableInput:
         if self._shared is not None:
             return
         if self._descriptor < 0:
-            _held.file = None  # what is there now counts, not what a thread still has open
+            _held.file = None  # the thread may still hold the file that was here before
         with self._opened() as descriptor:
             self._compare(os.fstat(descriptor))
 
@@ -184,7 +184,7 @@ def look_at(name: str) -> None:
     Opening or reading a pipe or a device may take for ever.
     """
     if not name or name == STDIO:
-        return  # which opening it judges at once
+        return  # opening it will report that at once
     try:
         if stat.S_ISDIR(os.stat(name).st_mode):
             raise IsADirectoryError(errno.EISDIR, "")
@@ -247,14 +247,14 @@ class _SharedSpool:
 
 
 def _taken_from_here(descriptor: int) -> int:
-    """Where an open file is read from; whoever shares it goes on behind its end, as if it had been read in order."""
+    """The position from which an open file is read. Then moves it to the end, where others who share it go on."""
     start = os.lseek(descriptor, 0, os.SEEK_CUR)
     os.lseek(descriptor, 0, os.SEEK_END)
     return start
 
 
 def _can_be_read_in_place(descriptor: int, status: os.stat_result) -> bool:
-    """Whether reads at any position will do: not from pipes, nor where sizes are not told, or made up as in /sys."""
+    """True if the file can be read at any position. Pipes cannot, nor files of /sys, whose sizes are made up."""
     if not stat.S_ISREG(status.st_mode):
         return False
     if not status.st_size:
@@ -263,7 +263,7 @@ def _can_be_read_in_place(descriptor: int, status: os.stat_result) -> bool:
 
 
 def _state_of(status: os.stat_result) -> tuple[int, ...]:
-    """What differs once a file was written to or replaced."""
+    """Numbers that change when a file is written to or replaced."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -58,15 +58,15 @@ class OutputFile:
             raise problem from None
 
     def target(self, start: int, swap: int) -> Target | None:
-        """Where bytes from `start` on go."""
+        """The place of the bytes from `start` on."""
         memory = 0 if self._mapping is None else self._mapping.address
         return Target(self.name, self._made.descriptor, start, _LARGEST_WRITE, self._writers, swap, memory)
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
 
-        What does not fit is found before work is put into it, and writes are faster once their room is there. Then the
-        file is mapped if `threads` (None: one a core) write it faster so.
+        An output that does not fit is refused before any work, and writes into reserved room are faster. Then the file
+        is mapped if `threads` (None: one a core) write it faster so.
         """
         # Not os.posix_fallocate, which writes to every block where the file system cannot.
         if not nbytes:
@@ -166,7 +166,7 @@ def remove_unfinished() -> None:
 
 
 def given() -> str:
-    """What there is of outputs if the program ends now, in words for its user."""
+    """A sentence for users: which outputs exist if the program ends now."""
     whole = [f"{name} is complete" for name, place in _placed.items() if place.exists()]
     return ", ".join(whole + [f"{name} has a part of the output" for name in _begun]) or "no output was written"
 
@@ -261,7 +261,7 @@ def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
 
     What is written to it changes what is still to be read. Outputs with names of their own replace files as a whole.
     """
-    with contextlib.suppress(OSError, ValueError):  # which opening them tells
+    with contextlib.suppress(OSError, ValueError):  # opening them will report it
         number = _descriptor_named(name)
         written = None if number is None else os.fstat(number)
         if written is None or not stat.S_ISREG(written.st_mode) or not written.st_size:
@@ -289,7 +289,7 @@ def _descriptor_named(name: str) -> int | None:
 
 
 def is_terminal(name: str) -> bool:
-    """Whether `name` stands for an open descriptor, and that is a terminal."""
+    """True if `name` stands for an open descriptor that is a terminal."""
     try:
         number = _descriptor_named(name)
         return number is not None and os.isatty(number)

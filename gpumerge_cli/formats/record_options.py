@@ -1,4 +1,4 @@
-"""Fixed-size records: what the user says of them, and the order of the key that lies in them.
+"""Options of fixed-size records, and the order of records by their key.
 
 Records are opaque: they are read and written as they are, whatever byte order their fields have.
 """
@@ -7,32 +7,32 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Fields, Order, Records
+from gpumerge_cli.words import nearest
 
 LARGEST = 2**31 - 1
-"""Bytes of the largest record: what a NumPy dtype can be."""
+"""The bytes of the largest record. NumPy has no larger dtype."""
 _SHOWN = 60
 
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """What the user says of records, None where nothing is said.
+    """The options of records; None and () for options that were not given.
 
-    size: bytes of a record. offset, width: where its key starts and how many bytes it has. field: the key's name in a
-    structured dtype, a field inside another behind a dot.
+    size: bytes of a record. offset, width: where its key starts and how many bytes it has. fields: see Key.
     """
 
     size: int | None = None
     offset: int | None = None
     width: int | None = None
-    field: str | None = None
+    fields: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -41,22 +41,30 @@ class RecordRequest:
             ("--record-size", self.size),
             ("--key-offset", self.offset),
             ("--key-size", self.width),
-            ("--field", self.field),
+            ("--field", self.fields or None),
         )
         return next((option for option, value in given if value is not None), "")
 
 
 @dataclass(frozen=True)
 class Key:
-    """Which part of an item is its key: `field`, or what starts at byte `offset`.
+    """The part of an item that is its key: `field`, or `fields`, or the bytes from `offset` on.
 
-    That is a number of `dtype`, or `width` bytes; both None: all bytes to the item's end.
+    field: the name of a field of a structured dtype; a field inside another stands behind a dot. fields: fields as
+    --field has them, each text one or several names between commas, ":r" behind a name for the reverse order. The bytes
+    from `offset` on are a number of `dtype`, or `width` bytes; if both are None, they go to the item's end.
     """
 
     field: str | None = None
     offset: int = 0
     width: int | None = None
     dtype: np.dtype[Any] | None = None
+    fields: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """The fields as a command line has them, "" if none is named."""
+        return self.field or ",".join(self.fields)
 
 
 def parse_dtype(text: str) -> np.dtype[Any]:
@@ -66,7 +74,7 @@ def parse_dtype(text: str) -> np.dtype[Any]:
     """
     listed = text.lstrip().startswith("[")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of spellings that NumPy will no longer know
+        warnings.simplefilter("ignore")  # NumPy warns of spellings that it will drop
         if not listed and "," not in text:
             Order.of(text)  # raises UsageError for what has no order
             return np.dtype(text)
@@ -95,16 +103,17 @@ def record_format(dtype: str | None, request: RecordRequest) -> tuple[np.dtype[A
     given = None if dtype is None else parse_dtype(dtype)
     if given is not None and given.names is not None:
         _refuse(request, ("size", "offset", "width"), "--dtype says where the fields of a record lie")
-        key = Key(field=request.field)
+        key = Key(fields=request.fields)
         order_of(given, key)
         return given, key
     if not request.said:
         return None, None
-    if request.field is not None:
+    if request.fields:
         _refuse(request, ("size", "offset", "width"), "--field says where the key lies")
+        key = Key(fields=request.fields)
         if given is not None:
-            raise UsageError(f"--field {request.field}: --dtype {dtype} has no fields", way_out="leave one of them out")
-        return None, Key(field=request.field)
+            raise UsageError(f"--field {key.named}: --dtype {dtype} has no fields", way_out="leave one of them out")
+        return None, key
     if given is not None and request.width not in (None, given.itemsize):
         raise UsageError(
             f"--key-size {request.width}: a key of --dtype {dtype} has {given.itemsize} bytes", way_out="leave it out"
@@ -134,7 +143,7 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
     """
     if items.kind not in "SV" or items.subdtype is not None:
         if key is not None:
-            what = f"--field {key.field}" if key.field is not None else "a key's place was given"
+            what = f"--field {key.named}" if key.named else "a key's place was given"
             raise UsageError(f"{what}: the items are {item_name(items)}, not records", way_out="leave it out")
         return Order.of(items, descending=descending)
     if items.itemsize == 0 or items.hasobject:
@@ -142,6 +151,10 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
     place = key or Key()
     if place.field is not None:
         return _order_of_field(items, place.field, descending)
+    if place.fields:
+        named = [one for text in place.fields for one in _named(items, text)]
+        _refuse_twice(named)
+        return Fields.by([_order_of_field(items, name, turned or descending) for name, turned in named])
     if items.names is not None and key in (None, Key()):
         fields = ", ".join(items.names)
         raise UsageError("records need a key", way_out=f"name one of their fields as the key (--field): {fields}")
@@ -151,17 +164,66 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
     return Order.records(items.itemsize, place.offset, kind, descending=descending)
 
 
-def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order:
+def _named(items: np.dtype[Any], text: str) -> list[tuple[str, bool]]:
+    """The fields that a text of --field names, each with whether it is reversed.
+
+    Raises UsageError for a text that can be read in two ways, and for letters that records do not take.
+    """
+    words = text.split(",")
+    whole = [one for one in dict.fromkeys((_turned(text), (text, False))) if _place(items, one[0]) is not None]
+    split = len(words) > 1 and all(_place(items, _turned(word)[0]) is not None for word in words)
+    if len(whole) + split > 1:
+        meanings = [f"the field {name!r}{', reversed' if turned else ''}" for name, turned in whole]
+        meanings += [f"the fields {' and '.join(map(repr, words))}"] * split
+        raise UsageError(
+            f"--field {text} means {' or '.join(meanings)}",
+            way_out="give each field its own --field" if split else "rename one of them by --dtype",
+        )
+    if whole:
+        return whole
+    for word in words:
+        name, colon, letters = word.rpartition(":")
+        if colon and letters != "r" and _place(items, word) is None and _place(items, name) is not None:
+            raise UsageError(f"--field {word}: records take no {letters!r}", way_out="write NAME or NAME:r")
+    return [(word, False) if _place(items, word) is not None else _turned(word) for word in words]
+
+
+def _turned(word: str) -> tuple[str, bool]:
+    """The name in "NAME" or "NAME:r", and whether it is the latter."""
+    return word.removesuffix(":r"), word.endswith(":r")
+
+
+def _refuse_twice(named: Sequence[tuple[str, bool]]) -> None:
+    names = [name for name, _ in named]
+    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if twice is not None:
+        raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each field once")
+
+
+def _place(items: np.dtype[Any], field: str) -> tuple[np.dtype[Any], int] | None:
+    """(the dtype of a field, where it starts in the items); None if there is none of that name."""
     inside, offset, rest = items, 0, field
     while inside is items or rest:
         fields: Mapping[str, Any] = inside.fields or {}
         name, _, behind = (rest, "", "") if rest in fields else rest.partition(".")
         if name not in fields:
-            there = f"its fields are {', '.join(inside.names)}" if inside.names else "it has no fields"
-            what = f"{item_name(items)} have no field {field!r}"
-            raise UsageError(f"--field {field}: {what}", way_out=there)
+            return None
         found, start = fields[name][:2]
         inside, offset, rest = found, offset + start, behind
+    return inside, offset
+
+
+def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Records:
+    found = _place(items, field)
+    if found is None:
+        names = _names(items)
+        there = f"its fields are {', '.join(items.names)}" if items.names else "it has no fields"
+        near = nearest(field, names)
+        raise UsageError(
+            f"--field {field}: {item_name(items)} have no field {field!r}",
+            way_out=f"did you mean {near}? {there}" if near else there,
+        )
+    inside, offset = found
     if inside.subdtype is not None:
         raise UsageError(
             f"--field {field}: the field is an array of {inside.shape}", way_out="name a field of one value"
@@ -171,7 +233,7 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order
             f"--field {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
         )
     try:
-        return Order.records(items.itemsize, offset, inside, descending=descending)
+        return Records.of_key(items.itemsize, offset, inside, descending=descending, name=field)
     except UsageError:
         raise UsageError(
             f"--field {field}: a field of type {inside.str} has no order here",
@@ -179,8 +241,16 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Order
         ) from None
 
 
+def _names(items: np.dtype[Any], ahead: str = "") -> list[str]:
+    """The names of all fields, those inside others too."""
+    names = []
+    for name in items.names or ():
+        names += [ahead + name, *_names(items[name], f"{ahead}{name}.")]
+    return names
+
+
 def item_name(dtype: np.dtype[Any]) -> str:
-    """What messages call items of a dtype, byte order aside for those that are not records."""
+    """The name of items of a dtype in messages. It tells the byte order for records alone."""
     if dtype.kind not in "SV":
         return dtype.newbyteorder("=").name
     fields = ", ".join(f"{name} {dtype[name].str}" for name in dtype.names or ())

@@ -36,7 +36,7 @@ def resolve_format(
     csv: bool = False,
     records: RecordRequest = RecordRequest(),  # noqa: B008 - frozen
 ) -> Content:
-    """What the file `name` holds.
+    """The content of the file `name`.
 
     lines: how lines compare, if that was said: then it is text. Raises UsageError if neither options nor suffix say the
     format, or if they disagree.
@@ -206,7 +206,7 @@ def _says_otherwise(name: str, source_content: Content, dtype: np.dtype[Any], fo
 
 
 def _keeps_bytes(name: str) -> bool:
-    """Whether what is written to `name` can be read from it again, as it cannot from pipes and devices."""
+    """True if bytes written to `name` can be read from it again. Pipes and devices do not give them back."""
     return (
         os.path.basename(name) != ""
         and not name.startswith(("/dev/", "/proc/"))
@@ -246,7 +246,7 @@ def open_sink(
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
     if dtype_of(suffix) and (source_content.dtype is None or source_content.dtype.isnative):
-        dtype = dtype.newbyteorder("=")  # what the suffix means, unless --dtype names a byte order
+        dtype = dtype.newbyteorder("=")  # suffixes mean this byte order, unless --dtype names another
     one = format_of(suffix) if is_binary(suffix) else source_content.format
     of_items = partial(one.header, dtype) if one is not None and one.header is not None else None
     output = open_output(name)

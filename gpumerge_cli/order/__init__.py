@@ -1,4 +1,4 @@
-"""How items compare: the orders of keys, of records and of lines. The rules of lines alone, without NumPy: rules.py."""
+"""The orders of keys, of records and of lines. rules.py holds the rules of lines and does not load NumPy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ TYPE_CHECKING = False  # see gpumerge_cli
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpumerge_cli.order.kinds import DTYPES, Keys, Layout, Lines, Order, Records
+    from gpumerge_cli.order.kinds import DTYPES, Fields, Keys, Layout, Lines, Order, Records
 
-__all__ = ["DTYPES", "Keys", "Layout", "Lines", "Order", "Records"]
+__all__ = ["DTYPES", "Fields", "Keys", "Layout", "Lines", "Order", "Records"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,15 +1,15 @@
-"""What an order says of items: how they compare, how they lie in memory, and what messages call them.
+"""The protocol of orders: how items compare, how they lie in memory, and what messages call them.
 
-Three orders say it: of keys that are their own items, of records that hold a key, and of lines. Whoever works on items
-asks the order for what it needs, not for which of the three it is.
+There are orders of keys that are their own items, of records by one key, of records by several fields, and of lines.
+Code that works on items asks the order what it needs to know. It never asks which kind of order it has.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,10 +18,27 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.rules import LineOrder
 
 Kind = Literal["int", "uint", "float", "bytes", "lines"]
+Macros = tuple[tuple[str, int | str], ...]
+"""Names and values of macros."""
 Ways = tuple[bool, bool, bool]
-"""Whether an order is numeric, descending, and stable, as sort's options -n, -r and -s have it."""
+"""Three answers: is the order numeric, descending, stable? They are sort's options -n, -r and -s."""
+_OPTIONS = ("-n", "-r", "-s")
+Bounds = Callable[[int, bytes], tuple[int, int]]
 PREFIX_BYTES = 8
-"""Bytes of the prefix by which rows compare first."""
+"""The bytes of the prefix by which rows compare first."""
+
+
+class Meant(NamedTuple):
+    """An order that a user may have meant instead, and what to do if the items are in it.
+
+    by: the key that told the items apart, and must do so in this order, too; None if that does not matter. leaves_ties:
+    it is the same order but that it leaves items with equal keys as they are.
+    """
+
+    order: Order
+    told: str
+    by: int | None = None
+    leaves_ties: bool = False
 
 
 class Of(Protocol):
@@ -51,9 +68,9 @@ class OfLines(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """An order as the numbers that compiled code reads: OrderSpec of kernels/cpu/entries.h, by its names.
+    """An order as numbers for compiled code. The names are those of OrderSpec in kernels/cpu/entries.h.
 
-    kind, key_kind: an ItemKind. table: LineOrder.table(), which has to outlive every use; None but for lines.
+    kind, key_kind: an ItemKind. table: LineOrder.table(), or the fields of a key of several; it must outlive every use.
     """
 
     kind: int
@@ -69,10 +86,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Order(ABC):
-    """How items compare.
+    """An order of items.
 
-    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, "lines".
-    width: bytes of a key, 0 for lines. descending: the complement of the order; lines say that in `text`.
+    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines".
+    width: the bytes of a key, 0 for lines. descending: the order is the complement; lines have it in their rules.
     """
 
     kind: Kind
@@ -87,112 +104,122 @@ class Order(ABC):
     """The order of lines: see Lines.of."""
 
     is_rows: ClassVar[bool] = True
-    """Whether items are merged as rows, a prefix and a number each, and gathered at the end; keys are not."""
+    """True if items merge as rows (a prefix and a number each) and are gathered at the end. False for keys."""
     costs_as: ClassVar[Literal["keys", "lines"]] = "keys"
-    """What the cost model counts the items as."""
+    """The kind of items that the cost model takes these for."""
 
     @property
     @abstractmethod
     def item_bytes(self) -> int:
-        """Bytes of an item; 0 where they are of many sizes."""
+        """The bytes of an item; 0 if items have different sizes."""
 
     @property
     def record(self) -> int:
-        """Bytes of the record that holds the key; 0 if there is none."""
+        """The bytes of the record that holds the key; 0 if items are not records."""
         return 0
 
     @property
     def text(self) -> LineOrder | None:
-        """How lines compare; None for all but lines."""
+        """The rules by which lines compare; None for other items."""
         return None
 
     @property
     def end(self) -> bytes:
-        """What ends every item, and is no part of it."""
+        """The bytes that end every item and do not belong to it; b"" for items of one size."""
         return b""
 
     @property
     def prefix_bytes(self) -> int:
-        """Bytes of a key that fit into the 64-bit prefix of its row; if there are more, ties go to the rest."""
+        """The bytes of a key in the 64-bit prefix of its row. The rest of a longer key decides ties."""
         return min(self.width, PREFIX_BYTES)
 
     @property
     def prefix_decides(self) -> bool:
-        """Whether 64-bit images or prefixes of items never tie but where the items compare equal."""
+        """True if items with equal 64-bit images or prefixes always compare equal."""
         return self.width <= PREFIX_BYTES
 
     @property
     def compared_bytes(self) -> int:
-        """Bytes that merges compare first: a key, or the prefix of a row."""
+        """The bytes that merges compare first: those of a key, or of the prefix of a row."""
         return PREFIX_BYTES
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The native dtype of keys; of keys that are bytes, S and their width."""
+        """The native dtype of keys. Keys that are bytes have S and their width."""
         raise self._keyless()
 
     @property
     def unsigned(self) -> np.dtype[Any]:
-        """The unsigned dtype of a number's width: what key bits are viewed as, and what the image is."""
+        """The unsigned dtype of a number's width, in which key bits are viewed and images are given."""
         raise self._keyless()
 
     @property
     def flip(self) -> int:
-        """What an image is XORed with: the sign bit of signed integers, then all bits when descending.
+        """The mask that an image is XORed with: the sign bit of signed integers, then all bits if descending.
 
-        Of a key that is bytes: what the first `prefix_bytes` of it are XORed with.
+        For a key that is bytes, the mask is for its first `prefix_bytes` bytes.
         """
         raise self._keyless()
 
     def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
-        """The keys of items of one size that lie back to back: an array of `dtype`, a view where there is one."""
+        """The keys of items of one size that lie back to back, as an array of `dtype`. It is a view where it can be."""
         raise self._keyless()
 
     def image(self, keys: NDArray[Any]) -> NDArray[Any]:
-        """The images of fixed-width keys: same shape, unsigned dtype of the same width; of bytes, bytes again."""
+        """The images of fixed-width keys: the same shape, an unsigned dtype of that width; bytes stay bytes."""
         raise self._keyless()
 
     def _keyless(self) -> TypeError:
         return TypeError(f"{self.describe()}: items have no key of one size")
 
     def count(self, nbytes: int) -> int | None:
-        """How many items so many bytes hold; None where only reading them tells."""
+        """The number of items in so many bytes; None if it takes reading them to know."""
         return nbytes // self.item_bytes
 
     def sample(self) -> bytes:
-        """An item, with what ends it."""
+        """An item and its end."""
         return bytes(self.item_bytes)
 
     @abstractmethod
     def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
-        """The items of a run by their numbers, each without what ends it."""
+        """The items of a run by their numbers, each without its end."""
 
     @abstractmethod
     def layout(self) -> Layout:
         """The order for compiled code on the host."""
 
     @abstractmethod
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
-        """The order for code that is compiled for it: the macros of keys.cuh. rows: whether rows are made of items."""
+    def macros(self, *, rows: bool) -> Macros:
+        """The macros of keys.cuh for code that is compiled for this order. rows: items become rows."""
 
     def moves_whole(self, sizes: Sequence[int]) -> bool:
-        """Whether items themselves can be merged, where records of one of `sizes` bytes can."""
+        """True if items can merge as they are, given that records of one of `sizes` bytes can."""
         return False
 
     def of_prefixes(self) -> Order:
-        """The same order, as far as who compares and moves rows can tell."""
+        """An order that compares rows in the same way, the same for as many orders as possible."""
         return self
 
     @abstractmethod
     def describe(self) -> str:
-        """For reports and messages: "int32", "CSV, by -k 2n,2", "records of 100 bytes, key bytes 0 to 9"."""
+        """The order in words: "int32", "CSV, by -k 2n,2", "records of 100 bytes, key bytes 0 to 9"."""
+
+    @property
+    def item_word(self) -> str:
+        """The word for an item that users count, "line" or "record"; "" for items that they do not."""
+        return ""
+
+    @property
+    def begins_with_number(self) -> bool:
+        """True if a key is a number in digits, or a month, at an item's start."""
+        return False
 
     def key_of(self, item: bytes) -> bytes:
-        """The part of an item that messages show: its key, but of lines and numbers all of it."""
+        """The part of an item that messages show: bytes that are its key, else all of it."""
         return item
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
-        """The item's key in digits; None if it is no number. short: no more than six of those of floats."""
+        """The item's key as text; None if it is bytes. short: floats have six digits at most."""
         return None
 
     @abstractmethod
@@ -200,8 +227,19 @@ class Order(ABC):
         """A part of a key or a line, within quotes."""
 
     def by_key(self) -> Sequence[Order]:
-        """For each key of lines the order by it alone; nothing for items of one key."""
+        """For each key that the user named the order by it alone."""
         return ()
+
+    def key_said(self, number: int) -> str:
+        """Key `number` of by_key() as a command line has it, "-k 2n" or "--field id:r"."""
+        raise IndexError(number)
+
+    def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
+        """Key `number` of by_key() within an item, for messages; None if they show the key with the item.
+
+        bounds: finds where a key of a line begins and ends, from its number and the line.
+        """
+        return None
 
     @property
     def ways(self) -> Ways:
@@ -210,9 +248,22 @@ class Order(ABC):
 
     @property
     def plain_way(self) -> str:
-        """What an order without any of the options is called."""
+        """The name of an order without any of the options."""
         return "ascending"
 
     @abstractmethod
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        """Orders that a user may have meant instead. keys_equal: no key tells apart what is out of this order."""
+        """Orders by other options. keys_equal: no key tells apart the items that are out of this order."""
+
+    def meant(self, by: int | None) -> Sequence[Meant]:
+        """Orders that a user may have meant instead. by: the key of by_key() that tells items apart, if one does."""
+        return [self._by_options(other) for other in self.others(keys_equal=by is None)]
+
+    def _by_options(self, other: Order) -> Meant:
+        named = " ".join(name for name, on in zip(_OPTIONS, other.ways, strict=True) if on)
+        changes = [
+            f"add {option}" if after else f"leave {option} out"
+            for option, before, after in zip(_OPTIONS, self.ways, other.ways, strict=True)
+            if before != after
+        ]
+        return Meant(other, f"the file is in {named or other.plain_way} order: {' and '.join(changes)}")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.base import Kind, Layout, Order
+from gpumerge_cli.order.base import Kind, Layout, Macros, Order
 
 _TYPES: dict[Kind, tuple[str, tuple[int, ...], int]] = {
     "int": ("i", (1, 2, 4, 8), 1),
@@ -25,7 +25,7 @@ _TYPES: dict[Kind, tuple[str, tuple[int, ...], int]] = {
 }
 """By kind: NumPy's letter, widths in bytes, and KEY_KIND of keys.cuh, which is ItemKind of entries.h, too."""
 BYTES_KIND = 0
-"""As _TYPES has it: the prefix of a key that is bytes is an unsigned number."""
+"""The KEY_KIND of keys that are bytes: their prefix is an unsigned number."""
 _KINDS: dict[str, Kind] = {letter: kind for kind, (letter, _, _) in _TYPES.items()}
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
@@ -116,7 +116,7 @@ class Keys(Order):
     def layout(self) -> Layout:
         return Layout(self.code, self.width, self.descending)
 
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    def macros(self, *, rows: bool) -> Macros:
         if rows:
             return record_macros(self, Layout(0, record=self.width, key_kind=self.code), rows=True)
         return (("KEY_BITS", 8 * self.width), ("KEY_KIND", self.code), ("DESCENDING", int(self.descending)))
@@ -152,7 +152,7 @@ class Equal(Sequence[bytes]):
         return self._run[number * self._size : (number + 1) * self._size].tobytes()
 
 
-def record_macros(order: Order, layout: Layout, *, rows: bool) -> tuple[tuple[str, int], ...]:
+def record_macros(order: Order, layout: Layout, *, rows: bool) -> Macros:
     """The macros of items that hold their key, whether they move as rows or as they are."""
     return (
         ("ROWS", int(rows)),

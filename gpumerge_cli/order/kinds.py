@@ -1,13 +1,14 @@
-"""All three orders, and the functions of `Order` that make them."""
+"""All orders, and the functions of `Order` that make them."""
 
 from __future__ import annotations
 
 from gpumerge_cli.order.base import Layout, Order
+from gpumerge_cli.order.fields import Fields
 from gpumerge_cli.order.keys import DTYPES, Keys
 from gpumerge_cli.order.lines import Lines
 from gpumerge_cli.order.records import Records
 
-__all__ = ["DTYPES", "Keys", "Layout", "Lines", "Order", "Records"]
+__all__ = ["DTYPES", "Fields", "Keys", "Layout", "Lines", "Order", "Records"]
 
 Order.of = Keys.of_dtype
 Order.records = Records.of_key

@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.order.base import Layout, Order, Ways
-from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.order.base import Bounds, Layout, Macros, Meant, Order, Ways
+from gpumerge_cli.order.rules import Comparison, LineKey, LineOrder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _LINES = 4  # ItemKind of kernels/cpu/entries.h
+_NUMBERS: tuple[Comparison, ...] = ("numeric", "human", "general", "month")
+_SWITCHED: dict[Comparison, Comparison] = {"bytes": "numeric", "numeric": "bytes"}
+"""Users often write one of these and mean the other."""
+_OTHER_KEYS = {"-f": LineKey(fold=True), "-h": LineKey("human"), "-V": LineKey("version"), "-g": LineKey("general")}
+"""Options that name an order of whole lines; tried if lines have no key."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Lines(Order):
     def layout(self) -> Layout:
         return Layout(_LINES, terminator=self.rules.terminator, table=self.rules.table())
 
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    def macros(self, *, rows: bool) -> Macros:
         return (("ROWS", 1), ("KEY_BITS", 64))
 
     def describe(self) -> str:
@@ -76,8 +81,28 @@ class Lines(Order):
     def quoted(self, part: bytes) -> str:
         return repr(part.decode("utf-8", "replace"))
 
+    @property
+    def item_word(self) -> str:
+        return "line" if self.rules.of_records is None else "record"
+
+    @property
+    def begins_with_number(self) -> bool:
+        return any(key.compare in _NUMBERS and key.start_field == key.start_char == 0 for key in self.rules.keys)
+
+    def key_of(self, item: bytes) -> bytes:
+        return self.rules.record_of(item)
+
     def by_key(self) -> Sequence[Order]:
         return [Lines.by(replace(self.rules, keys=(key,), stable=True)) for key in self.rules.keys]
+
+    def key_said(self, number: int) -> str:
+        return (self.rules.of_records or self.rules).keys[number].said
+
+    def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
+        if self.rules.keys[number].whole:
+            return None
+        begin, end = bounds(number, item)
+        return self.rules.between_fields(item[begin:end])
 
     @property
     def ways(self) -> Ways:
@@ -95,6 +120,38 @@ class Lines(Order):
         numeric, descending = rules.numeric, rules.reverse
         wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
         return stable + [Lines.by(numeric=n, descending=d, stable=rules.stable and n) for n, d in wishes]
+
+    def meant(self, by: int | None) -> Sequence[Meant]:
+        if by is not None and not self.rules.simple:
+            return self._by_another_key(by)
+        named = _OTHER_KEYS.items() if self.rules == LineOrder() else ()
+        return [
+            *(
+                found._replace(leaves_ties=found.order == Lines.by(replace(self.rules, stable=True)))
+                for found in super().meant(by)
+            ),
+            *(Meant(Lines.by(LineOrder((key,))), f"the file is in {way} order: add {way}") for way, key in named),
+        ]
+
+    def _by_another_key(self, by: int) -> Sequence[Meant]:
+        """The orders in which key `by`, a part of lines, is the other way round, a number, or no number."""
+        key = self.rules.keys[by]
+        if key.whole or key.compare not in _SWITCHED:
+            return ()
+        switched = _SWITCHED[key.compare]
+        wishes = ((switched, key.reverse), (key.compare, not key.reverse), (switched, not key.reverse))
+        others = [Lines.by(_with_key(self.rules, by, *wish)) for wish in wishes]
+        said = self.key_said(by)
+        return [
+            Meant(other, f"the file is in the order of {other.key_said(by)}: use that for {said}", by)
+            for other in others
+        ]
+
+
+def _with_key(rules: LineOrder, by: int, compare: Comparison, reverse: bool) -> LineOrder:
+    key = replace(rules.keys[by], compare=compare, reverse=reverse)
+    of_records = None if rules.of_records is None else _with_key(rules.of_records, by, compare, reverse)
+    return replace(rules, keys=(*rules.keys[:by], key, *rules.keys[by + 1 :]), of_records=of_records)
 
 
 class _Ended(Sequence[bytes]):

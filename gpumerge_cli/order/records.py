@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Order
+from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Order
 from gpumerge_cli.order.keys import BYTES_KIND, Equal, Keys, record_macros
 
 _FOREIGN: Literal["little", "big"] = "big" if sys.byteorder == "little" else "little"
-_RECORDS = 3  # ItemKind of kernels/cpu/entries.h
+RECORDS = 3  # ItemKind of kernels/cpu/entries.h
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,28 @@ class Records(Order):
     """The order of records.
 
     size: bytes of a record. offset: where in it the key starts. swapped: the key's bytes are in foreign byte order;
-    records are never changed.
+    records are never changed. name: the key's field, "" if it was not named.
     """
 
     size: int = 0
     offset: int = 0
     swapped: bool = False
+    name: str = field(default="", compare=False)
 
     @classmethod
-    def of_key(cls, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False) -> Records:
+    def of_key(
+        cls, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False, name: str = ""
+    ) -> Records:
         """The order of records of `size` bytes by the key at `offset`: of a dtype, or so many bytes.
 
-        Of dtypes the byte order counts; S and V are bytes. Raises UsageError for a dtype without an order, and for a
-        key that does not lie within the record.
+        The byte order of a dtype counts; S and V are bytes. name: of the key's field. Raises UsageError for a dtype
+        without an order, and for a key that does not lie within the record.
         """
         if not isinstance(key, int) and key.kind not in "SV":
             number = Keys.of_dtype(key, descending=descending)
-            order = cls(number.kind, number.width, descending, size, offset, not key.isnative)
+            order = cls(number.kind, number.width, descending, size, offset, not key.isnative, name)
         else:
-            order = cls("bytes", key if isinstance(key, int) else key.itemsize, descending, size, offset)
+            order = cls("bytes", key if isinstance(key, int) else key.itemsize, descending, size, offset, name=name)
         if offset < 0 or order.width < 1 or offset + order.width > size:
             raise UsageError(
                 f"a key of {order.width} bytes at byte {offset} is not within a record of {size} bytes",
@@ -64,7 +67,7 @@ class Records(Order):
 
     @property
     def big_endian(self) -> bool:
-        """Whether the key has its most significant byte first, as bytes have; hosts are little-endian."""
+        """True if the most significant byte of the key comes first. It does for bytes. Hosts are little-endian."""
         return self.swapped or self.key is None
 
     @property
@@ -101,7 +104,7 @@ class Records(Order):
 
     @property
     def made_of(self) -> np.dtype[Any]:
-        """The dtype of numbers that keys are made of (see `put`): for bytes one of as many as a number can say."""
+        """The dtype of the numbers that `put` takes. For bytes it is the widest unsigned one that the key holds."""
         return np.dtype(f"u{1 << (self.prefix_bytes.bit_length() - 1)}") if self.key is None else self.key.dtype
 
     def put(self, numbers: NDArray[Any], records: NDArray[np.uint8]) -> None:
@@ -120,9 +123,15 @@ class Records(Order):
 
     def layout(self) -> Layout:
         code = BYTES_KIND if self.key is None else self.key.code
-        return Layout(_RECORDS, self.width, self.descending, self.size, self.offset, code, self.big_endian)
+        return Layout(RECORDS, self.width, self.descending, self.size, self.offset, code, self.big_endian)
 
-    def macros(self, *, rows: bool) -> tuple[tuple[str, int], ...]:
+    @property
+    def field(self) -> tuple[int, ...]:
+        """The key as FieldSpec of kernels/cpu/entries.h has it: offset, width, kind, big_endian, descending."""
+        layout = self.layout()
+        return layout.offset, layout.width, layout.key_kind, int(layout.big_endian), int(layout.descending)
+
+    def macros(self, *, rows: bool) -> Macros:
         return record_macros(self, self.layout(), rows=rows)
 
     def moves_whole(self, sizes: Sequence[int]) -> bool:
@@ -132,18 +141,32 @@ class Records(Order):
         return Records("bytes", 1, size=1) if self.prefix_decides else self
 
     def describe(self) -> str:
+        return f"records of {self.size} bytes, key {self.place}"
+
+    @property
+    def place(self) -> str:
+        """The key's place and type in words: "bytes 0 to 9", "big-endian int32 at byte 4, descending"."""
         if self.key is None:
-            name = f"records of {self.size} bytes, key bytes {self.offset} to {self.offset + self.width - 1}"
+            name = f"bytes {self.offset} to {self.offset + self.width - 1}"
         else:
-            order = f" {_FOREIGN}-endian" if self.swapped else ""
-            name = f"records of {self.size} bytes, key{order} {self.dtype.name} at byte {self.offset}"
+            order = f"{_FOREIGN}-endian " if self.swapped else ""
+            name = f"{order}{self.dtype.name} at byte {self.offset}"
         return f"{name}, descending" if self.descending else name
 
     def key_of(self, item: bytes) -> bytes:
-        return item if self.key is not None else self._keys_of(item).tobytes()
+        if self.key is not None:
+            return item
+        key = self._keys_of(item).tobytes()
+        return key.rstrip(b"\0") if self.name else key  # zeros fill a field up
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
         return None if self.key is None else self.key.number(self._keys_of(item).tobytes(), short=short)
+
+    def by_key(self) -> Sequence[Order]:
+        return (self,) if self.name else ()
+
+    def key_said(self, number: int) -> str:
+        return f"--field {self.name}{':r' if self.descending else ''}"
 
     def _keys_of(self, item: bytes) -> NDArray[Any]:
         return self.keys(np.frombuffer(item, np.uint8))

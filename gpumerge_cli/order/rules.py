@@ -23,6 +23,11 @@ TABLE_HEAD, KEY_WORDS = 8, 8
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""
+SEPARATOR = 1
+"""The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
+It is lower than any byte of text, so lines compare as their records do."""
+_COMMA = 0x2C
+_MARK = bytes([SEPARATOR])
 QUOTED = 256
 """Added to the separator of a table where fields may be quoted."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
@@ -36,7 +41,8 @@ class LineKey:
     compare: how. end_field: the field in which the key ends; None for the end of the line. end_char: bytes of that
     field that belong to the key; 0 for all. reverse: the other way round. fold: lower case counts as upper. dictionary:
     only blanks, letters and digits count. printable: only printable characters count. skip_start, skip_end: blanks
-    ahead of the characters that `start_char` or `end_char` count are skipped.
+    ahead of the characters that `start_char` or `end_char` count are skipped. name: the field that --field named; ""
+    for a key that was given as -k.
     """
 
     compare: Comparison = "bytes"
@@ -50,6 +56,12 @@ class LineKey:
     printable: bool = False
     skip_start: bool = False
     skip_end: bool = False
+    name: str = field(default="", compare=False)
+
+    @property
+    def whole(self) -> bool:
+        """True if the key is all of a line."""
+        return (self.start_field, self.start_char, self.end_field) == (0, 0, None)
 
     def words(self) -> list[int]:
         """See LineOrder.table."""
@@ -65,13 +77,9 @@ class LineKey:
         return [COMPARISONS.index(self.compare), self.start_field, self.start_char, end, self.end_char, flags, 0, 0]
 
     def describe(self) -> str:
-        """As sort's option -k has it: "2,2nr", "1.3b,4"; of a whole line its letters alone: "nr"."""
-        letters = _LETTERS[self.compare] + "".join(
-            letter
-            for letter, on in zip("dfir", (self.dictionary, self.fold, self.printable, self.reverse), strict=True)
-            if on
-        )
-        if (self.start_field, self.start_char, self.end_field) == (0, 0, None):
+        """The key in the words of sort's -k: "2,2nr", "1.3b,4". A key that is all of a line has letters only: "nr"."""
+        letters = self._letters
+        if self.whole:
             return "b" * self.skip_start + letters
         start = f"{self.start_field + 1}" + (f".{self.start_char + 1}" if self.start_char else "")
         start += "b" * self.skip_start + letters
@@ -80,10 +88,24 @@ class LineKey:
         end = f",{self.end_field + 1}" + (f".{self.end_char}" if self.end_char else "")
         return start + end + "b" * self.skip_end
 
+    @property
+    def said(self) -> str:
+        """The key with its option: "-k 2,2nr", or "--field amount:nr"."""
+        if self.name:
+            letters = self._letters + "b" * self.skip_start
+            return f"--field {self.name}{':' * bool(letters)}{letters}"
+        described = self.describe()
+        return f"-k {described}" if described[:1].isdigit() else f"-k 1{described}"
+
+    @property
+    def _letters(self) -> str:
+        flags = zip("dfir", (self.dictionary, self.fold, self.printable, self.reverse), strict=True)
+        return _LETTERS[self.compare] + "".join(letter for letter, on in flags if on)
+
 
 @dataclass(frozen=True)
 class LineOrder:
-    """How lines compare: by their keys, one after the other; then, unless `stable`, by all their bytes.
+    """The rules by which lines compare: the keys one after the other, then all bytes unless the order is `stable`.
 
     separator: the byte between fields; None: fields begin at the empty place between a non-blank and a blank, so that
     leading blanks belong to them. Blanks are space, tab and newline. reverse: the last resort the other way round.
@@ -118,15 +140,30 @@ class LineOrder:
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
         return np.array([*head, *(word for key in self.keys for word in key.words())], np.int64)
 
+    def record_of(self, line: bytes) -> bytes:
+        """A line as users know it: a line that the parser of CSV made is a record, then its fields."""
+        return line.split(_MARK, 1)[0] if self._has_fields else line
+
+    def between_fields(self, part: bytes) -> bytes:
+        """A part of a line, with the separator of the file where the line was made of fields."""
+        if self.of_records is None or not self._has_fields:
+            return part
+        separator = self.of_records.separator
+        return part.replace(_MARK, bytes([_COMMA if separator is None else separator]))
+
+    @property
+    def _has_fields(self) -> bool:
+        return (self.separator, self.terminator, self.quoted) == (SEPARATOR, NUL, False)
+
     @property
     def simple(self) -> bool:
-        """Whether lines end in newlines and compare whole: bytewise, or by their leading numbers."""
+        """True if lines end in newlines and compare as a whole: bytewise, or by their leading numbers."""
         keys = [replace(key, reverse=False) for key in self.keys]
         return self.terminator == NEWLINE and keys in ([], [LineKey("numeric")]) and self._one_way
 
     @property
     def numeric(self) -> bool:
-        """Whether the first key is a leading number of the whole line."""
+        """True if the first key is the leading number of the whole line."""
         return bool(self.keys) and replace(self.keys[0], reverse=False) == LineKey("numeric")
 
     @property
@@ -142,9 +179,7 @@ class LineOrder:
             name = "numeric" if self.numeric else "bytewise"
             name += ", descending" if self.reverse else ""
         else:
-            options = [
-                f"-{text}" if text.isalpha() else f"-k {text or 1}" for key in self.keys for text in [key.describe()]
-            ]
+            options = [f"-{text}" if text.isalpha() else key.said for key in self.keys for text in [key.describe()]]
             options += ["-r"] * ((self.reverse and not self._one_way) or (self.reverse and not self.keys))
             options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
             options += ["-z"] * (self.terminator == NUL)

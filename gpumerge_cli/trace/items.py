@@ -1,4 +1,4 @@
-"""The items of a run in memory, by number, with their keys and their labels in a picture."""
+"""The items of a run in memory, by number: what they compare as, and how they are called in a picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.csv_records import shown
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
@@ -39,13 +38,12 @@ class Items:
         return self._key(self._items[start])
 
     def label(self, number: int) -> str:
-        """The item's key, or for lines the line, cut to twelve characters."""
-        item, text = self._items[number], self._order.text
+        """The item's key, of lines the line, cut to twelve characters."""
+        item = self._items[number]
         key = self._order.number(item, short=True)
         if key is not None:
             return key
-        shown_part = self._order.key_of(item) if text is None else shown(item, text)
-        return _short(shown_part.decode("utf-8", "backslashreplace"))
+        return _short(self._order.key_of(item).decode("utf-8", "backslashreplace"))
 
 
 def _short(text: str) -> str:
@@ -54,15 +52,15 @@ def _short(text: str) -> str:
 
 
 def b_first(b: Items, j: int, a: Items, i: int) -> bool:
-    """Tell if B[j] goes before A[i], which equal items do not."""
+    """Whether B[j] goes before A[i]: equal items do not."""
     return bool(b.key_at(j) < a.key_at(i))
 
 
 def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -> LoadedRuns:
     """Runs of the items in `words`, each a list with blanks or commas between; they are called A, B, ...
 
-    order: of lines; None for numbers if all words are numbers, and else for lines in bytewise order. Raises UsageError
-    for items without an order, DisorderError for a list that is out of order.
+    order: of lines; None for numbers if all are, and else bytewise. Raises UsageError for what is in no order,
+    DisorderError for a list that is not in it.
     """
     lists = [text.replace(",", " ").split() for text in words]
     numbers = None if order is not None else _numbers(lists)

@@ -29,19 +29,27 @@ uint64_t image_of(uint64_t bits, int64_t kind, int64_t width)
     return bits & sign ? sign - magnitude : sign + magnitude;
 }
 
-int compare_fixed(const OrderSpec& order, const unsigned char* a, const unsigned char* b)
+int compare_field(const FieldSpec& field, const unsigned char* a, const unsigned char* b)
 {
-    if (order.kind == RECORDS) {
-        a += order.offset;
-        b += order.offset;
-        if (order.key_kind == UNSIGNED_KEYS && order.big_endian)
-            return std::memcmp(a, b, static_cast<size_t>(order.width));
+    a += field.offset;
+    b += field.offset;
+    int result = 0;
+    if (field.kind == UNSIGNED_KEYS && field.big_endian) {
+        result = std::memcmp(a, b, static_cast<size_t>(field.width));
+    } else {
+        const uint64_t x = image_of(word_of(a, field.width, field.big_endian), field.kind, field.width);
+        const uint64_t y = image_of(word_of(b, field.width, field.big_endian), field.kind, field.width);
+        result = (x > y) - (x < y);
     }
-    const int64_t kind = order.kind == RECORDS ? order.key_kind : order.kind;
-    const bool big_endian = order.kind == RECORDS && order.big_endian;
-    const uint64_t x = image_of(word_of(a, order.width, big_endian), kind, order.width);
-    const uint64_t y = image_of(word_of(b, order.width, big_endian), kind, order.width);
-    return (x > y) - (x < y);
+    return field.descending ? -result : result;
+}
+
+int compare_records(const OrderSpec& order, const unsigned char* a, const unsigned char* b)
+{
+    int result = 0;
+    for (int64_t number = 0; result == 0 && number < fields_of(order); ++number)
+        result = compare_field(field_of(order, number), a, b);
+    return result;
 }
 
 }  // namespace
@@ -50,10 +58,8 @@ bool is_plain(const OrderSpec& order) { return order.kind == LINES && (order.tab
 
 int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size)
 {
-    if (order.kind != LINES) {
-        const int result = compare_fixed(order, a, b);
-        return order.descending ? -result : result;
-    }
+    if (order.kind == RECORDS) return compare_records(order, a, b);
+    if (order.kind != LINES) return compare_field({0, order.width, order.kind, 0, order.descending}, a, b);
     const LineOrder& lines = *reinterpret_cast<const LineOrder*>(order.table);
     if (!(lines.flags & PLAIN)) return compare_by_keys(lines, {a, a + a_size}, {b, b + b_size});
     const int64_t shorter = a_size < b_size ? a_size : b_size;

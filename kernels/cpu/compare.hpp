@@ -6,5 +6,14 @@
 // Negative, zero or positive, if item a goes before, with or behind item b. Lines must come without their terminators.
 int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
 
+// The number of fields in the key of records, and each of them.
+inline int64_t fields_of(const OrderSpec& order) { return order.table == nullptr ? 1 : order.table[0]; }
+
+inline FieldSpec field_of(const OrderSpec& order, int64_t number)
+{
+    if (order.table != nullptr) return reinterpret_cast<const FieldSpec*>(order.table + 1)[number];
+    return {order.offset, order.width, order.key_kind, order.big_endian, order.descending};
+}
+
 // Whether lines compare by their bytes alone.
 bool is_plain(const OrderSpec& order);

@@ -27,11 +27,18 @@ enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3,
 /* The kind of items, and which of two items goes first: gpumerge_cli/order as numbers.
  * kind: an ItemKind. width: the bytes of a key: 1, 2, 4 or 8 for keys, any number for records. descending: 0 or 1.
  * For RECORDS only. record, offset: the bytes of a record, and the place of the key in it. key_kind: an ItemKind, which is
- * UNSIGNED_KEYS for a key of bytes too. big_endian: the most significant byte comes first; it always does for bytes.
+ * UNSIGNED_KEYS for a key of bytes too. big_endian: the most significant byte comes first; it always does for bytes. table:
+ * null, or the fields of a key of several: their number, then a FieldSpec each, the first one first. `width` is then the sum
+ * of their bytes, and the rest of the key is theirs to say.
  * For LINES only. table: LineOrder.table(), which must outlive every use. terminator: the byte that ends a line. */
 struct OrderSpec {
     int64_t kind, width, descending, record, offset, key_kind, big_endian, terminator;
     const int64_t* table;
+};
+
+/* A field of a record's key, in the words of OrderSpec. */
+struct FieldSpec {
+    int64_t offset, width, kind, big_endian, descending;
 };
 
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */

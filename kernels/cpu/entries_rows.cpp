@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "compare.hpp"
 #include "rows_kinds.hpp"
 
 #define ROWS 1
@@ -35,18 +36,26 @@ Word image_at(const unsigned char* key, int64_t width, int kind, bool big_endian
     return image_of(bits, 8 * bytes, kind, descending);
 }
 
+int compare_fields(const unsigned char* a, const unsigned char* b, const FieldSpec& field)
+{
+    const int kind = static_cast<int>(field.kind);
+    a += field.offset;
+    b += field.offset;
+    const Word x = image_at(a, field.width, kind, field.big_endian, field.descending);
+    const Word y = image_at(b, field.width, kind, field.big_endian, field.descending);
+    if (x != y) return x < y ? -1 : 1;
+    if (field.width <= 8) return 0;
+    const int rest = std::memcmp(a + 8, b + 8, static_cast<size_t>(field.width - 8));
+    return field.descending ? -rest : rest;
+}
+
 int compare_keys(const unsigned char* a, const unsigned char* b, const OrderSpec& order)
 {
-    const bool record = order.kind == RECORDS;
-    const int64_t offset = record ? order.offset : 0;
-    const int kind = static_cast<int>(record ? order.key_kind : order.kind);
-    const bool big_endian = record && order.big_endian, down = order.descending;
-    const Word x = image_at(a + offset, order.width, kind, big_endian, down);
-    const Word y = image_at(b + offset, order.width, kind, big_endian, down);
-    if (x != y) return x < y ? -1 : 1;
-    if (order.width <= 8) return 0;
-    const int rest = std::memcmp(a + offset + 8, b + offset + 8, static_cast<size_t>(order.width - 8));
-    return down ? -rest : rest;
+    if (order.kind != RECORDS) return compare_fields(a, b, {0, order.width, order.kind, 0, order.descending});
+    int result = 0;
+    for (int64_t number = 0; result == 0 && number < fields_of(order); ++number)
+        result = compare_fields(a, b, field_of(order, number));
+    return result;
 }
 
 }  // namespace

@@ -25,9 +25,12 @@ struct Lines {
     long long long_count = 0, common = 0;
 
     // For records only.
-    long long record = 0, offset = 0, width = 0;
-    int kind = 0;
-    bool big_endian = false, descending = false;
+    long long record = 0;
+    const KeyField* key_fields = nullptr;
+    int field_count = 0;
+
+    int fields() const { return field_count; }
+    const KeyField& field(int number) const { return key_fields[number]; }
 
     long long alike(long long) const { return common; }
 

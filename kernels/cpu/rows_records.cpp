@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "compare.hpp"
 #include "find.hpp"
 #include "gallop.hpp"
 #include "merging.hpp"
@@ -25,12 +26,14 @@ class RecordRows final : public Rows {
 public:
     RecordRows(const OrderSpec& order, int threads) : Rows(order, threads)
     {
+        for (int64_t number = 0; number < fields_of(order); ++number) {
+            const FieldSpec field = field_of(order, number);
+            fields_.push_back({field.offset, field.width, static_cast<int>(field.kind), field.big_endian != 0,
+                field.descending != 0});
+        }
         lines_.record = order.record;
-        lines_.offset = order.offset;
-        lines_.width = order.width;
-        lines_.kind = static_cast<int>(order.key_kind);
-        lines_.big_endian = order.big_endian != 0;
-        lines_.descending = order.descending != 0;
+        lines_.key_fields = fields_.data();
+        lines_.field_count = static_cast<int>(fields_.size());
         lines_.have_ties = order.width > 8;
     }
 
@@ -42,6 +45,8 @@ private:
             for (int64_t at = first; at < last; ++at) rows[at] = {row_prefix(lines_, at), at};
         });
     }
+
+    std::vector<KeyField> fields_;
 };
 
 }  // namespace

@@ -76,7 +76,12 @@ Items::Items(const SourceSpec& source, const OrderSpec& order, int64_t input, Wi
     : source_(&source), order_(&order), window_(&window), keys_(order), input_(input),
       item_(order.kind == RECORDS ? order.record : order.width)
 {
-    if (order.kind == RECORDS) {
+    if (order.kind != RECORDS) {
+        key_ = {0, order.width};
+    } else if (order.table != nullptr) {
+        key_ = {0, order.record};  // the fields may lie anywhere
+    } else {
+        key_ = {order.offset, order.width};
         keys_.record = order.width;
         keys_.offset = 0;
     }
@@ -181,7 +186,7 @@ int64_t Items::last_in_window(int64_t limit)
 
 Bytes Items::key_in(const unsigned char* at, int64_t nbytes) const
 {
-    if (!lines()) return {order_->kind == RECORDS ? at + order_->offset : at, order_->width};
+    if (!lines()) return {at + key_.at, key_.nbytes};
     const void* found = std::memchr(at, static_cast<int>(order_->terminator), static_cast<size_t>(nbytes));
     return {at, found == nullptr ? nbytes : static_cast<const unsigned char*>(found) - at};
 }
@@ -189,7 +194,7 @@ Bytes Items::key_in(const unsigned char* at, int64_t nbytes) const
 Stretch Items::key_of(int64_t start)
 {
     if (lines()) return {start, end_of(start) - 1 - start};
-    return {order_->kind == RECORDS ? start + order_->offset : start, order_->width};
+    return {start + key_.at, key_.nbytes};
 }
 
 Bytes Items::key(int64_t start)

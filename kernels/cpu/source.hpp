@@ -85,6 +85,7 @@ private:
     Window* window_;
     OrderSpec keys_;  // the order of the keys that key() returns
     int64_t input_, item_;
+    Stretch key_;  // the place of the key in an item, not for lines
 };
 
 constexpr int64_t LOOK = 4096;  // the bytes of a window, unless an item is longer

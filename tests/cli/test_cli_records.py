@@ -145,9 +145,24 @@ WHOLE = "say --record-size, or --dtype with fields, if it holds records"
         ("a.dat --field id", f"--field: the size of the records of a.dat is not known; {WHOLE}"),
         (
             "a.dat --dtype u4,f8 --field f0 --field f1",
-            "--field f0,f1: the key of records is one field; name one; of CSV, several columns can be named",
+            "a.dat: 100 bytes are no multiple of 12, the size of a record: 4 left over; check the record's size, or "
+            "whether the file is whole",
         ),
         ("a.dat --dtype u4,f8 --field f0:n", "--field f0:n: records take no 'n'; write NAME or NAME:r"),
+        ("a.dat --dtype u4,f8 --field f0,f0", "--field f0,f0: f0 is named twice; name each field once"),
+        (
+            "a.dat --dtype [('id','u4'),('city','S8')] --field id,ctiy",
+            "--field ctiy: records of 12 bytes (id <u4, city |S8) have no field 'ctiy'; did you mean city? "
+            "its fields are id, city",
+        ),
+        (
+            "a.dat --dtype=[('a,b','u4'),('a','u4'),('b','u4')] --field a,b",
+            "--field a,b means the field 'a,b' or the fields 'a' and 'b'; give each field its own --field",
+        ),
+        (
+            "a.dat --dtype=[('a:r','u4'),('a','u4')] --field a:r",
+            "--field a:r means the field 'a', reversed or the field 'a:r'; rename one of them by --dtype",
+        ),
         ("a.txt --key-offset 2", f"--key-offset: a.txt is text, its lines have no such key; {WHOLE}"),
         (
             "a.dat --record-size 10 --format text",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from tests.record_fields import in_order, joined, python_key
 
 SALES = b'city,"amount, net",day\n"Rome, Italy",7,2\nOslo,40,1\nOslo,9,3\n'
 
@@ -92,18 +94,178 @@ def test_a_key_of_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert np.array_equal(np.load("m.npy"), np.load("s.npy"))
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["merge a.npy --field id --field x", "sort a.npy --field id,x", "generate b.npy --field id,x --dtype u4,f8"],
-)
-def test_records_have_one_key(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_records_are_generated_with_one_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    np.save("a.npy", np.zeros(3, [("id", "<u4"), ("x", "<f8")]))
-    assert run(words.split()) == 2
-    told = "gpumerge: --field id,x: the key of records is one field; name one; of CSV, several columns can be named\n"
+    assert run(["generate", "b.npy", "--field", "id,x", "--dtype=[('id','u4'),('x','f8')]"]) == 2
+    told = "gpumerge: --field id,x: records are made with one key; name one field\n"
     assert capsys.readouterr().err == told
+    assert not Path("b.npy").exists()
+
+
+@pytest.mark.parametrize("dtype", [[("id", ">i4"), ("amt", "<f8"), ("city", "S9")], "npy"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--field=id,amt",
+        "--field=city,amt:r",
+        "--field city:r --field id",
+        "--field=amt,city,id:r",
+        "-r --field=id,amt:r",
+    ],
+)
+def test_several_fields_of_records(
+    words: str, dtype: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Sorts, merges and checks agree with Python's sort by tuples, whether the file or an option says the dtype."""
+    monkeypatch.chdir(tmp_path)
+    is_npy = dtype == "npy"
+    dtype = np.dtype([("amt", ">f4"), ("id", "<u2"), ("city", "S3")] if is_npy else dtype)
+    options = words.split() + ([] if is_npy else ["--format=raw", f"--dtype={dtype.descr}"])
+    suffix = "npy" if is_npy else "rec"
+
+    def write(name: str, items: np.ndarray) -> str:
+        np.save(f"{name}.npy", items) if is_npy else items.tofile(f"{name}.rec")
+        return f"{name}.{suffix}"
+
+    def read(name: str) -> np.ndarray:
+        return np.load(f"{name}.npy") if is_npy else np.fromfile(f"{name}.rec", dtype)
+
+    fields = [word for text in words.replace("=", " ").split() if not text.startswith("-") for word in text.split(",")]
+    if "-r" in words.split():
+        fields = [f"{field.removesuffix(':r')}:r" for field in fields]
+    runs = []
+    for count in (500, 0, 300):
+        run_ = np.zeros(count, dtype)
+        run_["id"] = rng.integers(0, 4, count)
+        run_["amt"] = rng.choice([np.nan, -0.0, 0.0, 1.5, -2.5, np.inf], count)
+        run_["city"] = rng.choice([b"", b"Oslo"[:3], b"a", b"a\0b"], count)
+        runs.append(run_)
+    expected = in_order(runs, fields).tobytes()
+    shuffled = write("all", joined(runs))
+    assert run(["sort", *options, shuffled, "-o", f"sorted.{suffix}"]) == 0
+    assert read("sorted").tobytes() == expected
+    names = [write(f"run{number}", in_order([one], fields)) for number, one in enumerate(runs)]
+    assert run(["merge", "-q", *options, *names, "-o", f"merged.{suffix}"]) == 0
+    assert read("merged").tobytes() == expected
+    assert run(["check", *options, f"merged.{suffix}"]) == 0
+    assert run(["check", *options, shuffled]) == 1
+    assert run(["merge", "-q", "--unique", *options, *names, "-o", f"unique.{suffix}"]) == 0
+    keys = [python_key(item, fields) for item in read("merged")]
+    assert len(read("unique")) == sum(number == 0 or key != keys[number - 1] for number, key in enumerate(keys))
+
+
+@pytest.mark.parametrize(
+    ("items", "field", "told"),
+    [
+        (
+            [("a", 1), ("a", 2), ("a", 0), ("b", 0)],
+            "city,id",
+            "@2: disorder: city 'a', id 0 comes after city 'a', id 2 by --field id; sort it first",
+        ),
+        (
+            [("a", 2), ("a", 1), ("b", 1), ("b", 0)],
+            "city,id",
+            "@1: disorder: city 'a', id 1 comes after city 'a', id 2 by --field id; "
+            "the file is in the order of --field id:r: use that for --field id",
+        ),
+        (
+            [("a", 1), ("b", 1)],
+            "city:r,id",
+            "@1: disorder: city 'b', id 1 comes after city 'a', id 1 by --field city:r; "
+            "the file is in the order of --field city: use that for --field city:r",
+        ),
+        ([("a", 1), ("a", 3), ("a", 2)], "id", "@2: disorder: 2 comes after 3 by --field id; sort it first"),
+    ],
+)
+def test_a_disorder_of_records_names_the_field(
+    items: list[Any],
+    field: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.array(items, [("city", "S4"), ("id", "<i4")]))
+    for words in (["check"], ["merge", "-o", "b.npy"]):
+        assert run([*words, f"--field={field}", "--backend=cpu", "a.npy"]) == (1 if words == ["check"] else 2)
+        assert capsys.readouterr().err == f"gpumerge: a.npy{told}\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        (
+            "city,day:n",
+            "'Rome,2' comes after 'Rome,10' (record 2), key '2' after '10' by --field day:n; "
+            "the file is in the order of --field day: use that for --field day:n",
+        ),
+        (
+            "1,2:n",
+            "'Rome,2' comes after 'Rome,10' (record 2), key '2' after '10' by --field 2:n; "
+            "the file is in the order of --field 2: use that for --field 2:n",
+        ),
+    ],
+)
+def test_a_disorder_by_columns_names_the_field(
+    field: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("city,day\nRome,10\nRome,2\n")
+    assert run(["check", f"--field={field}", "--header=1", "--backend=cpu", "a.csv"]) == 1
+    assert capsys.readouterr().err == f"gpumerge: a.csv:3: disorder: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "field", "told"),
+    [
+        ("a,b", "aa", "--field aa: the header has no field 'aa'; did you mean a? use one of a, b"),
+        (
+            "amount,city",
+            "amuont",
+            "--field amuont: the header has no field 'amuont'; did you mean amount? use one of amount, city",
+        ),
+        (
+            '"a,b",a,b',
+            "a,b",
+            "--field a,b means one field of that name, or 2 fields; "
+            "give each field its own --field, or use the number of the one",
+        ),
+        (
+            "a:n,a",
+            "a:n",
+            "--field a:n means the field 'a:n', or the field 'a' with the letters 'n'; use the field's number",
+        ),
+    ],
+)
+def test_names_that_are_not_there_or_mean_two_things(
+    header: str,
+    field: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(f"{header}\n1,2\n")
+    assert run(["check", f"--field={field}", "a.csv"]) == 2
+    assert capsys.readouterr().err == f"gpumerge: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("merge a --format npz", "npy"),
+        ("merge a --backend cpus", "cpu"),
+        ("sort a --kernel tilde", "tiled"),
+        ("sort a --format nyp", "npy"),
+    ],
+)
+def test_values_that_are_mistyped(words: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words.split()) == 2
+    assert f"; did you mean {near}? use " in capsys.readouterr().err
 
 
 def test_a_header_of_one_column_makes_one_think_of_the_separator(

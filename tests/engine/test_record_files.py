@@ -130,7 +130,7 @@ def test_structured_npy_by_each_field(
 ) -> None:
     runs = [structured(rng, count, field) for count in (500, 1, 900)]
     names = [write(f"{number}.npy", run) for number, run in enumerate(runs)]
-    merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(field=field))
+    merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(fields=(field,)))
     result = np.load(tmp_path / "out.npy")
     both = joined(runs)
     assert result.dtype == FIELDS
@@ -141,7 +141,7 @@ def test_a_field_inside_a_field(backend: Backend, write: Write, tmp_path: Path, 
     array = structured(rng, 50, "id")
     array = array[np.argsort(array["in"]["n"], kind="stable")]
     name = write("a.npy", array)
-    merge(backend, [name, name], str(tmp_path / "out.rec"), RecordRequest(field="in.n"), format="npy")
+    merge(backend, [name, name], str(tmp_path / "out.rec"), RecordRequest(fields=("in.n",)), format="npy")
     assert (tmp_path / "out.rec").read_bytes()[:6] == b"\x93NUMPY"
     with open(tmp_path / "out.rec", "rb") as file:
         both = joined([array, array])
@@ -154,7 +154,7 @@ def test_a_dtype_with_fields_for_raw_files(
     runs = [structured(rng, count, "x")[::-1] for count in (70, 90)]
     names = [write(f"{number}.dat", run) for number, run in enumerate(runs)]
     dtype = str(FIELDS.descr)
-    merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(field="x"), dtype=dtype, reverse=True)
+    merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(fields=("x",)), dtype=dtype, reverse=True)
     both = joined(runs)
     result = np.load(tmp_path / "out.npy")
     assert result.dtype == FIELDS
@@ -179,7 +179,7 @@ def test_npy_data_may_start_at_any_byte(
     head = f"{{'descr': {FIELDS.descr!r}, 'fortran_order': False, 'shape': (300,), }}{' ' * padding}\n".encode()
     path = tmp_path / "a.npy"
     path.write_bytes(b"\x93NUMPY\x01\0" + len(head).to_bytes(2, "little") + head + array.tobytes())
-    merge(backend, [str(path)] * 2, str(tmp_path / "out.npy"), RecordRequest(field="x"))
+    merge(backend, [str(path)] * 2, str(tmp_path / "out.npy"), RecordRequest(fields=("x",)))
     both = joined([array, array])
     assert np.load(tmp_path / "out.npy").tobytes() == both[np.argsort(both["x"], kind="stable")].tobytes()
 
@@ -210,13 +210,13 @@ def test_a_chunk_holds_at_least_one_record(
 
 def test_no_records_at_all(backend: Backend, write: Write, tmp_path: Path) -> None:
     names = [write("a.npy", np.empty(0, FIELDS)), write("b.npy", np.empty(0, FIELDS))]
-    merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(field="id"))
+    merge(backend, names, str(tmp_path / "out.npy"), RecordRequest(fields=("id",)))
     assert np.load(tmp_path / "out.npy").shape == (0,)
     merge(backend, [write("a.rec", b"")], str(tmp_path / "out.rec"), SORT_BENCHMARK)
     assert (tmp_path / "out.rec").read_bytes() == b""
 
 
-BY_ID, BY_PLACE = RecordRequest(field="id"), RecordRequest(offset=0, width=4)
+BY_ID, BY_PLACE = RecordRequest(fields=("id",)), RecordRequest(offset=0, width=4)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_records_keep_the_order_of_equal_keys(
     array["key"] = rng.integers(-5, 5, len(array))
     array["place"] = np.arange(len(array))
     array.tofile(tmp_path / "a.dat")
-    items = ItemRequest(dtype=str(dtype.descr), records=RecordRequest(field="key"))
+    items = ItemRequest(dtype=str(dtype.descr), records=RecordRequest(fields=("key",)))
     sort(backend, [str(tmp_path / "a.dat")], str(tmp_path / "a.dat"), items, **spilled)  # in its own place
     result = np.fromfile(tmp_path / "a.dat", dtype)
     assert result.tobytes() == array[np.argsort(array["key"], kind="stable")].tobytes()

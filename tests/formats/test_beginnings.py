@@ -16,6 +16,7 @@ from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.foreign import FOREIGN
 from gpumerge_cli.formats.kinds import all_formats, dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.registry import resolve_format
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 NUMERIC = LineOrder((LineKey("numeric"),))
@@ -38,7 +39,7 @@ NUMERIC = LineOrder((LineKey("numeric"),))
     ],
 )
 def test_what_will_surprise(start: bytes, order: LineOrder, header: int, told: str) -> None:
-    doubt = doubt_of(start, order, header)
+    doubt = doubt_of(start, Order.lines(order), header)
     assert told in doubt
     assert bool(doubt) == bool(told)
     assert "\n" not in doubt

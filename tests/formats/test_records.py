@@ -102,9 +102,9 @@ def test_options_fit_together_or_say_why(
         (RecordRequest(100, 7), None, Order.records(100, 7, 93)),
         (RecordRequest(16, 3), ">f8", Order.records(16, 3, np.dtype(">f8"))),
         (RecordRequest(16, 3, 8), "f8", Order.records(16, 3, np.dtype("f8"))),
-        (RecordRequest(field="f1"), "u4,f8", Order.records(12, 4, np.dtype("f8"))),
-        (RecordRequest(field="a.c"), "[('a',[('b','i2'),('c','S4')])]", Order.records(6, 2, 4)),
-        (RecordRequest(field="b"), "[('a','u1'),('b','V2')]", Order.records(3, 1, 2)),
+        (RecordRequest(fields=("f1",)), "u4,f8", Order.records(12, 4, np.dtype("f8"))),
+        (RecordRequest(fields=("a.c",)), "[('a',[('b','i2'),('c','S4')])]", Order.records(6, 2, 4)),
+        (RecordRequest(fields=("b",)), "[('a','u1'),('b','V2')]", Order.records(3, 1, 2)),
     ],
 )
 def test_the_order_that_options_say(request_: RecordRequest, dtype: str | None, order: Order) -> None:
@@ -147,7 +147,7 @@ def test_a_source_of_records_by_position(write: Write) -> None:
 def test_records_keep_their_byte_order(write: Write) -> None:
     array = np.array([(1, 2.5), (258, -1)], [("id", ">u4"), ("x", ">f8")])
     path = write("a.npy", array)
-    source = open_source(path, resolve_format(path, None, None, records=RecordRequest(field="id")))
+    source = open_source(path, resolve_format(path, None, None, records=RecordRequest(fields=("id",))))
     out = np.empty(source.size, np.uint8)
     source.read_into(0, out)
     assert out.tobytes() == array.tobytes()

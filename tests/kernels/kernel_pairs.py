@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Fields, Order
 from tests.linekeys import key_of
 
 Run = np.ndarray[Any, Any]
@@ -93,11 +93,12 @@ def record_pairs(order: Order, seed: int) -> Iterator[tuple[str, Run, Run]]:
     pairs = [("mixed", 40, 37), ("a_tiny", 1, 30), ("b_tiny", 30, 1), ("a_empty", 0, 9), ("both_empty", 0, 0)]
     for name, m, n in pairs:
         records = random.integers(0, 256, (m + n, order.record), dtype=np.uint8)
-        key = records[:, order.offset : order.offset + order.width]
-        key[:, : -2 if order.width > 2 else 0] = 0x80  # so that most prefixes are equal
-        key &= 0x81
-        if name == "mixed":
-            key[::3] = random.integers(0, 256, key[::3].shape, dtype=np.uint8)
+        for part in order.parts if isinstance(order, Fields) else [order]:
+            key = records[:, part.offset : part.offset + part.width]
+            key[:, : -2 if part.width > 2 else 0] = 0x80  # so that most prefixes are equal
+            key &= 0x81
+            if name == "mixed":
+                key[::3] = random.integers(0, 256, key[::3].shape, dtype=np.uint8)
         a, b = (
             run[np.argsort(order.image(order.keys(run.reshape(-1))), kind="stable")]
             for run in (records[:m], records[m:])

@@ -61,6 +61,7 @@ WORKS = (
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
+    "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
 }  # fmt: skip
 _DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""

@@ -25,6 +25,7 @@ from gpumerge_cli.backends.gpu.source import (
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.backends.variants.rung4_path import path_tile
+from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import DTYPES, Keys, Order
 from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
@@ -36,6 +37,9 @@ RECORD_ORDERS = [
         (12, 4, np.dtype("i8")), (3, 0, np.dtype("u1")), (1 << 30, 1 << 29, np.dtype(">i4")),
     ]
     for down in (False, True)
+] + [
+    order_of(np.dtype("u1,>f8,S3,<i2"), Key(fields=("f3,f1:r,f0",))),
+    order_of(np.dtype("u1,<u2,S9"), Key(fields=("f0,f1:r",))),
 ]  # fmt: skip
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 # Those between take the same ways through the sources as their neighbours.

@@ -13,6 +13,7 @@ from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs, special_
 from kernel_shim import MERGES, Case, Program, Variant, barriers, function_around, merged, without_barrier
 
 from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import Keys, Lines, Order
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
@@ -52,6 +53,9 @@ RECORDS = [
     Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1),
     Variant(Order.records(8, 4, np.dtype(">f4"), descending=True), 3, 2),
     Variant(Order.records(4, 1, 3), 2, 5),
+    Variant(order_of(np.dtype("u1,>f8,S3,<i2"), Key(fields=("f3,f1:r,f0",))), 4, 3),
+    Variant(order_of(np.dtype("u1,<u2,S9"), Key(fields=("f0,f1:r",))), 3, 2),
+    Variant(order_of(np.dtype("u1,S20,>f2"), Key(fields=("f1:r", "f2,f0"))), 2, 4),
 ]
 SHAPES = [(2, 2, 4, 2), (2, 1, 4, 3), (4, 3, 8, 1), (3, 2, 16, 2), (1, 5, 3, 4)]
 """Threads, items a thread, tile and blocks."""

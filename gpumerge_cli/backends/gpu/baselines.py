@@ -15,8 +15,8 @@ from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.compiled import functions
 from gpumerge_cli.backends.gpu.source import compiler_options, order_macros
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
-from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.order import Order, Records
+from gpumerge_cli.order.base import Macros
 
 CUB_BLOCK_SIZE = 512
 CUB_SORT_BLOCK_SIZE = 256

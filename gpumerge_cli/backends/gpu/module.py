@@ -32,9 +32,9 @@ from gpumerge_cli.backends.gpu.source import (
 from gpumerge_cli.backends.gpu.tree import Level
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.backends.variants import named
-from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.base import Macros
 
 Address = int
 """A device address. Kernels take pointers and counts as 64-bit arguments."""

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.launch import LaunchPolicy, Transfer
 from gpumerge_cli.backends.variants import named
-from gpumerge_cli.backends.variants.variant import Macros
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.base import Macros
 
 _INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)

@@ -15,8 +15,7 @@ from typing import Literal
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, TileLoad
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
-
-Macros = tuple[tuple[str, int], ...]
+from gpumerge_cli.order.base import Macros
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ def all_formats() -> tuple[Format, ...]:
 
 
 def format_names() -> tuple[str, ...]:
-    """What --format takes."""
+    """The names that --format takes."""
     return tuple(FORMATS)
 
 
@@ -32,6 +32,6 @@ def dtype_of(suffix: str) -> str:
 
 
 def is_binary(suffix: str) -> bool:
-    """Whether a suffix says items that are no lines of text."""
+    """True if a suffix names a format whose items are not lines of text."""
     one = format_of(suffix)
     return one is not None and one.items != "lines"

@@ -18,7 +18,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.record_options import item_name, order_of
 
 _no_warnings = threading.Lock()
-"""What is done about warnings is one setting for all threads."""
+"""Threads share Python's setting for warnings, so one thread at a time may change it."""
 
 
 def _open(file: SeekableInput, content: Content) -> FixedSource:
@@ -62,10 +62,10 @@ def _open_array(file: SeekableInput) -> FixedSource:
         if read_header is None:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
         with _no_warnings, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about the header's syntax, of NumPy about its age
+            warnings.simplefilter("ignore")  # Python warns of the header's syntax, NumPy of its age
             shape, fortran, dtype = read_header(head)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, TokenError) as error:
-        # What NumPy's parser says of a damaged header is its own affair; what it says of other files is of use.
+        # Messages about damaged headers speak of NumPy's parser. Messages about other files help.
         told = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
         reason = str(error).splitlines()[0] if told else "damaged header"
         raise InputError(
