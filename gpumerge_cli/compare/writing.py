@@ -1,4 +1,4 @@
-"""How fast threads write one file to the page cache: by calls, or through a mapping."""
+"""The speed at which threads write one file to the page cache, by calls or through a mapping."""
 
 from __future__ import annotations
 
