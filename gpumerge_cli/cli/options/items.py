@@ -85,8 +85,9 @@ INPUT = (
 ORDER = (
     Option(
         "field", "Order", _TYPED,
-        "The key by name: one or more columns of CSV, as city,amount:nr, or a field of structured .npy files or of a "
-        "--dtype with fields. The letters behind a colon are those of -k. Column names imply --csv and --header 1.",
+        "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
+        "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
+        "--header 1.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
     ),
     Option(
