@@ -201,7 +201,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
             "z,1\n1,2\n",
             "--csv -k1nr",
             "'1,2' comes after 'z,1' (record 1), key '1' after 'z' by -k 1nr; "
-            "the file is in the order of -k 1r: use that for -k 1nr, or NAME:r with --field",
+            "the file is in the order of -k 1r: use that for -k 1nr",
         ),
         (
             '"q",2\nz,1\nz,2\n',
