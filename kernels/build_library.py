@@ -5,13 +5,14 @@ By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out D
 CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. Unchanged
 units are not compiled again: an object's name holds the digest of all that goes into it.
 
-A kernel needs no registration: it is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a
-file kernels/cpu/merge_*.hpp. The build lists these functions in kernels/cpu/kernels.hpp.
+A kernel needs no registration. It is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a
+file kernels/cpu/merge_*.hpp. The build lists these functions, and the kinds of keys, in kernels/cpu/kernels.hpp.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import hashlib
 import os
@@ -43,7 +44,6 @@ _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
-_KEY_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64)}  # unsigned, signed and float keys
 # What the units call of the C++ library, from the ziglang wheel's sources: compiling all of it takes longer than all
 # else together. Of these the linker keeps what is called.
 _RUNTIME = {
@@ -172,8 +172,21 @@ class Unit:
         return "-".join([self.source.stem, *(macro.partition("=")[2] for macro in self.macros)])
 
 
+@cache
+def key_kinds() -> list[tuple[int, int, int]]:
+    """(bits, KEY_KIND, DESCENDING) of all orders of keys, as the table in order/keys.py has them."""
+    tree = ast.parse((ROOT / "gpumerge_cli" / "order" / "keys.py").read_text("utf-8"))
+    tables = (each for each in tree.body if isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == "_TYPES")
+    types = ast.literal_eval(next(tables).value or ast.Dict())
+    kinds = sorted({(kind, 8 * width) for _, widths, kind in types.values() for width in widths})
+    return [(bits, kind, descending) for kind, bits in kinds for descending in (0, 1)]
+
+
 def list_kernels(folder: Path = KERNELS / "cpu") -> None:
-    """Write kernels.hpp: all files of kernels in `folder`, and the names of the kernels. Raises BuildError, OSError."""
+    """Write kernels.hpp: all files of kernels in `folder`, the names of the kernels, and the kinds of keys.
+
+    Raises BuildError, OSError.
+    """
     files = sorted(folder.glob("merge_*.hpp"))
     names = [(file, name) for file in files for name in _KERNEL.findall(file.read_text("utf-8"))]
     for file in files:
@@ -182,6 +195,7 @@ def list_kernels(folder: Path = KERNELS / "cpu") -> None:
     text = "// Made by build_library.py.\n"
     text += "#ifdef KERNEL_BODIES\n" + "".join(f'#include "{file.name}"\n' for file in files) + "#endif\n"
     text += "#define KERNELS(KERNEL) " + " ".join(f"KERNEL({name})" for _, name in names) + "\n"
+    text += "#define KEY_KINDS(DO) " + " ".join(f"DO{kind}" for kind in key_kinds()) + "\n"
     made = folder / "kernels.hpp"
     if not made.exists() or made.read_text("utf-8") != text:
         part = made.with_suffix(f".{os.getpid()}.part")
@@ -193,11 +207,9 @@ def units() -> list[Unit]:
     """All that a level's library is made of; the keys, of which each takes least, last."""
     sources = set((KERNELS / "cpu").glob("*.cpp")) - {KERNELS / "cpu" / "keys.cpp"}
     found = [Unit(source) for source in sorted(sources, key=lambda source: -source.stat().st_size)]
-    for kind, widths in _KEY_WIDTHS.items():
-        for bits in widths:
-            for descending in (0, 1):
-                macros = (f"-DKEY_BITS={bits}", f"-DKEY_KIND={kind}", f"-DDESCENDING={descending}")
-                found.append(Unit(KERNELS / "cpu" / "keys.cpp", macros))
+    for bits, kind, descending in key_kinds():
+        macros = (f"-DKEY_BITS={bits}", f"-DKEY_KIND={kind}", f"-DDESCENDING={descending}")
+        found.append(Unit(KERNELS / "cpu" / "keys.cpp", macros))
     return found
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from gpumerge_cli.order import DTYPES
+
 BUILD = Path(__file__).parents[2] / "kernels" / "build_library.py"
 
 
@@ -88,7 +90,8 @@ def test_a_build_finds_kernels_by_their_files(tmp_path: Path, builder: Any) -> N
     builder.list_kernels(tmp_path)
     made = (tmp_path / "kernels.hpp").read_text("utf-8")
     assert '#include "merge_new.hpp"\n' in made
-    assert made.endswith("#define KERNELS(KERNEL) KERNEL(new_full) KERNEL(new_exact)\n")
+    assert "#define KERNELS(KERNEL) KERNEL(new_full) KERNEL(new_exact)\n" in made
+    assert made.count("DO(") == 2 * len(DTYPES)
     (tmp_path / "merge_other.hpp").write_text("void merge_other();\n", "utf-8")
     with pytest.raises(builder.BuildError, match=r"merge_other\.hpp has no merge_NAME\(Pair pair, "):
         builder.list_kernels(tmp_path)
