@@ -233,3 +233,22 @@ def test_pages_ahead_keep_what_they_hold(library: c.CDLL, tmp_path: Path) -> Non
         os.ftruncate(descriptor, 0)
         assert ahead(address) == WRITE_FAILED
     assert ahead(address) == WRITE_FAILED
+
+
+def resident(address: int) -> int:
+    """Bytes of the mapping at `address` that count as memory of the process."""
+    with open("/proc/self/smaps", encoding="utf-8") as file:
+        lines = iter(file)
+        next(line for line in lines if line.startswith(f"{address:x}-"))
+        return 1024 * int(next(line.split()[1] for line in lines if line.startswith("Rss:")))
+
+
+@pytest.mark.parametrize("piece", [100_001, 64 << 20])
+def test_what_is_written_does_not_stay_mapped(library: c.CDLL, tmp_path: Path, piece: int) -> None:
+    """Otherwise a limit on memory could not hold where the output is large."""
+    nbytes, data = 64 << 20, b"m" * piece
+    with file_of(tmp_path / "out", nbytes) as descriptor, mapped(library, descriptor, nbytes) as address:
+        for start in range(0, nbytes, piece):
+            assert write(library, address, start, data[: nbytes - start]) == DONE
+        assert resident(address) <= 24 << 20
+    assert (tmp_path / "out").read_bytes() == b"m" * nbytes
