@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.cpu import create
 from gpumerge_cli.backends.cpu.policy import resolve
 from gpumerge_cli.backends.variants.rung4_path import CHAINS
 from gpumerge_cli.errors import UsageError
@@ -31,3 +32,15 @@ def test_what_only_a_gpu_has_is_said_to_be_without_effect() -> None:
     assert "--fan-in changes nothing" in resolve(LaunchRequest("path", fan_in=4), INT32).why
     assert "--transfer changes nothing" in resolve(LaunchRequest("path", transfer="bulk"), INT32).why
     assert "changes nothing" not in resolve(LaunchRequest("path"), INT32).why
+
+
+def test_how_much_is_sorted_at_once_does_not_go_by_the_threads() -> None:
+    """But short lines go through fresh memory where few threads share that."""
+    backend = create()
+    for order, item_bytes in ((Order.of("uint32"), 4), (Order.lines(), 50)):
+        rooms = [backend.whole_sort(order, 1 << 33, item_bytes, 1 << 23, threads) for threads in (1, 2, 16, 64)]
+        assert None not in rooms
+        assert rooms[0] == rooms[2] or order.is_rows
+    rooms = [backend.whole_sort(Order.lines(), 1 << 29, 10, 1 << 23, threads) for threads in (1, 4, 16)]
+    assert rooms[:2] == [None, None]
+    assert rooms[2] is not None
