@@ -35,7 +35,7 @@ Piece = list[tuple[int, int, int]]
 _STAGES = (COMPILE, "read", "upload", "index", "sort", "kernel", "download", "spill", "compress", "write")
 _LEAST_PIECE = 64 << 10
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
-_PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many do
+_PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 _OWN_BYTES = 96 << 20
 """What the interpreter and its libraries take, with room to spare: small sorts take half of it in all."""
 
@@ -127,7 +127,7 @@ class _Job:
         memory = max(memory // 4, memory - _OWN_BYTES)
         counts = [0] * len(inputs.sources)
         if whole and nbytes and not request.always_spill:
-            hands = request.on.threads or min(cores(), _MOST_HANDS)
+            hands = request.on.threads or min(cores(), _MOST_HANDS if backend.remote else cores())
             item = max(1, order.item_bytes)
             part = max(1, _PART // item) * item  # of lines any bytes
             needed = backend.whole_sort(order, nbytes, inputs.item_bytes, part, hands)
