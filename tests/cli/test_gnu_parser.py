@@ -221,7 +221,7 @@ def test_every_option_at_once() -> None:
     expected = {
         "merge": True, "unique": True, "stable": True, "zero_terminated": True, "output": "out", "memory": 1 << 20,
         "threads": 3, "batch_size": 7, "temporary_directory": ("/x", "/y"), "compress_program": "gzip",
-        "random_source": "seed", "backend": "cpu", "device": 1, "header": 2, "csv": True, "report": "r.json",
+        "random_source": "seed", "backend": "cpu", "device": (1,), "header": 2, "csv": True, "report": "r.json",
         "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True,
     }  # fmt: skip
     assert command.values.said == expected

@@ -44,7 +44,9 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "merge": lambda: MERGE,
     "sort": lambda: replace(MERGE, kind="sort"),
     "bare merge": lambda: replace(MERGE, timeline=(), ceilings=(), stages=(), wall=0.0, busy=0.0, start_up=0.0),
-    "no time": lambda: replace(MERGE, timeline=(Stretch("read", 0, 0.25, 0.25, 0.0, 0),), start_up=0.25, busy=0.0),
+    "no time": lambda: replace(
+        MERGE, timeline=(Stretch("read", "cpu 0", 0.25, 0.25, 0.0, 0),), start_up=0.25, busy=0.0
+    ),
     "compare": lambda: COMPARE,
     "nothing timed": lambda: replace(COMPARE, copy_seconds=(), rows=COMPARE.rows[1:2]),
     "bench": bench,
@@ -150,7 +152,7 @@ def test_every_stretch_is_drawn_in_its_place() -> None:
 
 
 def test_rows_hold_every_stretch_once_and_none_overlap() -> None:
-    stretches = [Stretch("read", n % 5, n * 0.1, n * 0.1 + 0.05 * (n % 7), 0.01, n) for n in range(200)]
+    stretches = [Stretch("read", f"cpu {n % 5}", n * 0.1, n * 0.1 + 0.05 * (n % 7), 0.01, n) for n in range(200)]
     rows = packed(stretches)
     assert sorted((one for row in rows for one in row), key=lambda one: one.nbytes) == stretches
     for row in rows:
@@ -238,7 +240,7 @@ def test_differences_need_timings_apart_and_enough_of_them() -> None:
 
 
 def test_a_stage_nobody_knows_is_drawn_too() -> None:
-    odd = Stretch("new <stage>", 7, 0.26, 0.27, 0.01, 0)
+    odd = Stretch("new <stage>", "gpu <7>", 0.26, 0.27, 0.01, 0)
     chart = timeline(replace(MERGE, timeline=(*MERGE.timeline, odd)))
     assert any(rect.get("class") == "other" for rect in chart.iter("rect"))
     assert list(by_stage((odd, *MERGE.timeline)))[-1] == "new <stage>"
