@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -72,14 +73,15 @@ def _restored(kind: Any, told: Any) -> Any:
 
 
 def _one_of(kinds: tuple[Any, ...], told: Any) -> Any:
-    """A value of one of several types: None, or the first type that has the same names of fields."""
+    """A value of the first of several types that `told` is of; objects are known by the names of their fields."""
     if told is None and NoneType in kinds:
         return None
     for kind in kinds:
         if is_dataclass(kind) and isinstance(told, Mapping) and {one.name for one in fields(kind)} != told.keys():
             continue
         if kind is not NoneType:
-            return _restored(kind, told)
+            with suppress(TypeError, ValueError):
+                return _restored(kind, told)
     raise TypeError(f"{told!r} is none of {kinds}")
 
 

@@ -15,9 +15,10 @@ from gpumerge_cli.report import html
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars
 from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.json import parse_bench
+from gpumerge_cli.report.merge_tables import idle_share
 from gpumerge_cli.report.model import InputFile, MergeReport, Stretch
 from gpumerge_cli.report.notes import chance, differ, notes, rule
-from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window
+from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window, workers
 from tests.report.test_renderers import COMPARE, MERGE
 
 RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
@@ -148,7 +149,7 @@ def test_every_stretch_is_drawn_in_its_place() -> None:
                 and float((a["width"] or "")[:-1]) == pytest.approx(width, abs=2e-3)
                 for a in drawn
             )
-    assert len([a for a in page.of("rect", "kernel") if a.get("fill-opacity")]) == 1
+    assert len([a for a in page.of("rect", "kernel") if a.get("fill-opacity")]) == 2  # by stage, by worker
 
 
 def test_rows_hold_every_stretch_once_and_none_overlap() -> None:
@@ -244,3 +245,17 @@ def test_a_stage_nobody_knows_is_drawn_too() -> None:
     chart = timeline(replace(MERGE, timeline=(*MERGE.timeline, odd)))
     assert any(rect.get("class") == "other" for rect in chart.iter("rect"))
     assert list(by_stage((odd, *MERGE.timeline)))[-1] == "new <stage>"
+
+
+def test_each_worker_has_a_lane_whose_gaps_are_idle_time() -> None:
+    chart = workers(MERGE)
+    names = [div.text for div in chart.iter("div") if div.get("class") == "name"]
+    assert names == ["cpu 0", "gpu 0", "gpu 1", "since the start"]
+    told = [div.text for div in chart.iter("div") if div.get("class") == "value"]
+    assert told[2] == "did not start: no GPU 1; use another"
+    # Of 200 ms of work: 1 + 30 + 10 + 60 ms on the CPU; 20 + 10 ms on the device, and 20 within a stretch of three.
+    assert idle_share(MERGE, "cpu 0") == pytest.approx(1 - 0.101 / MERGE.busy)
+    assert idle_share(MERGE, "gpu 0") == pytest.approx(1 - 0.05 / MERGE.busy)
+    assert idle_share(MERGE, "gpu 1") == 1.0
+    assert idle_share(replace(MERGE, busy=0.0), "cpu 0") == 0.0
+    assert any("idle" in (text or "") for text in told)
