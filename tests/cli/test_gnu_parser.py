@@ -336,3 +336,13 @@ def test_posixly_correct_ends_options_at_the_first_file() -> None:
     command = parse("a", "b", "-o", "c", "-r", "-o", POSIXLY_CORRECT="1")
     assert (command.files, command.values.output) == (("a", "b", "-r", "-o"), "c")
     assert parse("a", "-oc", POSIXLY_CORRECT="1", **POSIX_2001).files == ("a", "-oc")
+
+
+def test_gpus_are_listed() -> None:
+    assert parse("--device=0,1,0").values.device == (0, 1)
+    assert parse("--device", "all").values.device == ()
+    assert parse().values.device is None
+    for wrong in ("0,", "-1", "every", ""):
+        assert str(refusal(f"--device={wrong}")) == (
+            f"--device: {wrong!r} lists no numbers; write one as 0, several as 0,1, or all"
+        )
