@@ -32,13 +32,13 @@ class Span:
 class Stretch:
     """Work of one thread on one stage: a span, or several spans that lie close together.
 
-    stage: its name. lane: the number of the thread; threads are numbered as they first report a span. start, stop:
-    seconds since the run began. seconds: how long the thread was busy between them; all of the time if `spans` is 1.
-    nbytes: how many bytes were moved.
+    stage: its name. lane: the name of the worker that the thread works for ("cpu 3", "gpu 0"), or "thread N" of a
+    thread that works for none. start, stop: seconds since the run began. seconds: how long the thread was busy between
+    them; all of the time if `spans` is 1. nbytes: how many bytes were moved.
     """
 
     stage: str
-    lane: int
+    lane: str
     start: float
     stop: float
     seconds: float
@@ -57,8 +57,9 @@ class Stopwatch:
         self._origin = origin
         self._most = most
         self._totals: dict[str, tuple[float, int]] = {}
-        self._tracks: dict[tuple[str, int], list[Stretch]] = {}
-        self._lanes: dict[int, int] = {}
+        self._tracks: dict[tuple[str, str, int], list[Stretch]] = {}
+        self._threads: dict[int, int] = {}
+        self._lanes: dict[int, str] = {}
         self._compiled: dict[int, list[Span]] = {}
         self._kept = 0
         self._slot = 0.0
@@ -73,22 +74,33 @@ class Stopwatch:
         finally:
             self.add(Span(name, time.perf_counter() - start, nbytes))
 
+    @property
+    def origin(self) -> float:
+        """When the run began, in seconds of time.perf_counter."""
+        return self._origin
+
+    def name_lane(self, lane: str) -> None:
+        """From now on the calling thread works for the worker of this name."""
+        with self._lock:
+            self._lanes[threading.get_ident()] = lane
+
     def add(self, *spans: Span) -> None:
         """Take spans of the calling thread. Spans of one stage must come in the order in which they ended."""
         with self._lock:
-            lane = self._lanes.setdefault(threading.get_ident(), len(self._lanes))
-            for span in map(self._without_compiling, spans, repeat(lane)):
+            thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
+            lane = self._lanes.get(threading.get_ident(), f"thread {thread}")
+            for span in map(self._without_compiling, spans, repeat(thread)):
                 seconds, nbytes = self._totals.get(span.name, (0.0, 0))
                 self._totals[span.name] = seconds + span.seconds, nbytes + span.nbytes
                 stop = span.stopped - self._origin
                 stretch = Stretch(span.name, lane, max(0.0, stop - span.seconds), stop, span.seconds, span.nbytes)
-                self._keep(self._tracks.setdefault((span.name, lane), []), stretch)
+                self._keep(self._tracks.setdefault((span.name, lane, thread), []), stretch)
             if self._kept > max(self._most, len(self._tracks)):
                 self._coarsen()
 
-    def _without_compiling(self, span: Span, lane: int) -> Span:
+    def _without_compiling(self, span: Span, thread: int) -> Span:
         """`span` without the seconds that its thread spent compiling in it."""
-        compiled = self._compiled.setdefault(lane, [])
+        compiled = self._compiled.setdefault(thread, [])
         if span.name == COMPILE:
             compiled.append(span)
             return span

@@ -35,6 +35,11 @@ class Chunk:
         """Bytes in, which is bytes out."""
         return sum(self.lengths)
 
+    def joined(self, last: Chunk) -> Chunk:
+        """This chunk, `last`, which lies behind it, and all between them, as one."""
+        ranges = zip(self.ranges, last.ranges, strict=True)
+        return Chunk(tuple((low, high) for (low, _), (_, high) in ranges), self.offset)
+
 
 @dataclass(frozen=True)
 class Plan:

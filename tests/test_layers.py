@@ -59,7 +59,7 @@ CPU_ONLY = {
     "backends.cpu.cuts": {"plan"},
     "backends.cpu.mapping": {"compare.writing", "formats.output"},
     "backends.cpu.comparison": {
-        "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.stream", "trace.items",
+        "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.steps", "trace.items",
     },
 }  # fmt: skip
 # Rooms that load all their files by their names.

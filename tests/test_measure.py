@@ -18,7 +18,7 @@ def test_a_span_has_its_place_in_time() -> None:
     with stopwatch.span("read", 10):
         time.sleep(0.002)
     (stretch,) = stopwatch.timeline()
-    assert (stretch.stage, stretch.lane, stretch.nbytes, stretch.spans) == ("read", 0, 10, 1)
+    assert (stretch.stage, stretch.lane, stretch.nbytes, stretch.spans) == ("read", "thread 0", 10, 1)
     assert 0 <= stretch.start < stretch.stop <= time.perf_counter() - origin + 1e-6
     assert stretch.seconds == pytest.approx(stretch.stop - stretch.start, abs=2e-6)
     assert stopwatch.total("read").nbytes == 10
@@ -75,7 +75,24 @@ def test_each_thread_has_a_lane() -> None:
         for future in [pool.submit(work) for _ in range(4)]:
             future.result()
     timeline = stopwatch.timeline()
-    assert {one.lane for one in timeline} == {0, 1, 2, 3}
-    for lane in range(4):
+    lanes = {f"thread {number}" for number in range(4)}
+    assert {one.lane for one in timeline} == lanes
+    for lane in lanes:
         assert sum(one.spans for one in timeline if one.lane == lane) == 100
     assert stopwatch.total("read").nbytes == 200
+
+
+def test_threads_of_one_worker_share_its_lane() -> None:
+    stopwatch = Stopwatch()
+    barrier = threading.Barrier(3)
+
+    def work(lane: str) -> None:
+        stopwatch.name_lane(lane)
+        barrier.wait(timeout=10)
+        stopwatch.add(Span("read", 0.5, 1, stopped=1.0), Span("read", 0.5, 1, stopped=2.0))
+        barrier.wait(timeout=10)
+
+    with ThreadPoolExecutor(3) as pool:
+        for future in [pool.submit(work, lane) for lane in ("gpu 0", "gpu 0", "cpu 0")]:
+            future.result()
+    assert sorted(one.lane for one in stopwatch.timeline()) == ["cpu 0"] * 2 + ["gpu 0"] * 4

@@ -6,7 +6,8 @@ The built-in constants were measured once; `gpumerge info --measure` takes them 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from gpumerge_cli.cache import cache_folder, read_own, write_own
@@ -14,6 +15,26 @@ from gpumerge_cli.cache import cache_folder, read_own, write_own
 BACKENDS = ("cpu", "gpu")
 _ADDED = ("written", "mapped")
 _MERGING = ("index", "check", "kernel")
+
+
+_CLEARLY = 1.5
+"""A run of the CPU lasts clearly longer than a GPU's start-up if it lasts this many times as long."""
+_SOONER = 0.97
+"""The GPU joins the CPU if the two are done within this share of the CPU's time."""
+_AT_RATE = 1 << 40  # bytes, of which start-up is no part to speak of
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What is expected of a run. seconds: of the whole program. alone: of each kind of worker, if it did all.
+
+    shares: the part of the bytes that each kind does. pays: whether the GPU should join the CPU.
+    """
+
+    seconds: float
+    alone: Mapping[str, float] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    pays: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,32 @@ class Costs:
     def moving(self, cores: int) -> float:
         """Bytes a second that so many cores read and write."""
         return max(self.storage, cores * self.mapped) if self.maps(cores) else self.storage
+
+    def mix(
+        self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,
+        compiling: float = 0.0,
+    ) -> Mix:  # fmt: skip
+        """What to expect of the CPU, if `host`, and so many GPUs on the chunks of one merge.
+
+        A GPU starts while the CPU works. From then on each takes what it can, as far as the storage gives it. The other
+        arguments are predict's.
+        """
+        starts = {"cpu": self.cpu_start_up / sharing, "gpu": (self.gpu_start_up + compiling) / sharing}
+        rates = {name: _AT_RATE / (self.predict(name, items, _AT_RATE, cores) - self.predict(name, items, 0, cores))
+                 for name in BACKENDS}  # fmt: skip
+        rates["gpu"] = min(self.moving(cores), max(1, gpus) * min(self.link, float(getattr(self, f"gpu_{items}"))))
+        alone = {name: starts[name] + nbytes / rates[name] for name in BACKENDS if gpus or name == "cpu"}
+        if not host:
+            return Mix(alone["gpu"], {"gpu": alone["gpu"]}, {"gpu": 1.0})
+        ahead = rates["cpu"] * max(0.0, starts["gpu"] - starts["cpu"])
+        if not gpus or ahead >= nbytes:
+            return Mix(alone["cpu"], alone, {"cpu": 1.0})
+        both = min(self.moving(cores), sum(rates.values()))
+        seconds = max(starts.values()) + (nbytes - ahead) / both
+        by_cpu = (ahead + (nbytes - ahead) * rates["cpu"] / sum(rates.values())) / nbytes
+        helps = alone["cpu"] > _CLEARLY * starts["gpu"] and seconds < _SOONER * alone["cpu"]
+        pays = helps or alone["gpu"] < alone["cpu"]
+        return Mix(seconds, alone, {"cpu": by_cpu, "gpu": 1 - by_cpu}, pays)
 
     def ceilings(self, backend: str, items: str, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
         """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.

@@ -1,17 +1,21 @@
-"""Which backend does the work, and why."""
+"""Which backends do the work, and why."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gpumerge_cli import units
 from gpumerge_cli.backends import costs, cpu, gpu
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.compared import ComparedBackend
+from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
+
+_DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
 
 @dataclass(frozen=True)
@@ -23,15 +27,104 @@ class Selected:
     compiling: float = 0.0
 
 
+@dataclass(frozen=True)
+class Device:
+    """A device that is to work. name: "gpu 0". create: makes its backend; raises DeviceError."""
+
+    name: str
+    create: Callable[[], ComparedBackend]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The backends that are to work on one merge at once, and the reason for them, in a sentence.
+
+    host: makes the CPU's; None if it is not to work. devices: those that are. expected: by the cost model, as it stands
+    for them together; None if it was not asked.
+    """
+
+    host: Callable[[], ComparedBackend] | None
+    devices: tuple[Device, ...]
+    why: str
+    expected: Mix | None = None
+
+
+def choose(
+    choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, threads: int | None = None,
+    sharing: int = 1,
+) -> Choice:  # fmt: skip
+    """Every backend that helps with a merge of `nbytes`, by the cost model, as far as `choice` allows it.
+
+    choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all there are, None where none was named. threads:
+    of the host, None for one a core. sharing: as of select. Raises DeviceError for a named GPU that is not there.
+    """
+    numbers = _numbers(devices) if choice != "cpu" else ()
+    known, cores = costs.load(), len(os.sched_getaffinity(0))
+    cores = min(threads or cores, cores)
+    compiling = gpu.compile_seconds()
+    predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
+    on_gpus = tuple(Device(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
+    if choice == "cpu":
+        return Choice(cpu.create, (), "asked for", predict(gpus=0))
+    if choice == "gpu":
+        return Choice(None, on_gpus, "asked for", predict(gpus=len(numbers), host=False))
+    if choice != "auto":
+        raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
+    alone = predict(gpus=0)
+    if not gpu.in_sight():
+        return Choice(cpu.create, (), "the only backend of this machine", alone)
+    both = predict(gpus=len(numbers))
+    told = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
+    seconds = units.format_seconds
+    if both.pays:
+        why = (
+            f"both, {seconds(both.seconds)} {told}; cpu {seconds(both.alone['cpu'])}, gpu {seconds(both.alone['gpu'])}"
+        )
+        return Choice(cpu.create, on_gpus, why, both)
+    return Choice(cpu.create, (), f"{seconds(alone.seconds)} {told}; gpu {seconds(both.alone['gpu'])}", alone)
+
+
+def _numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The numbers of the GPUs that were asked for. Raises DeviceError for one that is not there."""
+    if devices is None:
+        return (0,)
+    there = count_of_gpus()
+    if not devices:
+        return tuple(range(max(1, there)))
+    missing = next((number for number in devices if there and number >= there), None)
+    if missing is not None:
+        numbers = "number 0" if there == 1 else f"numbers 0 to {there - 1}"
+        raise DeviceError(
+            f"no GPU {missing}: there {'is' if there == 1 else 'are'} {there}, {numbers}",
+            way_out="choose another --device or use --backend cpu",
+        )
+    return devices
+
+
+def host() -> ComparedBackend:
+    """The CPU's backend."""
+    return cpu.create()
+
+
+def count_of_gpus() -> int:
+    """How many GPUs programs may use, as the system says; 0 if it does not say. Needs no CuPy."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    try:
+        there = len(os.listdir(_DRIVERS_GPUS))
+    except OSError:
+        return 0
+    return there if visible is None else min(there, len([name for name in visible.split(",") if name.strip()]))
+
+
 def select(
     choice: str,
-    device: int,
+    device: int | Sequence[int],
     order: Order,
     nbytes: int | None,
     *,
     sharing: int = 1,
 ) -> Selected:
-    """The backend for `nbytes` of input. choice: "auto", "gpu" or "cpu"; device: GPU number.
+    """One backend for `nbytes` of input. choice: "auto", "gpu" or "cpu"; device: GPU number, or several as one.
 
     nbytes: None where only the kernels count, not what it takes to get at them. sharing: how many runs share one
     start-up. Raises DeviceError if "gpu" is asked for and cannot be had.
@@ -39,7 +132,7 @@ def select(
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
     if choice == "gpu":
-        return Selected(gpu.create(device), "asked for", gpu.compile_seconds())
+        return Selected(_on(device), "asked for", gpu.compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if nbytes is None:
@@ -59,7 +152,17 @@ def select(
     return _first({name: still[name] for name in ranked}, device, why)
 
 
-def _first(compiling: Mapping[str, float], device: int, why: Callable[[str], str]) -> Selected:
+def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:
+    """One backend for all of a run, which may be several GPUs as one. devices: as of choose; the rest: of select."""
+    numbers = _numbers(devices) if choice != "cpu" else (0,)
+    return select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing)
+
+
+def _on(device: int | Sequence[int]) -> ComparedBackend:
+    return gpu.create(device)  # type: ignore[arg-type]
+
+
+def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Callable[[str], str]) -> Selected:
     """The first of these backends that is to be had; the CPU's always is. compiling: as of Selected, for each."""
     missing = ""
     for name, seconds in compiling.items():
@@ -67,7 +170,7 @@ def _first(compiling: Mapping[str, float], device: int, why: Callable[[str], str
             reason = missing + why(name) if gpu.in_sight() else "the only backend of this machine"
             return Selected(cpu.create(), reason, seconds)
         try:
-            return Selected(gpu.create(device), why(name), seconds)
+            return Selected(_on(device), why(name), seconds)
         except DeviceError as error:
             missing = f"{error.what}; "
     raise AssertionError("the CPU is always there")

@@ -70,6 +70,18 @@ def parse_whole(text: str, option: str, least: int) -> int:
     return min(number, SATURATED)
 
 
+def parse_numbers(text: str, option: str) -> tuple[int, ...]:
+    """The numbers that `text` lists, as 0,1, each once; () for the word all. Raises UsageError, naming `option`."""
+    if text.strip() == "all":
+        return ()
+    numbers = []
+    for part in text.split(","):
+        if _WHOLE.fullmatch(part) is None:
+            raise UsageError(f"{option}: {text!r} lists no numbers", way_out="write one as 0, several as 0,1, or all")
+        numbers.append(min(parse_number(part), SATURATED))
+    return tuple(dict.fromkeys(numbers))
+
+
 def parse_separator(text: str) -> int:
     r"""The byte that -t names; \0 is NUL and \t a tab. Raises UsageError if it is not exactly one."""
     byte = {r"\0": b"\0", r"\t": b"\t"}.get(text) or os.fsencode(text)

@@ -106,7 +106,9 @@ def record_request(values: Values) -> RecordRequest:
 def backend_request(values: Values) -> BackendRequest:
     from gpumerge_cli.engine.request import BackendRequest
 
-    return BackendRequest(values.backend, values.device, values.threads, launch_request(values))
+    device = values.device
+    devices = (device,) if isinstance(device, int) else device
+    return BackendRequest(values.backend, devices, values.threads, launch_request(values))
 
 
 def launch_request(values: Values) -> LaunchRequest:

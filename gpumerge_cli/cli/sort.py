@@ -205,7 +205,7 @@ def _compare(command: SortCommand) -> int:
     with report_file(values.report, COMPARE_SUFFIXES) as write:
         loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        backend = select(values.backend, values.device, loaded.order, None).backend
+        backend = select(values.backend, _on(command).device, loaded.order, None).backend
         effort = Effort(values.repeat or 5, _on(command).threads or cores(), version=__version__)
         measured = compare_sorts(loaded, backend, request, effort, _files(command))
         write(measured)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpumerge_cli.cli.gnu_values import parse_whole
+from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
 from gpumerge_cli.cli.options import Command, Option, command
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import did_you_mean, nearest
@@ -56,6 +56,8 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
         raise UsageError(f"{written}: {text!r} is no word for it", way_out=way_out)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
+    if option.kind == "numbers":
+        return parse_numbers(text, written)
     if option.kind == "size":
         from gpumerge_cli.cli.parse import parse_memory
 

@@ -14,10 +14,9 @@ from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
-from gpumerge_cli.engine.stream import falls_at, read_chunk
+from gpumerge_cli.engine.steps import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
 from gpumerge_cli.report.model import InputFile
@@ -154,7 +153,7 @@ def first_disorder(
                 if falls_at(source, start, order, unique=unique):
                     found.append(start)
                     continue
-                read_chunk([source], Chunk(((start, stop),), start), workspace, Stopwatch())
+                read_chunk([source], Chunk(((start, stop),), start), workspace)
                 workspace.upload([stop - start])
                 disorder = workspace.disorder(strict=unique)
                 workspace.synchronize()

@@ -13,8 +13,12 @@ from gpumerge_cli.backends.base import Bytes, Unique
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.resources import cores
-from gpumerge_cli.engine.stream import Outcome, Stream, read_chunk
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.steps import read_chunk
+from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk
 
 _LEAST, _MOST_LEAST = 1 << 12, 1 << 16
@@ -23,36 +27,36 @@ _MORE = 18  # bytes a line, beyond what any merge takes
 
 
 def merge_heads(
-    stream: Stream,
+    site: Site,
+    sink: Sink,
     outcome: Outcome,
     memory: int,
-    item_bytes: float,
     stopwatch: Stopwatch,
     advance: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Merge to the sink what `outcome`, which is brought up to date, has left of the stream.
+    """Merge to the sink what `outcome`, which is brought up to date, has left of the site's work.
 
-    memory: bytes that it may take, but where single lines are longer. item_bytes: of a line on average.
+    memory: bytes that it may take, but where single lines are longer.
     """
     assert outcome.rest is not None
-    sources, sink = stream.sources, stream.sink
+    sources, work, unique = site.sources, site.work, not site.work.equals.keeps_all
     starts, position = [start for start, _ in outcome.rest.ranges], outcome.rest.offset
-    last = _last_before(stream, starts) if stream.unique else None
-    end = stream.order.end[0]
-    windows = _Windows(stream, memory, item_bytes)
+    last = _last_before(site, starts) if unique else None
+    end = work.order.end[0]
+    windows = _Windows(site, memory)
     backend = cpu.create()
-    workspace = backend.workspace(stream.order, min(windows.room, stream.nbytes), threads=cores())
+    workspace = backend.workspace(work.order, min(windows.room, work.nbytes), threads=cores())
     try:
         while any(start < source.size for start, source in zip(starts, sources, strict=True)):
             chunk = windows.next(starts)
-            read_chunk(sources, chunk, workspace, stopwatch)
+            stopwatch.add(read_chunk(sources, chunk, workspace))
             workspace.upload(chunk.lengths)
             goes_on = [stop < source.size for (_, stop), source in zip(chunk.ranges, sources, strict=True)]
-            taken = workspace.merge_heads(goes_on, _what_of_equals(stream, starts, last))
+            taken = workspace.merge_heads(goes_on, _first_of_equals(site, starts, last))
             outputs = workspace.outputs() if workspace.merged_bytes else ()
-            for merged in by_lines(outputs, end if stream.unique else sink.line_end):
-                if stream.unique:
-                    last = _last_line(merged, stream)
+            for merged in by_lines(outputs, end if unique else sink.line_end):
+                if unique:
+                    last = _last_line(merged, work.order)
                 data = sink.encode(merged)
                 sink.write_at(position, data)
                 position += len(data)
@@ -64,7 +68,7 @@ def merge_heads(
             stopwatch.add(*workspace.spans)
             workspace.spans.clear()
             if advance is not None:
-                advance(sum(starts), stream.nbytes)
+                advance(sum(starts), work.nbytes)
     finally:
         workspace.close()
     outcome.counts[:] = [source.count() for source in sources]
@@ -77,12 +81,13 @@ class _Windows:
     room: bytes of all windows together. taken: bytes that went out of each source's last window.
     """
 
-    def __init__(self, stream: Stream, memory: int, item_bytes: float) -> None:
-        pace = cpu.create().pace(stream.order, len(stream.sources), item_bytes)
-        self._sources = stream.sources
+    def __init__(self, site: Site, memory: int) -> None:
+        item_bytes = site.work.item_bytes
+        pace = cpu.create().pace(site.work.order, len(site.sources), item_bytes)
+        self._sources = site.sources
         self.room = max(1, int(memory / (pace.footprint + _MORE / item_bytes)))
-        self._least = min(_MOST_LEAST, max(_LEAST, max(_LEAST_ROOM, self.room) // len(stream.sources)))
-        self.taken: Sequence[int] = [source.size for source in stream.sources]
+        self._least = min(_MOST_LEAST, max(_LEAST, max(_LEAST_ROOM, self.room) // len(site.sources)))
+        self.taken: Sequence[int] = [source.size for source in site.sources]
 
     def next(self, starts: Sequence[int]) -> Chunk:
         """The next windows, from `starts` on: whole lines, at least one of each source that has one."""
@@ -97,27 +102,27 @@ class _Windows:
         return Chunk(tuple(zip(starts, ends, strict=True)), sum(starts))
 
 
-def _what_of_equals(stream: Stream, starts: Sequence[int], last: bytes | None) -> Unique:
-    """What of lines that compare equal goes out, where `last` was the last line that did."""
-    if not stream.unique:
+def _first_of_equals(site: Site, starts: Sequence[int], last: bytes | None) -> Unique:
+    """Which of the lines that compare equal go out, where `last` was the last line that did."""
+    if site.work.equals.keeps_all:
         return None
     if last is None:
         return "first"
-    key = key_by(stream.order)
-    places = zip(stream.sources, starts, strict=True)
+    key = key_by(site.work.order)
+    places = zip(site.sources, starts, strict=True)
     head = min(key(source.item_at(at)) for source, at in places if at < source.size)
     return "ahead" if head == key(last) else "first"
 
 
-def _last_before(stream: Stream, starts: Sequence[int]) -> bytes | None:
+def _last_before(site: Site, starts: Sequence[int]) -> bytes | None:
     """The line that a merge put out last when it had come to `starts`, of sources in order up to there."""
-    ahead = [source.item_before(start) for source, start in zip(stream.sources, starts, strict=True) if start > 0]
-    return max(ahead, key=key_by(stream.order), default=None)
+    ahead = [source.item_before(start) for source, start in zip(site.sources, starts, strict=True) if start > 0]
+    return max(ahead, key=key_by(site.work.order), default=None)
 
 
-def _last_line(merged: Bytes, stream: Stream) -> bytes:
+def _last_line(merged: Bytes, order: Order) -> bytes:
     """The last of the merged lines, without its end."""
-    end, size = stream.order.end, _LEAST
+    end, size = order.end, _LEAST
     while size < len(merged) and end not in merged[-size:-1].tobytes():
         size *= 2
     return merged[-size:-1].tobytes().rpartition(end)[2]

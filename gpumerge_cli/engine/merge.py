@@ -1,36 +1,38 @@
-"""Merge files: judge the request, plan, stream, report."""
+"""Merge files: judge the request, choose the workers, have them do the tasks, report."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from functools import partial
 
-import numpy as np
-
-from gpumerge_cli import __version__
-from gpumerge_cli.backends import costs
-from gpumerge_cli.backends.base import Backend, LaunchPolicy
-from gpumerge_cli.backends.select import Selected, select
+from gpumerge_cli.backends import select
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
+from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
-from gpumerge_cli.engine.resources import Shares, cores, default_memory, peak_memory, shares
-from gpumerge_cli.engine.stream import FoundDisorderError, Outcome, Stream, run
+from gpumerge_cli.engine.outlet import SinkOutlet
+from gpumerge_cli.engine.reporting import Clock, Ran, report
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
+from gpumerge_cli.engine.site import Site, work_of
+from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.engine.stream import Advance, Outcome, merge
+from gpumerge_cli.engine.task import Equals
+from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.measure import COMPILE, Stopwatch
-from gpumerge_cli.order import Order
+from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Plan, plan_in_spans
-from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage, bounded
-
-_STAGES = (COMPILE, "read", "upload", "index", "check", "kernel", "download", "compress", "write")
+from gpumerge_cli.report.model import MergeReport
 
 
 def merge_files(
     request: MergeRequest,
     *,
     since_start: float = 0.0,
-    advance: Callable[[int, int], None] | None = None,
+    advance: Advance | None = None,
     settle: Callable[[], None] = lambda: None,
 ) -> MergeReport:
     """Merge the inputs of `request` to its output, which appears whole or not at all.
@@ -40,49 +42,30 @@ def merge_files(
     place; what stops the run after that must not say that there is no output. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError; the output is then as it was.
     """
-    called = time.perf_counter()
-    stopwatch = Stopwatch(called - since_start)
+    clock = Clock(since_start)
+    stopwatch = Stopwatch(clock.called - since_start)
     refuse_inputs(request.output, request.inputs)
     with (
         timed(stopwatch.add),
         opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,
     ):
         advance = inputs.rest(advance)
-        on = request.on
-        selected = selected_for(on, inputs)
-        policy = selected.backend.resolve(on.launch, inputs.order, len(inputs.sources))
+        choice = _choice(request, inputs)
         count = None if request.unique else inputs.order.count(inputs.nbytes)
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
-            _warm_up(selected.backend, inputs.order, policy, request.check)
-            started = time.perf_counter()
-            if not request.unique:
-                sink.reserve(inputs.nbytes, on.threads)
-            stream = Stream(
-                inputs.sources,
-                sink,
-                inputs.order,
-                selected.backend,
-                policy,
-                _shares(inputs, selected.backend, request),
-                check=request.check or request.lenient,
-                unique=request.unique,
-                lenient=request.lenient,
-            )
-            try:
-                outcome = run(stream, stopwatch, advance)
-            except FoundDisorderError as found:
-                from gpumerge_cli.engine.check import disorder_in
-
-                source = inputs.sources[found.source]
-                error = disorder_in(source, inputs.order, selected.backend, stream.shares.workers)
-                assert error is not None
-                raise error from None
+            site = _site(request, inputs, sink)
+            hired = hire(site, choice, partial(_fed, request, inputs))
+            if hired.station is not None:
+                hired.station.warm_up()
+            clock.start()
+            _reserve(sink, request, inputs, hired)
+            outcome = _merged(site, hired, sink, stopwatch, advance)
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 
                 memory = default_memory() if request.memory is None else request.memory
-                merge_heads(stream, outcome, memory, inputs.item_bytes, stopwatch, advance)
+                merge_heads(site, sink, outcome, memory, stopwatch, advance)
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
@@ -90,108 +73,60 @@ def merge_files(
         except BaseException:
             sink.abort()
             raise
-        ended = time.perf_counter()
-        measured = _report(
-            request, inputs.files(outcome.counts), selected, stream, policy, outcome, stopwatch,
-            wall=since_start + ended - called,
-            start_up=since_start + started - called,
-            busy=ended - started,
-        )  # fmt: skip
-        return bounded(measured)
+        checked = request.check or request.lenient
+        ran = Ran("merge", request.output, request.unique, checked, choice.why, choice.expected)
+        return report(ran, inputs, outcome, stopwatch, clock)
 
 
-def _warm_up(backend: Backend, order: Order, policy: LaunchPolicy, check: bool) -> None:
-    """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
-    item = order.sample()
-    workspace = backend.workspace(order, 2 * len(item))
+def _choice(request: MergeRequest, inputs: Inputs) -> Choice:
+    on = request.on
+    return choose(on.backend, on.devices, inputs.order, inputs.nbytes, threads=on.threads, sharing=on.sharing)
+
+
+def _site(request: MergeRequest, inputs: Inputs, sink: Sink) -> Site:
+    check, equals = request.check or request.lenient, Equals.of(request.unique)
+    work = work_of(inputs, request.items, "merge", request.on.launch, equals=equals, check=check)
+    return Site(work, inputs.sources, SinkOutlet(sink, equals), request.lenient)
+
+
+def _reserve(sink: Sink, request: MergeRequest, inputs: Inputs, hired: Hired) -> None:
+    """Take room for the output, if its size is known."""
+    if request.unique:
+        return
+    sink.reserve(inputs.nbytes, request.on.threads)
+    if hired.station is None:
+        sink.populate(request.on.threads or cores())
+
+
+def _merged(site: Site, hired: Hired, sink: Sink, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
     try:
-        workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)
-        workspace.upload([len(item), len(item)])
-        if check:
-            workspace.disorder()
-        workspace.merge(policy)
-        workspace.download()
-    finally:
-        workspace.close()
+        return merge(site, hired.workers, stopwatch, advance, waits=sink.seekable)
+    except FoundDisorderError as found:
+        raise _first_disorder(site, found, hired) from None
+
+
+def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> DisorderError:
+    """The error for the first disorder in a source, which is sought anew: chunks meet it in any order."""
+    from gpumerge_cli.engine.check import disorder_in
+
+    backend = hired.station.backend if hired.station is not None else select.host()
+    threads = hired.station.shares.workers if hired.station is not None else cores()
+    error = disorder_in(site.sources[found.source], site.work.order, backend, threads)
+    assert error is not None
+    return error
 
 
 def plan_files(request: MergeRequest) -> Plan:
     """The plan that merge_files would follow. Opens and probes the inputs; writes nothing. Raises as merge_files."""
     with opened(request.inputs, request.items) as inputs:
-        on = request.on
-        selected = selected_for(on, inputs)
-        chunk_bytes = _shares(inputs, selected.backend, request).chunk_bytes
+        choice = _choice(request, inputs)
+        backend = choice.host() if choice.host is not None else choice.devices[0].create()
+        chunk_bytes = _fed(request, inputs, backend, 1.0).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes)
 
 
-def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
-    """The backend that `on` asks for, or that `inputs` are best worked on with."""
-    return select(on.backend, on.device, inputs.order, inputs.nbytes, sharing=on.sharing)
-
-
-def _shares(inputs: Inputs, backend: Backend, request: MergeRequest) -> Shares:
+def _fed(request: MergeRequest, inputs: Inputs, backend: Backend, share: float) -> Shares:
+    """How a backend is fed that may take this share of the memory."""
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
-    memory = default_memory() if request.memory is None else request.memory
+    memory = int(share * (default_memory() if request.memory is None else request.memory))
     return shares(pace, inputs.nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)
-
-
-def _report(
-    request: MergeRequest,
-    files: tuple[InputFile, ...],
-    selected: Selected,
-    stream: Stream,
-    policy: LaunchPolicy,
-    outcome: Outcome,
-    stopwatch: Stopwatch,
-    *,
-    wall: float,
-    start_up: float,
-    busy: float,
-) -> MergeReport:
-    totals = [stopwatch.total(name) for name in _STAGES]
-    stages = tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0)
-    workers, plan = outcome.workers, stopwatch.total("plan").seconds
-    return MergeReport(
-        inputs=files,
-        output=request.output,
-        items=sum(file.items for file in files),
-        nbytes=sum(file.nbytes for file in files),
-        written=outcome.written,
-        unique=stream.unique,
-        dropped=outcome.dropped,
-        order=stream.order.describe(),
-        backend=selected.backend.name,
-        device=selected.backend.info().name,
-        backend_why=selected.why,
-        kernel=policy.kernel,
-        launch=policy.describe(),
-        launch_why=policy.why,
-        chunks=outcome.chunks,
-        chunk_bytes=outcome.largest,
-        shrunk_to=outcome.limit,
-        workers=workers,
-        checked=stream.check,
-        wall=wall,
-        start_up=start_up,
-        plan=plan,
-        busy=busy,
-        stages=stages,
-        peak_memory=peak_memory(),
-        version=__version__,
-        timeline=stopwatch.timeline(),
-        ceilings=ceilings_of(selected.backend, stream.order, workers),
-        expected=costs.load().predict(
-            selected.backend.name,
-            stream.order.costs_as,
-            stream.nbytes,
-            min(workers, cores()),
-            compiling=selected.compiling,
-        ),
-    )
-
-
-def ceilings_of(backend: Backend, order: Order, workers: int) -> tuple[Ceiling, ...]:
-    """What the cost model takes the stages for at their fastest, with so many workers."""
-    known = costs.load()
-    found = known.ceilings(backend.name, order.costs_as, min(workers, cores()))
-    return tuple(Ceiling(*one, known.source) for one in found)

@@ -40,16 +40,22 @@ class ItemRequest:
 
 @dataclass(frozen=True)
 class BackendRequest:
-    """Where to work: backend, GPU number, kernel and launch shape, host threads (None: as many as there are cores).
+    """Where to work: backend, kernel and launch shape, host threads (None: as many as there are cores).
 
-    sharing: how many runs of this process share its start-up.
+    devices: the numbers of the GPUs that may work; () for all there are, None for the first one. sharing: how many runs
+    of this process share its start-up.
     """
 
     backend: BackendChoice = "auto"
-    device: int = 0
+    devices: tuple[int, ...] | None = None
     threads: int | None = None
     launch: LaunchRequest = field(default_factory=LaunchRequest)
     sharing: int = 1
+
+    @property
+    def device(self) -> int:
+        """The number of the GPU where only one can work."""
+        return self.devices[0] if self.devices else 0
 
 
 @dataclass(frozen=True)

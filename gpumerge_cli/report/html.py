@@ -31,7 +31,7 @@ from gpumerge_cli.report.tables import (
     compare_header,
     format_size,
 )
-from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline
+from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline, workers
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _OPEN_CASES = 6
@@ -71,6 +71,12 @@ def _merge(report: MergeReport) -> Iterator[Part]:
             timeline(report),
             overlap_told(report),
             idle_told(report),
+        )
+    if report.timeline and report.worker_reports:
+        yield _section(
+            "Worker by worker",
+            "A lane for each worker, with a row for each thread that was at work for it at once; gaps are idle time.",
+            workers(report),
         )
     source = next((one.source for one in report.ceilings), "")
     yield _section(

@@ -7,7 +7,7 @@ which is added up over all of them and so may be more than the clock's.
 from __future__ import annotations
 
 from gpumerge_cli.report.model import AHEAD, COMPILE, MergeReport
-from gpumerge_cli.units import format_bytes, format_count, format_seconds, format_throughput, visible
+from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput, visible
 
 _MEANINGS = {
     "spool": "copy standard input",
@@ -153,12 +153,44 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
             f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {_in_flight(report)}",
         ),
         ("device memory", _shrunk(report)),
+        *_workers_told(report),
         ("dropped", _dropped(report)),
         ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
         ("bounded by", bound_told(report)),
     ]
     return [(name, value) for name, value in told if value]
+
+
+def _workers_told(report: MergeReport) -> list[tuple[str, str]]:
+    """What was expected of the run beside what came true; where several kinds of workers were at it, of each kind.
+
+    Also what kept a worker from working to the end.
+    """
+    told = []
+    if report.expected > 0:
+        told.append(
+            ("expected", f"{format_seconds(report.expected)} by the cost model, took {format_seconds(report.wall)}")
+        )
+    if len(report.kinds) > 1:
+        for one in report.kinds:
+            alone = f"; {format_seconds(one.expected)} expected if alone" if one.expected > 0 else ""
+            of = f"{format_counted(one.workers, 'worker')}, {one.share:.0%} of the bytes"
+            told.append((one.backend, f"{of}, {one.expected_share:.0%} expected{alone}"))
+    return told + [(one.name, one.note) for one in report.worker_reports if one.note]
+
+
+def idle_share(report: MergeReport, name: str) -> float:
+    """The share of the work's time during which no thread of the worker `name` was at any stage."""
+    if report.busy <= 0:
+        return 0.0
+    at_work, reached = 0.0, report.start_up
+    for one in sorted((one for one in report.timeline if one.lane == name), key=lambda one: one.start):
+        start = max(one.start, reached)
+        if one.stop > start:
+            at_work += min(one.stop - start, one.seconds) if one.spans > 1 else one.stop - start
+            reached = one.stop
+    return min(1.0, max(0.0, 1 - at_work / report.busy))
 
 
 def _shrunk(report: MergeReport) -> str:

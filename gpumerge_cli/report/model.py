@@ -12,8 +12,9 @@ from gpumerge_cli.measure import COMPILE as COMPILE
 from gpumerge_cli.measure import Stretch as Stretch
 
 SCHEMA = 1
-MERGE_SCHEMA = 3
-"""The schema of merges and sorts: 2 brought timeline, ceilings, expected and the kind "sort"; in 3 bound is a name."""
+MERGE_SCHEMA = 4
+"""The schema of merges and sorts: 2 brought timeline, ceilings, expected and the kind "sort"; in 3 bound is a name;
+4 brought worker_reports and kinds, and lanes of stretches are names."""
 AHEAD = ("spool", "decompress", "csv")
 """Stages that happen during the start-up."""
 
@@ -52,6 +53,45 @@ class InputFile:
 
 
 @dataclass(frozen=True)
+class WorkerReport:
+    """What one worker did: a thread on the CPU, or a GPU with the threads that feed it.
+
+    chunks, nbytes: how many chunks it did, and how many bytes of the inputs they were. hands: how many threads worked
+    for it. busy: seconds during which its threads had a chunk, added up over them. first, last: when the first of its
+    chunks began and the last one ended, in seconds since the run began; 0 if it did none. note: what kept it from
+    working to the end, or "".
+    """
+
+    name: str
+    backend: str
+    device: str
+    kernel: str
+    launch: str
+    chunks: int
+    nbytes: int
+    hands: int
+    busy: float
+    first: float
+    last: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class KindReport:
+    """What was expected of one kind of worker beside what came true.
+
+    expected: seconds of the whole program if this kind did all of the work, 0 where the cost model has no say.
+    expected_share, share: the part of the bytes that it was expected to do, and did. workers: how many there were.
+    """
+
+    backend: str
+    workers: int
+    expected: float
+    expected_share: float
+    share: float
+
+
+@dataclass(frozen=True)
 class MergeReport:
     """One merge: its inputs, its output, and the time of each part.
 
@@ -69,6 +109,7 @@ class MergeReport:
     "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
     bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
+    worker_reports, kinds: what each worker did, and each kind of worker beside what the cost model expected of it.
     """
 
     inputs: tuple[InputFile, ...]
@@ -103,6 +144,8 @@ class MergeReport:
     bound: str = ""
     schema: int = MERGE_SCHEMA
     kind: Literal["merge", "sort"] = "merge"
+    worker_reports: tuple[WorkerReport, ...] = ()
+    kinds: tuple[KindReport, ...] = ()
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""
@@ -122,7 +165,8 @@ class MergeReport:
 
 def bounded(report: MergeReport) -> MergeReport:
     """The report with its `bound`: the part that would have to be faster for a faster run."""
-    if report.stage(COMPILE).seconds > max(report.busy, report.start_up) / 2:
+    beside = any(one.backend == "cpu" and one.chunks for one in report.worker_reports)
+    if not beside and report.stage(COMPILE).seconds > max(report.busy, report.start_up) / 2:
         bound = COMPILE
     elif report.start_up > report.busy or not report.at_work:
         longest = max(AHEAD, key=report.elapsed)

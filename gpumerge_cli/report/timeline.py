@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
-from gpumerge_cli.report.merge_tables import stage_name
+from gpumerge_cli.report.merge_tables import idle_share, stage_name
 from gpumerge_cli.report.model import MergeReport, Stretch
 from gpumerge_cli.units import format_bytes, format_seconds
 
@@ -54,6 +54,26 @@ def timeline(report: MergeReport) -> Element:
         height = 4 + len(rows) * (each + 1)
         grid = [upright(place, "tick") for place in places]
         lanes.append(lane(stage_name(stage), told, picture(height, *grid, *drawn, told=f"{stage}: {told}")))
+    labels = [written(place, text) for place, text in places.items()]
+    lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
+    return tag("div", *lanes, class_="chart timeline")
+
+
+def workers(report: MergeReport) -> Element:
+    """The chart of the work, worker by worker: a lane for each, devices included, whose gaps are idle time."""
+    begin, end = window(report)
+    places = {(at - begin) / (end - begin): text for at, text in ticks(begin, end)}
+    lanes = []
+    for worker in report.worker_reports:
+        rows = packed([one for one in report.timeline if one.lane == worker.name]) or [[]]
+        each = max(_LEAST_ROW, min(_MOST_ROW, _HIGH // len(rows)))
+        drawn = [
+            _drawn(one, (begin, end), 2 + number * (each + 1), each) for number, row in enumerate(rows) for one in row
+        ]
+        told = worker.note or f"{format_bytes(worker.nbytes)}, {idle_share(report, worker.name):.0%} idle"
+        grid = [upright(place, "tick") for place in places]
+        chart = picture(4 + len(rows) * (each + 1), *grid, *drawn, told=f"{worker.name}: {told}")
+        lanes.append(lane(worker.name, told, chart))
     labels = [written(place, text) for place, text in places.items()]
     lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
     return tag("div", *lanes, class_="chart timeline")

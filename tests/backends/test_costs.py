@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends import costs, gpu
+from gpumerge_cli.backends import costs, cpu, gpu
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.costs import Costs, load, save
-from gpumerge_cli.backends.select import select
+from gpumerge_cli.backends.select import choose, select
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Order
 
@@ -75,6 +76,61 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(gpu, "in_sight", lambda: False)
     for nbytes in (10**6, 10**11, None):
         assert select("auto", 0, keys, nbytes).why == "the only backend of this machine"
+
+
+def test_a_mix_is_no_slower_than_what_it_is_made_of() -> None:
+    model = replace(MODEL, storage=8e9, link=6e9)
+    for nbytes in (10**6, 10**9, 10**10, 10**11):
+        for items in ("keys", "lines"):
+            for cores in (1, 2, 16):
+                mix = model.mix(items, nbytes, cores, gpus=1)
+                assert mix.seconds <= mix.alone["cpu"] + 1e-9
+                assert mix.alone["cpu"] == pytest.approx(model.predict("cpu", items, nbytes, cores))
+                assert mix.alone["gpu"] == pytest.approx(model.predict("gpu", items, nbytes, cores))
+                assert sum(mix.shares.values()) == pytest.approx(1)
+    one_kind = model.mix("keys", 10**11, 4, gpus=0)
+    assert (one_kind.shares, set(one_kind.alone), one_kind.pays) == ({"cpu": 1.0}, {"cpu"}, False)
+    assert one_kind.seconds == pytest.approx(model.predict("cpu", "keys", 10**11, 4))
+    alone = model.mix("keys", 10**11, 4, gpus=1, host=False)
+    assert (alone.seconds, alone.shares) == (alone.alone["gpu"], {"gpu": 1.0})
+    assert model.mix("keys", 10**11, 4, gpus=2, host=False).seconds < alone.seconds
+
+
+def test_a_gpu_joins_where_it_helps() -> None:
+    slow_start = replace(MODEL, gpu_start_up=3.0)
+    assert not slow_start.mix("keys", 10**8, 16, gpus=1).pays  # done before the GPU is there
+    assert slow_start.mix("lines", 10**11, 2, gpus=1).pays
+    assert not slow_start.mix("lines", 10**9, 2, gpus=1, compiling=1000.0).pays
+    bound = replace(MODEL, storage=1e9)
+    assert not bound.mix(
+        "keys", 10**10, 64, gpus=1, compiling=20.0
+    ).pays  # the storage gives no more than the CPU takes
+    assert replace(MODEL, cpu_lines=1e6).mix("lines", 10**10, 1, gpus=1).pays  # the GPU alone is sooner
+
+
+def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "load", lambda: MODEL)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(gpu, "compile_seconds", lambda: 0.0)
+    monkeypatch.setattr(gpu, "in_sight", lambda: True)
+    monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 2)
+    lines = Order.lines()
+    small = choose("auto", None, lines, 10**6)
+    assert (small.host, small.devices) == (cpu.create, ())
+    huge = choose("auto", None, lines, 10**11)
+    assert huge.host is not None
+    assert [device.name for device in huge.devices] == ["gpu 0"]
+    assert huge.why.startswith("both, ")
+    assert "a test" in huge.why
+    assert [device.name for device in choose("auto", (), lines, 10**11).devices] == ["gpu 0", "gpu 1"]
+    assert [device.name for device in choose("gpu", (1,), lines, 10).devices] == ["gpu 1"]
+    assert choose("gpu", (1,), lines, 10).host is None
+    assert choose("cpu", (7,), lines, 10**11).devices == ()
+    for asked in ("auto", "gpu"):
+        with pytest.raises(DeviceError, match="no GPU 7: there are 2, numbers 0 to 1; choose another --device"):
+            choose(asked, (0, 7), lines, 10**11)
+    monkeypatch.setattr(gpu, "in_sight", lambda: False)
+    assert choose("auto", None, lines, 10**11).devices == ()
 
 
 def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,7 +221,7 @@ def test_every_option_at_once() -> None:
     expected = {
         "merge": True, "unique": True, "stable": True, "zero_terminated": True, "output": "out", "memory": 1 << 20,
         "threads": 3, "batch_size": 7, "temporary_directory": ("/x", "/y"), "compress_program": "gzip",
-        "random_source": "seed", "backend": "cpu", "device": 1, "header": 2, "csv": True, "report": "r.json",
+        "random_source": "seed", "backend": "cpu", "device": (1,), "header": 2, "csv": True, "report": "r.json",
         "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True,
     }  # fmt: skip
     assert command.values.said == expected
@@ -336,3 +336,13 @@ def test_posixly_correct_ends_options_at_the_first_file() -> None:
     command = parse("a", "b", "-o", "c", "-r", "-o", POSIXLY_CORRECT="1")
     assert (command.files, command.values.output) == (("a", "b", "-r", "-o"), "c")
     assert parse("a", "-oc", POSIXLY_CORRECT="1", **POSIX_2001).files == ("a", "-oc")
+
+
+def test_gpus_are_listed() -> None:
+    assert parse("--device=0,1,0").values.device == (0, 1)
+    assert parse("--device", "all").values.device == ()
+    assert parse().values.device is None
+    for wrong in ("0,", "-1", "every", ""):
+        assert str(refusal(f"--device={wrong}")) == (
+            f"--device: {wrong!r} lists no numbers; write one as 0, several as 0,1, or all"
+        )

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Pace, Workspace
 from gpumerge_cli.backends.calls import ChunkWork
-from gpumerge_cli.backends.select import Selected
+from gpumerge_cli.backends.select import Choice, Device
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
@@ -60,7 +60,8 @@ class _Small:
 def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
     def make(most: int) -> _Small:
         device = _Small(most)
-        monkeypatch.setattr(engine_merge, "select", lambda *arguments, **options: Selected(device, "a test"))  # type: ignore[arg-type]
+        choice = Choice(None, (Device("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
+        monkeypatch.setattr(engine_merge, "choose", lambda *arguments, **options: choice)
         return device
 
     return make

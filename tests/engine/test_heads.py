@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run as door
 from gpumerge_cli.engine import heads
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.request import ItemRequest
-from gpumerge_cli.engine.resources import Shares
-from gpumerge_cli.engine.stream import Outcome, Stream
+from gpumerge_cli.engine.site import Site, work_of
+from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.engine.task import Equals
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.rules import COMPARISONS, LineOrder
@@ -35,13 +36,13 @@ needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="there is n
 
 def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, memory: int) -> tuple[bytes, Outcome]:
     """The result of a merge that compares only the next lines of the inputs."""
-    backend = cpu.create()
     with opened(tuple(names), ItemRequest("text", lines=order)) as inputs:
         sink = open_sink(str(folder / "out"), inputs.format, None, None, head=inputs.head)
-        policy = backend.resolve(LaunchRequest(), inputs.order)
-        stream = Stream(inputs.sources, sink, inputs.order, backend, policy, Shares(1, 1), True, unique, lenient=True)
+        equals = Equals.of(unique)
+        work = work_of(inputs, ItemRequest("text", lines=order), "merge", LaunchRequest(), equals=equals, check=True)
+        site = Site(work, inputs.sources, SinkOutlet(sink, equals), lenient=True)
         outcome = Outcome([0] * len(names), rest=Chunk(tuple((0, source.size) for source in inputs.sources), 0))
-        heads.merge_heads(stream, outcome, memory, inputs.item_bytes, Stopwatch())
+        heads.merge_heads(site, sink, outcome, memory, Stopwatch())
         sink.commit()
     return (folder / "out").read_bytes(), outcome
 

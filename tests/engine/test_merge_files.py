@@ -21,8 +21,9 @@ from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine import stream as engine_stream
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
+from gpumerge_cli.engine.station import Station
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
-from gpumerge_cli.plan import Plan
+from gpumerge_cli.plan import Plan, Planner
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import item_request, merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs
@@ -282,7 +283,7 @@ def test_an_interrupt_leaves_nothing(
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine_stream._Shared, "finished", interrupt)
+    monkeypatch.setattr(engine_stream._Count, "took", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -321,7 +322,7 @@ def test_disorder_across_the_edge_of_chunks(
     """Each chunk is in order by itself; only the neighbours across the edge are not."""
     path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
     plan = Plan(np.array([[0], [12], [24]]))
-    monkeypatch.setattr(engine_stream.Planner, "spans", lambda *arguments: iter([list(plan.chunks)]))
+    monkeypatch.setattr(Planner, "spans", lambda *arguments: iter([list(plan.chunks)]))
     with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
         merge(backend, [path], str(tmp_path / "out.i32"))
 
@@ -331,14 +332,14 @@ def test_an_input_written_to_meanwhile_leaves_nothing(
 ) -> None:
     path = write("a.i32", np.arange(1000, dtype=np.int32))
     os.utime(path, (1, 1))
-    really = engine_merge.run
+    really = engine_merge.merge
 
-    def touch(*arguments: Any) -> Any:
-        result = really(*arguments)
+    def touch(*arguments: Any, **more: Any) -> Any:
+        result = really(*arguments, **more)
         os.utime(path)
         return result
 
-    monkeypatch.setattr(engine_merge, "run", touch)
+    monkeypatch.setattr(engine_merge, "merge", touch)
     with pytest.raises(InputError, match="changed while it was read"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -356,13 +357,13 @@ def test_a_suffix_means_native_bytes(backend: Backend, write: Write, tmp_path: P
 def test_loading_code_is_start_up_and_not_the_first_chunk(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really = engine_merge._warm_up
+    really = Station.warm_up
 
     def slow(*arguments: Any) -> None:
         time.sleep(0.3)
         really(*arguments)
 
-    monkeypatch.setattr(engine_merge, "_warm_up", slow)
+    monkeypatch.setattr(Station, "warm_up", slow)
     path = write("a.i32", np.arange(1000, dtype=np.int32))
     report = merge(backend, [path], str(tmp_path / "out.i32"))
     assert report.start_up >= 0.3

@@ -15,9 +15,10 @@ from gpumerge_cli.report import html
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars
 from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.json import parse_bench
+from gpumerge_cli.report.merge_tables import idle_share
 from gpumerge_cli.report.model import InputFile, MergeReport, Stretch
 from gpumerge_cli.report.notes import chance, differ, notes, rule
-from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window
+from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window, workers
 from tests.report.test_renderers import COMPARE, MERGE
 
 RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
@@ -44,7 +45,9 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "merge": lambda: MERGE,
     "sort": lambda: replace(MERGE, kind="sort"),
     "bare merge": lambda: replace(MERGE, timeline=(), ceilings=(), stages=(), wall=0.0, busy=0.0, start_up=0.0),
-    "no time": lambda: replace(MERGE, timeline=(Stretch("read", 0, 0.25, 0.25, 0.0, 0),), start_up=0.25, busy=0.0),
+    "no time": lambda: replace(
+        MERGE, timeline=(Stretch("read", "cpu 0", 0.25, 0.25, 0.0, 0),), start_up=0.25, busy=0.0
+    ),
     "compare": lambda: COMPARE,
     "nothing timed": lambda: replace(COMPARE, copy_seconds=(), rows=COMPARE.rows[1:2]),
     "bench": bench,
@@ -146,11 +149,11 @@ def test_every_stretch_is_drawn_in_its_place() -> None:
                 and float((a["width"] or "")[:-1]) == pytest.approx(width, abs=2e-3)
                 for a in drawn
             )
-    assert len([a for a in page.of("rect", "kernel") if a.get("fill-opacity")]) == 1
+    assert len([a for a in page.of("rect", "kernel") if a.get("fill-opacity")]) == 2  # by stage, by worker
 
 
 def test_rows_hold_every_stretch_once_and_none_overlap() -> None:
-    stretches = [Stretch("read", n % 5, n * 0.1, n * 0.1 + 0.05 * (n % 7), 0.01, n) for n in range(200)]
+    stretches = [Stretch("read", f"cpu {n % 5}", n * 0.1, n * 0.1 + 0.05 * (n % 7), 0.01, n) for n in range(200)]
     rows = packed(stretches)
     assert sorted((one for row in rows for one in row), key=lambda one: one.nbytes) == stretches
     for row in rows:
@@ -238,7 +241,21 @@ def test_differences_need_timings_apart_and_enough_of_them() -> None:
 
 
 def test_a_stage_nobody_knows_is_drawn_too() -> None:
-    odd = Stretch("new <stage>", 7, 0.26, 0.27, 0.01, 0)
+    odd = Stretch("new <stage>", "gpu <7>", 0.26, 0.27, 0.01, 0)
     chart = timeline(replace(MERGE, timeline=(*MERGE.timeline, odd)))
     assert any(rect.get("class") == "other" for rect in chart.iter("rect"))
     assert list(by_stage((odd, *MERGE.timeline)))[-1] == "new <stage>"
+
+
+def test_each_worker_has_a_lane_whose_gaps_are_idle_time() -> None:
+    chart = workers(MERGE)
+    names = [div.text for div in chart.iter("div") if div.get("class") == "name"]
+    assert names == ["cpu 0", "gpu 0", "gpu 1", "since the start"]
+    told = [div.text for div in chart.iter("div") if div.get("class") == "value"]
+    assert told[2] == "did not start: no GPU 1; use another"
+    # Of 200 ms of work: 1 + 30 + 10 + 60 ms on the CPU; 20 + 10 ms on the device, and 20 within a stretch of three.
+    assert idle_share(MERGE, "cpu 0") == pytest.approx(1 - 0.101 / MERGE.busy)
+    assert idle_share(MERGE, "gpu 0") == pytest.approx(1 - 0.05 / MERGE.busy)
+    assert idle_share(MERGE, "gpu 1") == 1.0
+    assert idle_share(replace(MERGE, busy=0.0), "cpu 0") == 0.0
+    assert any("idle" in (text or "") for text in told)

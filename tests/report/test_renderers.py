@@ -22,7 +22,7 @@ from gpumerge_cli.report import markdown, terminal, timeline
 from gpumerge_cli.report.compared import CompareReport, Measured
 from gpumerge_cli.report.line import line
 from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
-from gpumerge_cli.report.model import Ceiling, InputFile, MergeReport, Stage, Stretch, bounded
+from gpumerge_cli.report.model import Ceiling, InputFile, KindReport, MergeReport, Stage, Stretch, WorkerReport, bounded
 from gpumerge_cli.report.notes import ceiling, notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 
@@ -63,19 +63,25 @@ MERGE = MergeReport(
     peak_memory=12345678,
     version="0.1.0",
     timeline=(
-        Stretch("plan", 0, 0.25, 0.251, 0.001, 0),
-        Stretch("read", 0, 0.251, 0.281, 0.03, 3600),
-        Stretch("read", 1, 0.251, 0.271, 0.02, 2400),
-        Stretch("upload", 1, 0.271, 0.281, 0.01, 6000),
-        Stretch("kernel", 1, 0.281, 0.311, 0.02, 12000, 3),
-        Stretch("download", 0, 0.311, 0.321, 0.01, 6000),
-        Stretch("write", 0, 0.321, 0.381, 0.06, 6000),
+        Stretch("plan", "cpu 0", 0.25, 0.251, 0.001, 0),
+        Stretch("read", "cpu 0", 0.251, 0.281, 0.03, 3600),
+        Stretch("read", "gpu 0", 0.251, 0.271, 0.02, 2400),
+        Stretch("upload", "gpu 0", 0.271, 0.281, 0.01, 6000),
+        Stretch("kernel", "gpu 0", 0.281, 0.311, 0.02, 12000, 3),
+        Stretch("download", "cpu 0", 0.311, 0.321, 0.01, 6000),
+        Stretch("write", "cpu 0", 0.321, 0.381, 0.06, 6000),
     ),
     ceilings=(
         Ceiling("storage", ("read", "write"), 2e5, 2, "built in"),
         Ceiling("merging", ("index", "check", "kernel"), 4e5, 1, "built in"),
     ),
     expected=0.1,
+    worker_reports=(
+        WorkerReport("cpu 0", "cpu", "A [bold]Processor[/bold]", "path", "path 1x4096", 1, 4000, 1, 0.1, 0.25, 0.381),
+        WorkerReport("gpu 0", "gpu", "A Device", "path", "path 256x19", 1, 2000, 4, 0.06, 0.251, 0.311),
+        WorkerReport("gpu 1", "gpu", "", "", "", 0, 0, 1, 0.0, 0.0, 0.0, "did not start: no GPU 1; use another"),
+    ),
+    kinds=(KindReport("cpu", 1, 0.2, 0.6, 2 / 3), KindReport("gpu", 2, 0.3, 0.4, 1 / 3)),
 )
 
 LONG = replace(
@@ -144,6 +150,8 @@ def test_json_holds_every_field_as_it_is(report: MergeReport | CompareReport) ->
     if isinstance(report, MergeReport):
         back["stages"] = tuple(Stage(**stage) for stage in back["stages"])
         back["timeline"] = tuple(Stretch(**stretch) for stretch in back["timeline"])
+        back["worker_reports"] = tuple(WorkerReport(**one) for one in back["worker_reports"])
+        back["kinds"] = tuple(KindReport(**one) for one in back["kinds"])
         back["ceilings"] = tuple(Ceiling(**one | {"stages": tuple(one["stages"])}) for one in back["ceilings"])
     else:
         series = ("seconds", "whole_seconds")
@@ -242,17 +250,17 @@ def test_a_sorts_kernel_time_is_sorting_and_merging_and_it_checks_no_order() -> 
 
 
 def test_what_took_long_ahead_of_the_first_byte_is_named() -> None:
-    unpacked = (Stretch("decompress", 0, 0.1, 0.9, 0.8, 0), Stretch("decompress", 1, 0.1, 1.1, 1.0, 0))
-    report = bounded(replace(MERGE, start_up=1.2, wall=1.4, timeline=unpacked))
+    unpacked = (Stretch("decompress", "cpu 0", 0.1, 0.9, 0.8, 0), Stretch("decompress", "gpu 0", 0.1, 1.1, 1.0, 0))
+    report = bounded(replace(MERGE, start_up=1.2, wall=1.4, timeline=unpacked, worker_reports=()))
     assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  decompress inputs", "1.00 s")]
     assert report.bound == "decompress"
     assert bound_told(report) == "decompression, 1.00 s ahead of the work, 200 ms of work"
     compiled = (Stage("compile", 1.1, 0), *MERGE.stages)
-    report = bounded(replace(report, stages=compiled, timeline=(Stretch("compile", 0, 0.1, 1.2, 1.1, 0),)))
+    report = bounded(replace(report, stages=compiled, timeline=(Stretch("compile", "cpu 0", 0.1, 1.2, 1.1, 0),)))
     assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  compile kernels", "1.10 s")]
     assert "compile kernels" not in [row[0] for row in busy_cells(report)]
     assert bound_told(report) == "compiling, 1.10 s, once: the result is kept"
-    late = replace(report, timeline=(Stretch("compile", 0, 1.3, 2.4, 1.1, 0),))
+    late = replace(report, timeline=(Stretch("compile", "cpu 0", 1.3, 2.4, 1.1, 0),))
     assert "compile kernels" in [row[0] for row in busy_cells(late)]
 
 
@@ -262,7 +270,9 @@ def test_what_took_long_ahead_of_the_first_byte_is_named() -> None:
         ({}, "start-up"),
         ({"busy": 0.3}, "write"),
         ({"busy": 0.3, "plan": 0.2}, "plan"),
-        ({"busy": 0.3, "stages": (Stage("compile", 0.2, 0), *MERGE.stages)}, "compile"),
+        ({"busy": 0.3, "stages": (Stage("compile", 0.2, 0), *MERGE.stages), "worker_reports": ()}, "compile"),
+        # A GPU that compiles while the CPU works holds nothing up.
+        ({"busy": 0.3, "stages": (Stage("compile", 0.2, 0), *MERGE.stages)}, "write"),
         ({"busy": 0.3, "stages": (), "plan": 0.0}, "start-up"),
     ],
 )

@@ -6,15 +6,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-Kind = Literal["flag", "number", "size", "count", "text", "file", "folder", "program"]
-"""The kind of an option's value. number: a whole number. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
+Kind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
+"""The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
+256M. count: items, as 1e6 or 2^20."""
 Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """The groups of options, in the order of help."""
 
 _METAVARS: dict[Kind, str] = {
-    "flag": "", "number": "N", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE", "folder": "FOLDER",
-    "program": "PROGRAM",
+    "flag": "", "number": "N", "numbers": "N,...|all", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE",
+    "folder": "FOLDER", "program": "PROGRAM",
 }  # fmt: skip
 
 

@@ -96,9 +96,14 @@ WHERE = (
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
-        "device", "Where to run", (*_FILES, "bench", "path"),
+        "device", "Where to run", _FILES,
+        "Which GPUs may work, counted from 0: one, several as 0,1, or all; by default the first. A check takes one.",
+        kind="numbers", neutral=True,
+    ),
+    Option(
+        "device", "Where to run", ("bench", "path"),
         "Which GPU, counted from 0.",
-        kind="number", default=0, neutral=True,
+        kind="number", default=0,
     ),
     Option(
         "threads", "Where to run", (*_FILES, "bench", "path"),

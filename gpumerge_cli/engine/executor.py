@@ -1,0 +1,267 @@
+"""The executor: hands the tasks of one supply to all workers at once.
+
+Workers start in threads of their own, so a device that is still starting only means that others take more. A worker
+that cannot start, or fails midway, is told of in the report, and its task goes on to another one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from gpumerge_cli.engine.supply import Supply
+from gpumerge_cli.engine.task import ChunkTask, TaskResult, UnfinishedError, run
+from gpumerge_cli.engine.workers import Worker
+from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.plan import Chunk
+
+_LOOK = 0.2
+"""Seconds between two looks of the main thread for a signal."""
+
+
+@dataclass
+class WorkerLog:
+    """What one worker did. Times are seconds of time.perf_counter; first is 0 if it did nothing.
+
+    note: what became of it, if it did not simply work.
+    """
+
+    worker: Worker
+    chunks: int = 0
+    nbytes: int = 0
+    busy: float = 0.0
+    first: float = 0.0
+    last: float = 0.0
+    started: bool = False
+    lost: DeviceError | UsageError | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an executor is to do.
+
+    task: makes a task of a chunk and its number. is_over: whether nothing of that number is wanted any more. took: is
+    told what came of tasks. stop: has whoever waits for a turn come back. leave: takes what is left of a task at an
+    item out of order, and says whether that is no error. waits: whether threads that have begun a task come back soon.
+    """
+
+    supply: Supply
+    task: Callable[[int, Chunk], ChunkTask]
+    is_over: Callable[[int], bool]
+    took: Callable[[TaskResult], None]
+    stop: Callable[[], None]
+    leave: Callable[[UnfinishedError], bool] = lambda unfinished: False
+    waits: bool = True
+
+
+@dataclass
+class _Counts:
+    """Threads: begun, those of them in a worker's start, and those that have ended; and all that were launched."""
+
+    launched: int = 0
+    begun: int = 0
+    starting: int = 0
+    ended: int = 0
+
+
+@dataclass
+class Executor:
+    """Does a job with all workers. Lanes of the stopwatch are named by them."""
+
+    workers: Sequence[Worker]
+    job: Job
+    stopwatch: Stopwatch
+    logs: list[WorkerLog] = field(init=False)
+    began: float = 0.0
+    """When the first task was taken."""
+    _error: BaseException | None = None
+    _stopped: bool = False
+    _counts: _Counts = field(default_factory=_Counts)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self.logs = [WorkerLog(worker) for worker in self.workers]
+
+    def run(self) -> None:
+        """Do all tasks. Raises the first error of any worker but those that others make up for; the others stop."""
+        try:
+            for log in self.logs:
+                if not self._launch(log, new=True):
+                    break
+            self._wait()
+        except BaseException:
+            self._stop()
+            with self._changed:
+                # A worker that writes to a pipe nobody reads never comes back; one that writes to a file does so soon.
+                self._changed.wait_for(lambda: not self.job.waits or self._idle())
+            raise
+        finally:
+            self._end()
+        if self._error is not None:
+            raise self._error
+
+    def run_here(self) -> None:
+        """Do all tasks in the calling thread, with the only worker."""
+        (log,) = self.logs
+        self.stopwatch.name_lane(log.worker.name)
+        log.worker.start()
+        log.started = True
+        try:
+            self._serve(log)
+        except BaseException:
+            self._stop()
+            raise
+        finally:
+            log.worker.close()
+
+    def _wait(self) -> None:
+        counts = self._counts
+        with self._changed:
+            while counts.ended < counts.launched:
+                if (self._stopped or self.job.supply.is_over) and self._idle():
+                    return  # those that are still starting are not waited for
+                # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
+                self._changed.wait(_LOOK)
+
+    def _idle(self) -> bool:
+        return self._counts.begun == self._counts.ended + self._counts.starting
+
+    def _launch(self, log: WorkerLog, *, new: bool) -> bool:
+        """Start a thread for the worker; False if the system lets no more start. Raises MemoryError if there is none.
+
+        new: the thread starts the worker first.
+        """
+        thread = threading.Thread(target=self._work, args=(log, new), name=f"gpumerge {log.worker.name}", daemon=True)
+        with self._changed:
+            self._counts.launched += 1
+        try:
+            thread.start()
+        except RuntimeError:  # no room for another stack, or no more threads allowed
+            with self._changed:
+                self._counts.launched -= 1
+                if not self._counts.launched:
+                    raise MemoryError from None
+            return False
+        return True
+
+    def _work(self, log: WorkerLog, new: bool) -> None:
+        with self._changed:
+            if self._stopped:
+                self._counts.launched -= 1
+                self._changed.notify_all()
+                return
+            self._counts.begun += 1
+            self._counts.starting += new
+        try:
+            self.stopwatch.name_lane(log.worker.name)
+            if not new or self._start(log):
+                self._serve(log)
+        except BaseException as error:
+            with self._changed:
+                self._error = self._error or error
+            self._stop()
+        finally:
+            with self._changed:
+                self._counts.ended += 1
+                self._changed.notify_all()
+
+    def _start(self, log: WorkerLog) -> bool:
+        """Start the worker, and the other threads that work for it. Returns False if it could not be."""
+        failed: DeviceError | UsageError | None = None
+        try:
+            log.worker.start()
+        except (DeviceError, UsageError) as error:
+            failed = error
+        finally:
+            with self._changed:
+                self._counts.starting -= 1
+                log.started = failed is None
+                self._changed.notify_all()
+        if failed is not None:
+            self._lose(log, failed, "did not start")
+            return False
+        for _ in range(log.worker.hands - 1):
+            if self._stopped or self.job.supply.is_over or not self._launch(log, new=False):
+                break
+        return True
+
+    def _serve(self, log: WorkerLog) -> None:
+        """Carry out task after task until there are none left."""
+        while not self._stopped and log.lost is None:
+            taken = self.job.supply.take(log.worker.chunk_bytes)
+            if taken is None or self.job.is_over(taken[0]):
+                return
+            self._carry_out(self.job.task(*taken), log)
+
+    def _carry_out(self, task: ChunkTask, log: WorkerLog) -> None:
+        """Have the worker do the task; if the worker is lost over it, another one."""
+        start = time.perf_counter()
+        self.began = self.began or start
+        try:
+            self._took(log, run(task, log.worker), start)
+        except UnfinishedError as unfinished:
+            self._took(log, unfinished.done, start)
+            if self.job.leave(unfinished):
+                return
+            if not isinstance(unfinished.cause, DeviceError) or unfinished.rest is None:
+                raise unfinished.cause from None
+            self._lose(log, unfinished.cause, "lost")
+            # Whoever is to write behind this task may be waiting for it, all of them; so this thread sees it done.
+            heir = self._heir(unfinished.cause)
+            self.stopwatch.name_lane(heir.worker.name)
+            self._carry_out(unfinished.rest, heir)
+
+    def _heir(self, cause: BaseException) -> WorkerLog:
+        """A worker that is there, waited for if any may still come to be. Raises `cause` if there is none."""
+        with self._changed:
+            while not self._stopped:
+                here = [log for log in self.logs if log.started and log.lost is None]
+                if here:
+                    return here[0]
+                if all(log.lost is not None for log in self.logs):
+                    break
+                self._changed.wait(_LOOK)
+        raise cause
+
+    def _lose(self, log: WorkerLog, error: DeviceError | UsageError, how: str) -> None:
+        """The worker does no more. Raises its error if it was the last one."""
+        with self._changed:
+            log.lost = log.lost or error
+            log.note = log.note or f"{how}: {error}"
+            self._changed.notify_all()
+            if all(one.lost is not None for one in self.logs):
+                raise next(one.lost for one in self.logs if one.lost is not None)
+
+    def _took(self, log: WorkerLog, result: TaskResult, start: float) -> None:
+        stopped = time.perf_counter()
+        self.stopwatch.add(*result.spans)
+        with self._changed:
+            log.chunks += result.nbytes > 0
+            log.nbytes += result.nbytes
+            log.busy += stopped - start
+            log.first = min(log.first or start, start)
+            log.last = max(log.last, stopped)
+            self.job.took(result)
+
+    def _stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        self.job.stop()
+
+    def _end(self) -> None:
+        """Close the workers that are done. One that is still starting is left to itself, and finds nothing to do."""
+        with self._changed:
+            self._stopped = True
+            idle = self._idle()
+        for log in self.logs:
+            if not log.started and log.lost is None:
+                log.note = log.note or "had not started when the work was done"
+            elif idle:
+                with suppress(*([DeviceError] if log.lost is not None else [])):
+                    log.worker.close()

@@ -1,0 +1,46 @@
+"""Which workers a run has: made of what the cost model chose, and not yet started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.select import Choice
+from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.station import Station
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
+
+Feed = Callable[[Backend, float], Shares]
+"""Given a backend and the share of the memory that it may take: how many hands feed it, and chunks of which size."""
+
+
+@dataclass(frozen=True)
+class Hired:
+    """The workers of a run. station: what those on the CPU share; None if none works there."""
+
+    workers: list[Worker]
+    station: Station | None
+
+
+def hire(site: Site, choice: Choice, feed: Feed) -> Hired:
+    """Make the workers that were chosen. Raises UsageError for a wish that the CPU cannot meet."""
+    workers: list[Worker] = []
+    station = None
+    kinds = (choice.host is not None) + (len(choice.devices) > 0)
+    if choice.host is not None:
+        host = choice.host()
+        station = Station(site, host, feed(host, 1 / kinds))
+        chunks = -(-site.work.nbytes // station.shares.chunk_bytes)
+        number = max(1, min(station.shares.workers, chunks))
+        workers += [CpuWorker(each, station) for each in range(number)]
+    share = 1 / kinds / max(1, len(choice.devices))
+    for device in choice.devices:
+        workers.append(DeviceWorker(device.name, site, device.create, partial(_fed, feed, share)))
+    return Hired(workers, station)
+
+
+def _fed(feed: Feed, share: float, backend: Backend) -> Shares:
+    return feed(backend, share)

@@ -1,0 +1,150 @@
+"""Where results of tasks go: to a sink, each chunk in its place, or to sorted runs that are merged later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.engine.parts import by_lines
+from gpumerge_cli.engine.places import Places
+from gpumerge_cli.engine.task import Equals, Place
+from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.extents import Target
+from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.measure import Span
+
+
+class Merged(Protocol):
+    """What a chunk came to. counts: items of each source. dropped: those left out. merged_bytes: of the result."""
+
+    counts: list[int]
+    dropped: int
+    merged_bytes: int
+    spans: list[Span]
+
+    def outputs(self) -> Iterable[Bytes]:
+        """The result by parts. See Workspace."""
+
+
+class HalfWrittenError(Exception):
+    """A part of a result was written behind what went out before, and cannot be written again. cause: the error."""
+
+    def __init__(self, cause: DeviceError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class Outlet(Protocol):
+    """Takes the results of tasks, from any thread."""
+
+    @property
+    def target(self) -> Target | None:
+        """Where compiled code may write results itself; None if only `put` takes them. Known once room is reserved."""
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        """Take a piece of task number `turn`, the last one or not; the bytes that went out, None if it is over.
+
+        Adds its spans to those of `merged`.
+        """
+
+    def is_over(self, turn: int) -> bool:
+        """Whether nothing of task number `turn` is wanted any more."""
+
+    def leave(self, turn: int, offset: int) -> int | None:
+        """Task number `turn` and those behind it are not to be written; those ahead of it are.
+
+        offset: its place in the plan. Where in the output it would have gone, None if it is over.
+        """
+
+    def stop(self) -> None:
+        """Nothing more is wanted; whoever waits comes back."""
+
+
+class SinkOutlet:
+    """Results go to a sink. See Outlet."""
+
+    def __init__(self, sink: Sink, equals: Equals) -> None:
+        self.sink = sink
+        planned = sink.exact and equals.keeps_all
+        self._in_turns = not (planned and sink.seekable)
+        self._places = Places(planned=planned, seekable=sink.seekable)
+
+    @property
+    def target(self) -> Target | None:
+        return None if self._in_turns else self.sink.target
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        written, left = 0, merged.merged_bytes
+        try:
+            for part in by_lines(merged.outputs(), self.sink.line_end):
+                left -= len(part)
+                data = self._encoded(part, merged.spans)
+                with self._places.place(turn, place.offset + written, len(data), last=last and not left) as at:
+                    if at is None:
+                        return None
+                    start = time.perf_counter()
+                    self.sink.write_at(at, data)
+                    merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
+                written += len(data)
+        except DeviceError as error:
+            if self._in_turns and written:
+                raise HalfWrittenError(error) from error
+            raise
+        return written
+
+    def _encoded(self, part: Bytes, spans: list[Span]) -> Bytes:
+        start = time.perf_counter()
+        data = self.sink.encode(part)
+        if not self.sink.exact:
+            spans.append(Span("compress", time.perf_counter() - start, len(part)))
+        return data
+
+    def is_over(self, turn: int) -> bool:
+        return self._places.is_over(turn)
+
+    def leave(self, turn: int, offset: int) -> int | None:
+        # All ahead of it have been placed then.
+        with self._places.place(turn, offset, 0, last=False) as at:
+            if at is not None:
+                self._places.leave(turn)
+            return at
+
+    def stop(self) -> None:
+        self._places.stop()
+
+
+class RunsOutlet:
+    """Each task's result becomes a sorted run. See Outlet.
+
+    keep: makes a run of its parts. runs: by the numbers of their tasks.
+    """
+
+    target: Target | None = None
+
+    def __init__(self, keep: Callable[[Iterable[Bytes]], Any]) -> None:
+        self._keep = keep
+        self._stopped = False
+        self.runs: dict[int, Any] = {}
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        start = time.perf_counter()
+        outputs = merged.outputs()
+        self.runs[place.part] = self._keep(outputs)
+        merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
+        return merged.merged_bytes
+
+    def is_over(self, turn: int) -> bool:
+        return self._stopped
+
+    def leave(self, turn: int, offset: int) -> int | None:
+        return None
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def close(self) -> None:
+        """Close all runs."""
+        for one in self.runs.values():
+            one.close()

@@ -1,0 +1,70 @@
+"""What the names in a task mean in this process: opened sources, and the outlet that results go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.outlet import Outlet, SinkOutlet
+from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.task import Action, Equals, InputName, TaskWork
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.plan import Planner
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where tasks of one work are carried out.
+
+    sources: the opened inputs of the work. outlet: where results go. lenient: an item out of order ends the work ahead
+    of it instead of being an error.
+    """
+
+    work: TaskWork
+    sources: Sequence[Source]
+    outlet: Outlet
+    lenient: bool = False
+
+    @cached_property
+    def planner(self) -> Planner:
+        """Cuts the sources."""
+        return Planner(self.sources, self.work.order)
+
+
+def work_of(
+    inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest, *, equals: Equals,
+    check: bool = False,
+) -> TaskWork:  # fmt: skip
+    """The work on opened inputs. items: how they were read."""
+    return TaskWork(
+        action,
+        tuple(InputName(source.name, inputs.format.name, source.size) for source in inputs.sources),
+        replace(items, shown=None),
+        inputs.order,
+        equals,
+        check,
+        launch,
+        inputs.item_bytes,
+    )
+
+
+@contextmanager
+def opened_site(work: TaskWork, sink: Sink) -> Iterator[Site]:
+    """A site for tasks that come from elsewhere: inputs are opened by name, and results go to `sink`.
+
+    Raises InputError for an input that cannot be opened, or is not what it was when the task was made.
+    """
+    with opened([one.name for one in work.inputs], work.items) as inputs:
+        for source, one in zip(inputs.sources, work.inputs, strict=True):
+            if source.size != one.size:
+                raise InputError(
+                    f"it holds {source.size} bytes, the task says {one.size}",
+                    where=one.name,
+                    way_out="merge it when nothing writes to it",
+                )
+        yield Site(work, inputs.sources, SinkOutlet(sink, work.equals))

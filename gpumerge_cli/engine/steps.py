@@ -1,0 +1,61 @@
+"""The steps of a chunk that more than one kind of work takes: reading it, and looking at the items ahead of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from gpumerge_cli.backends.base import Unique, Workspace
+from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
+from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+from gpumerge_cli.plan import Chunk
+
+
+class FoundDisorderError(DisorderError):
+    """A chunk that is not in order; which disorder comes first in the file is for a scan of it to say."""
+
+    def __init__(self, source: int) -> None:
+        super().__init__("out of order")
+        self.source = source
+
+
+def read_chunk(sources: Sequence[Source], chunk: Chunk, workspace: Workspace) -> Span:
+    """Read the chunk's ranges into the workspace's staging memory, back to back; the span that this took."""
+    start = time.perf_counter()
+    staging = workspace.staging(chunk.nbytes)
+    position = 0
+    for source, (low, high) in zip(sources, chunk.ranges, strict=True):
+        if high > low:
+            source.read_into(low, staging[position : position + high - low])
+            position += high - low
+    return Span("read", time.perf_counter() - start, chunk.nbytes)
+
+
+def check_beginnings(sources: Sequence[Source], chunk: Chunk, order: Order) -> None:
+    """Raise FoundDisorderError if the first item of a range sorts before the item ahead of the range."""
+    for number, (start, stop) in enumerate(chunk.ranges):
+        if stop > start and falls_at(sources[number], start, order):
+            raise FoundDisorderError(number)
+
+
+def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
+    """Whether the item at `start` sorts before the one ahead of it, or as it does if `unique`."""
+    if start == 0:
+        return False
+    compared = Comparison(order)(source.item_at(start), source.item_before(start))
+    return compared < (1 if unique else 0)
+
+
+def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Unique:
+    """Whether the first item of the chunk goes out, or one that equals it went out before.
+
+    The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
+    """
+    ranges = list(zip(sources, chunk.ranges, strict=True))
+    key = key_by(order)
+    before = max((source.item_before(start) for source, (start, _) in ranges if start > 0), key=key, default=None)
+    here = min((source.item_at(start) for source, (start, stop) in ranges if stop > start), key=key, default=None)
+    return "ahead" if before is not None and here is not None and not key(before) < key(here) else "first"

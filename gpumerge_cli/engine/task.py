@@ -1,0 +1,186 @@
+"""One piece of a merge or sort as pure data, which pickles and prints as JSON, and what came of it.
+
+Whoever carries a task out needs nothing but the task: a thread of this process, the thread that feeds a GPU, or another
+process, which opens the inputs by their names (engine.site.opened_site).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Literal, Protocol
+
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.engine.plain import plain, restored
+from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+from gpumerge_cli.plan import Chunk
+
+Action = Literal["merge", "sort"]
+Ranges = tuple[tuple[int, int], ...]
+
+
+class Equals(Enum):
+    """Which of the items that compare equal go out."""
+
+    ALL = "all"
+    FIRST = "first"
+
+    @classmethod
+    def of(cls, unique: bool) -> Equals:
+        """The value that --unique asks for, or that holds without it."""
+        return cls.FIRST if unique else cls.ALL
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether as many bytes go out as come in, so that each chunk's place in the output is known ahead."""
+        return self is Equals.ALL
+
+
+@dataclass(frozen=True)
+class InputName:
+    """An input of a task, by its name. format: the name of its format. size: bytes of its items as a stream."""
+
+    name: str
+    format: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a task's result goes: from byte `offset` of the items of part number `part` on.
+
+    The output is part 0. While pieces are sorted to runs, each run is a part of its own.
+    """
+
+    part: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class TaskWork:
+    """What all tasks of one merge or sort have in common.
+
+    items: how the inputs are read. order: how items compare. equals: which of the equal ones go out. check: the inputs'
+    order is checked on the way. launch: the kernel asked for, and the algorithm where the task belongs to a sort.
+    item_bytes: bytes of an item on average.
+    """
+
+    action: Action
+    inputs: tuple[InputName, ...]
+    items: ItemRequest
+    order: Order
+    equals: Equals
+    check: bool
+    launch: LaunchRequest | SortRequest
+    item_bytes: float
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all inputs."""
+        return sum(one.size for one in self.inputs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The work as plain values, for JSON. Filters of what is written (`items.shown`) stay with the output."""
+        told: dict[str, Any] = plain(replace(self, items=replace(self.items, shown=None)))
+        del told["items"]["shown"]
+        return told
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> TaskWork:
+        """The work that `as_dict` wrote. Raises InputError for anything else."""
+        return restored(cls, told)
+
+
+@dataclass(frozen=True)
+class ChunkTask:
+    """Merge or sort these byte ranges, one per input, and put the result in its place.
+
+    turn: the number of the task, in the order of the output. A task that is handed on keeps it.
+    """
+
+    work: TaskWork
+    turn: int
+    ranges: Ranges
+    place: Place
+
+    @property
+    def chunk(self) -> Chunk:
+        """The task's ranges and offset."""
+        return Chunk(self.ranges, self.place.offset)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that go in."""
+        return sum(stop - start for start, stop in self.ranges)
+
+    def of(self, chunks: Sequence[Chunk]) -> ChunkTask:
+        """The same task for neighbouring chunks alone, given in the order of the output."""
+        chunk = chunks[0].joined(chunks[-1])
+        return replace(self, ranges=chunk.ranges, place=replace(self.place, offset=chunk.offset))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The task as plain values, for JSON."""
+        return {
+            "work": self.work.as_dict(),
+            "turn": self.turn,
+            "ranges": [list(one) for one in self.ranges],
+            "place": plain(self.place),
+        }
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> ChunkTask:
+        """The task that `as_dict` wrote. Raises InputError for anything else."""
+        return restored(cls, told)
+
+
+@dataclass
+class TaskResult:
+    """What came of a task. counts: items that each input gave. dropped: those left out. written: bytes put out.
+
+    largest: bytes of the largest chunk that was worked on at once. spans: what took how long.
+    """
+
+    counts: list[int] = field(default_factory=list)
+    dropped: int = 0
+    written: int = 0
+    nbytes: int = 0
+    largest: int = 0
+    spans: list[Span] = field(default_factory=list)
+
+    def add(self, other: TaskResult) -> None:
+        """Count a further piece of the task, too."""
+        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)] if self.counts else other.counts
+        self.dropped += other.dropped
+        self.written += other.written
+        self.nbytes += other.nbytes
+        self.largest = max(self.largest, other.largest)
+        self.spans += other.spans
+
+
+class UnfinishedError(Exception):
+    """A worker could not carry a task out to its end.
+
+    done: what came of it until then. rest: the task that is left to be done; None if it cannot be begun again. cause:
+    the error.
+    """
+
+    def __init__(self, cause: BaseException, done: TaskResult, rest: ChunkTask | None) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.done = done
+        self.rest = rest
+
+
+class Doer(Protocol):
+    """Whoever can carry out a task."""
+
+    def do(self, task: ChunkTask) -> TaskResult:
+        """Carry it out to its last byte. Raises UnfinishedError, which tells how far it came."""
+
+
+def run(task: ChunkTask, worker: Doer) -> TaskResult:
+    """Have a worker of any kind carry out the task. Raises UnfinishedError."""
+    return worker.do(task)

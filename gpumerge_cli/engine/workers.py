@@ -1,0 +1,124 @@
+"""Workers: what carries out tasks, be it a thread on the CPU or a GPU with its streams."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpumerge_cli.backends.base import Backend, SortPolicy
+from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.station import Hand, Station
+from gpumerge_cli.engine.task import ChunkTask, TaskResult
+
+
+@dataclass(frozen=True)
+class About:
+    """What a worker runs on and how, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
+
+    device: str = ""
+    kernel: str = ""
+    launch: str = ""
+    launch_why: str = ""
+    shrunk_to: int = 0
+
+
+class Worker(Protocol):
+    """Carries out tasks in threads of its own.
+
+    name: "cpu 3", "gpu 0". backend: "cpu", "gpu". hands: how many threads may call `do` at once, known once it has
+    started. chunk_bytes: of the chunks that suit it, known then, too.
+    """
+
+    name: str
+    backend: str
+    hands: int
+    chunk_bytes: int
+
+    def start(self) -> None:
+        """Get ready, in a thread that works for it. Raises DeviceError if that cannot be, UsageError for a wish."""
+
+    def do(self, task: ChunkTask) -> TaskResult:
+        """Carry out a task. Raises UnfinishedError."""
+
+    def about(self) -> About:
+        """What it runs on, as far as it has started."""
+
+    def close(self) -> None:
+        """Give all memory back. No thread works for it any more."""
+
+
+class _StationWorker:
+    """What both kinds have in common: each thread has a hand of the station."""
+
+    def __init__(self, name: str, backend: str) -> None:
+        self.name = name
+        self.backend = backend
+        self.hands = 1
+        self.chunk_bytes = 0
+        self._station: Station | None = None
+        self._own = threading.local()
+        self._all: list[Hand] = []
+        self._lock = threading.Lock()
+
+    def do(self, task: ChunkTask) -> TaskResult:
+        hand: Hand | None = getattr(self._own, "hand", None)
+        if hand is None:
+            assert self._station is not None, "a worker starts first"
+            hand = self._own.hand = Hand(self._station)
+            with self._lock:
+                self._all.append(hand)
+        return hand.do(task)
+
+    def about(self) -> About:
+        station = self._station
+        if station is None:
+            return About()
+        policy = station.policy
+        kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
+        return About(station.backend.info().name, kernel, policy.describe(), policy.why, station.shrunk_to)
+
+    def close(self) -> None:
+        with self._lock:
+            for hand in self._all:
+                hand.close()
+            self._all.clear()
+
+
+class CpuWorker(_StationWorker):
+    """A thread on the CPU. All of a run share one station, which is ready."""
+
+    def __init__(self, number: int, station: Station) -> None:
+        super().__init__(f"cpu {number}", station.backend.name)
+        self._station = station
+        self.chunk_bytes = station.shares.chunk_bytes
+
+    def start(self) -> None:
+        assert self._station is not None
+        self._station.open()
+
+
+class DeviceWorker(_StationWorker):
+    """A device with its streams, each fed by a thread.
+
+    create: makes its backend, which may take seconds. feed: says how many hands feed it, and with chunks of which size.
+    """
+
+    def __init__(
+        self, name: str, site: Site, create: Callable[[], Backend], feed: Callable[[Backend], Shares],
+    ) -> None:  # fmt: skip
+        super().__init__(name, name.split()[0])
+        self._site = site
+        self._create = create
+        self._feed = feed
+
+    def start(self) -> None:
+        backend = self._create()
+        shares = self._feed(backend)
+        station = Station(self._site, backend, shares)
+        if self._site.work.action == "merge":
+            station.warm_up()
+        station.open()
+        self.hands, self.chunk_bytes, self._station = shares.workers, shares.chunk_bytes, station

@@ -1,0 +1,149 @@
+"""Crews of workers that fail to start, fail, stall, or run out of memory at random chunks: devices in name only.
+
+Each does its work with the CPU's workspaces, so results can be held against the oracle on any machine.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.base import Backend, Workspace
+from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.select import Choice
+from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine import runs as engine_runs
+from gpumerge_cli.engine.hiring import Feed, Hired
+from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.station import Station
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
+from gpumerge_cli.errors import DeviceError, DeviceMemoryError, UsageError
+from gpumerge_cli.order import Order
+
+Trouble = Literal["none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all"]
+TROUBLES: tuple[Trouble, ...] = (
+    "none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all",
+)  # fmt: skip
+CREWS = ("one", "many", "a lone device", "one of each", "troubled", "all others lost")
+
+
+class Chance:
+    """Random numbers that several threads may draw."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._lock = threading.Lock()
+
+    def below(self, most: int) -> int:
+        with self._lock:
+            return int(self._rng.integers(0, most))
+
+    def one_in(self, number: int) -> bool:
+        return self.below(number) == 0
+
+
+class FakeDevice:
+    """The CPU's backend as a device with a trouble of its own."""
+
+    name = "gpu"
+    remote = False
+
+    def __init__(self, trouble: Trouble, chance: Chance) -> None:
+        if trouble == "no start":
+            raise DeviceError("no GPU can be used: a test", way_out="use another")
+        if trouble == "refuses":
+            raise UsageError("--block-size 7 is not for this device", way_out="use another")
+        if trouble == "slow start":
+            time.sleep(0.01 * chance.below(30))
+        self._backend = cpu.create()
+        self._trouble = trouble
+        self._chance = chance
+        self._warm = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def chunk_calls(self, work: ChunkWork) -> None:
+        return None
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
+        workspace = self._backend.workspace(order, capacity, threads=threads)
+        for step in ("upload", "merge", "sort", "outputs"):
+            setattr(workspace, step, self._troubled(getattr(workspace, step)))
+        return workspace
+
+    def _troubled(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        def act(*arguments: Any) -> Any:
+            self._act(step.__name__)
+            return step(*arguments)
+
+        return act
+
+    def _act(self, step: str) -> None:
+        if not self._warm:  # the two items of the start
+            self._warm = step == "outputs"
+            return
+        if self._trouble == "fails" and self._chance.one_in(12):
+            raise DeviceError("the device is lost", way_out="start again")
+        if self._trouble == "stalls" and self._chance.one_in(6):
+            time.sleep(0.02)
+        if step == "upload" and self._trouble == "no memory" and self._chance.one_in(3):
+            raise DeviceMemoryError("the device is out of memory", way_out="close others")
+        if step == "upload" and self._trouble == "no memory at all":
+            raise DeviceMemoryError("the device is out of memory", way_out="close others")
+
+
+def crew(kind: str, site: Site, chosen: Shares, seed: int) -> tuple[list[Worker], Station | None]:
+    """The workers of a crew."""
+    chance = Chance(seed)
+    station = Station(site, cpu.create(), chosen)
+
+    def device(number: int, trouble: Trouble, hands: int = 2, times: int = 2) -> Worker:
+        feed = lambda backend: Shares(hands, times * chosen.chunk_bytes)  # noqa: E731
+        create: Callable[[], Backend] = partial(FakeDevice, trouble, chance)  # type: ignore[assignment]
+        return DeviceWorker(f"gpu {number}", site, create, feed)
+
+    host: list[Worker] = [CpuWorker(number, station) for number in range(3)]
+    if kind == "one":
+        return host[:1], station
+    if kind == "many":
+        return [CpuWorker(number, station) for number in range(9)], station
+    if kind == "a lone device":
+        return [device(0, "none", 3)], None
+    if kind == "one of each":
+        return [*host, *(device(number, trouble) for number, trouble in enumerate(TROUBLES))], station
+    if kind == "troubled":
+        picked = [TROUBLES[chance.below(len(TROUBLES))] for _ in range(3)]
+        return [
+            *host[:1],
+            *(device(number, trouble, 1 + chance.below(3)) for number, trouble in enumerate(picked)),
+        ], station
+    # A device that works starts last, behind others that are lost.
+    lost: list[Trouble] = ["no start", "fails", "no memory at all", "slow start"]
+    return [device(number, trouble) for number, trouble in enumerate(lost)], None
+
+
+@contextmanager
+def working(kind: str, seed: int) -> Iterator[None]:
+    """Until the body ends, merges and external sorts are done by a crew of this kind."""
+
+    def hired(site: Site, choice: Choice, feed: Feed) -> Hired:
+        return Hired(*crew(kind, site, feed(cpu.create(), 1.0), seed))
+
+    def for_runs(self: engine_runs.External, site: Site, chosen: Shares) -> list[Worker]:
+        # While runs are sorted a piece without memory cannot be cut.
+        return crew(kind, site, chosen, seed)[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_merge, "hire", hired)
+        patch.setattr(engine_runs.External, "_workers", for_runs)
+        yield

@@ -1,0 +1,121 @@
+"""The executor: the last worker's error is the run's, nobody waits for a device that starts, all threads end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.select import Choice, Device
+from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.supply import Supply
+from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.plan import Chunk
+from tests.engine.fake_workers import Chance, FakeDevice, Trouble
+
+Write = Callable[[str, Any], str]
+
+
+@pytest.fixture
+def names(write: Write) -> tuple[str, ...]:
+    return tuple(write(f"{number}.i32", np.arange(100_000, dtype=np.int32)) for number in range(2))
+
+
+def chosen(monkeypatch: pytest.MonkeyPatch, *devices: Callable[[], Any], host: bool = False) -> None:
+    found = tuple(Device(f"gpu {number}", create) for number, create in enumerate(devices))
+    choice = Choice(cpu.create if host else None, found, "a test")
+    monkeypatch.setattr(engine_merge, "choose", lambda *arguments, **options: choice)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize(
+    ("trouble", "error", "told"),
+    [
+        ("no start", DeviceError, "no GPU can be used"),
+        ("refuses", UsageError, "--block-size 7"),
+        ("fails", DeviceError, "the device is lost"),
+        ("no memory at all", DeviceError, "out of memory"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_last_workers_error_is_the_runs(
+    names: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: Trouble,
+    error: type[Exception],
+    told: str,
+    count: int,
+) -> None:
+    chosen(monkeypatch, *[lambda: FakeDevice(trouble, Chance(7))] * count)
+    with pytest.raises(error, match=told):
+        merge_files(MergeRequest(names, str(tmp_path / "out.i32")))
+    assert not (tmp_path / "out.i32").exists()
+
+
+def test_a_device_that_is_still_starting_is_not_waited_for(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = threading.Event()
+
+    def slow() -> FakeDevice:
+        begin.wait(30)
+        return FakeDevice("none", Chance(1))
+
+    threads = threading.active_count()
+    chosen(monkeypatch, slow, host=True)
+    report = merge_files(MergeRequest(names, str(tmp_path / "out.i32")))
+    assert not begin.is_set()
+    begin.set()
+    assert report.items == 200_000
+    assert report.worker_reports[-1].note == "had not started when the work was done"
+    for _ in range(100):
+        if threading.active_count() <= threads:
+            break
+        time.sleep(0.05)
+    assert threading.active_count() <= threads
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_a_device_that_comes_late_takes_larger_chunks(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    take = Supply.take
+
+    def slowly(supply: Supply, nbytes: int) -> Any:
+        found = take(supply, nbytes)
+        taken.append(0 if found is None else found[1].nbytes)
+        if threading.current_thread().name.startswith("gpumerge cpu"):
+            time.sleep(0.005)
+        return found
+
+    monkeypatch.setattr(Supply, "take", slowly)
+    chosen(monkeypatch, lambda: FakeDevice("none", Chance(1)), host=True)
+    report = merge_files(MergeRequest(names, str(tmp_path / "out.i32")))
+    assert report.backend == "cpu+gpu" or report.backend == "gpu+cpu"
+    assert sum(taken) == report.nbytes
+
+
+def test_a_supply_joins_neighbours() -> None:
+    chunks = [Chunk(((10 * n, 10 * n + 10), (5 * n, 5 * n + 5)), 15 * n) for n in range(20)]
+    supply = Supply(lambda nbytes: iter([chunks[:9], chunks[9:]]), 4, Stopwatch())
+    assert supply.take(15) == (0, chunks[0])
+    assert supply.take(46) == (1, Chunk(((10, 40), (5, 20)), 15))
+    assert supply.take(1) == (2, chunks[4])
+    found = [supply.take(100) for _ in range(9)]
+    joined = [one for one in found if one is not None]
+    assert [number for number, _ in joined] == list(range(3, 3 + len(joined)))
+    assert sum(chunk.nbytes for _, chunk in joined) == 15 * 15
+    assert all(a.ranges[0][1] == b.ranges[0][0] for (_, a), (_, b) in pairwise(joined))
+    assert supply.is_over
