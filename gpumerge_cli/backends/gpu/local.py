@@ -1,4 +1,4 @@
-"""A sort of items that lie on one device, by addresses: the library's radix sort, or passes of this project's kernels."""
+"""A sort of items on one device, by addresses: the library's radix sort, or passes of this project's kernels."""
 
 from __future__ import annotations
 

@@ -35,22 +35,20 @@ def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
     return list(pairwise([0, *edges, total]))
 
 
-def cuts(read: Read, counts: Sequence[int], rank: int, hints: Sequence[Range] | None = None) -> list[int]:
+def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
     """How many items of each sorted run are among the first `rank` of all: by key, then run, then position.
 
-    hints: for each run a range in which its cut probably lies, which saves a round. Wrong ones only cost time.
+    Each round reads samples of the windows in which the cuts lie, and narrows the windows.
     """
     low, high = [0] * len(counts), list(counts)
-    wish = hints
     while True:
         left = rank - sum(low)
         if left == 0:
             return low
         if left == sum(high) - sum(low):
             return high
-        places = _places(low, high, wish)
-        wish = None
-        found = _samples(read, places)
+        windows = [(run, *window) for run, window in enumerate(zip(low, high, strict=True)) if window[0] < window[1]]
+        found = _samples(read, [(*window, -(-(window[2] - window[1]) // _SAMPLES)) for window in windows])
         _narrow(found, left, low, high)
 
 
@@ -60,30 +58,15 @@ class _Samples:
 
     runs: NDArray[np.int64]
     positions: NDArray[np.int64]
-    of: list[NDArray[np.int64]]
-
-
-def _places(low: Sequence[int], high: Sequence[int], hints: Sequence[Range] | None) -> list[Slice]:
-    """What to read of the windows from low to high: evenly spread, and once more where hints point to."""
-    found: list[Slice] = []
-    for run, window in enumerate(zip(low, high, strict=True)):
-        ranges = [window]
-        if hints is not None:
-            ranges.append((max(window[0], hints[run][0]), min(window[1], hints[run][1])))
-        found += [(run, start, stop, -(-(stop - start) // _SAMPLES)) for start, stop in ranges if start < stop]
-    return found
+    of: dict[int, NDArray[np.int64]]
 
 
 def _samples(read: Read, places: Sequence[Slice]) -> _Samples:
-    runs = np.concatenate([np.full(len(range(*place[1:])), place[0], np.int64) for place in places])
-    positions = np.concatenate([np.arange(*place[1:], dtype=np.int64) for place in places])
-    keys = np.concatenate(read(places))
-    ahead = np.lexsort((positions, runs))  # ties go by run and position
-    twice = (np.diff(runs[ahead], prepend=-1) == 0) & (np.diff(positions[ahead], prepend=-1) == 0)
-    ahead = ahead[~twice]
-    of = [positions[ahead[runs[ahead] == run]] for run in range(places[-1][0] + 1)]
-    order = ahead[np.argsort(keys[ahead], kind="stable")]
-    return _Samples(runs[order], positions[order], of)
+    """places: by run, so that ties go by run and position."""
+    of = {run: np.arange(start, stop, step, dtype=np.int64) for run, start, stop, step in places}
+    order = np.argsort(np.concatenate(read(places)), kind="stable")
+    runs = np.concatenate([np.full(len(positions), run, np.int64) for run, positions in of.items()])
+    return _Samples(runs[order], np.concatenate(list(of.values()))[order], of)
 
 
 def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> None:
@@ -94,15 +77,14 @@ def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> No
     """
     least = np.zeros(len(samples.runs), np.int64)
     most = np.zeros(len(samples.runs), np.int64)
-    for run, (start, stop) in enumerate(zip(low, high, strict=True)):
-        if start == stop:
-            continue
+    for run, places in samples.of.items():
+        start, stop = low[run], high[run]
         own = samples.runs == run
         ahead = np.cumsum(own) - own
-        least += np.where(own, samples.positions - start, np.concatenate(([0], samples.of[run] + 1 - start))[ahead])
-        most += np.where(own, samples.positions - start, np.concatenate((samples.of[run], [stop]))[ahead] - start)
+        least += np.where(own, samples.positions - start, np.concatenate(([0], places + 1 - start))[ahead])
+        most += np.where(own, samples.positions - start, np.concatenate((places, [stop]))[ahead] - start)
     taken, kept = most < left, least >= left
-    for run in range(len(low)):
+    for run in samples.of:
         own = samples.runs == run
         if (own & taken).any():
             low[run] = int(samples.positions[own & taken].max()) + 1

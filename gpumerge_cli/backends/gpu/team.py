@@ -18,7 +18,7 @@ _ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled, which CuPy does not
 
 
 class Room:
-    """See exchange.Room."""
+    """See asked.Room."""
 
     def __init__(self, memory: cupy.ndarray) -> None:
         self._memory = memory
@@ -87,7 +87,7 @@ class Team:
         return Room(cupy.empty(nbytes, cupy.uint8))
 
     def packed(self, address: int, size: int, items: range) -> Callable[[], NDArray[np.uint8]]:
-        """The bytes of some of the items of `size` bytes at an address of the current device, once they are asked for."""
+        """Pack some of the items of `size` bytes at an address of the current device; gives their bytes when called."""
         rows = view(address, items.stop * size, np.dtype(np.uint8)).reshape(items.stop, size)
         chosen = cupy.ascontiguousarray(rows[items.start : items.stop : items.step])
         device, stream = cupy.cuda.Device(), cupy.cuda.get_current_stream()
