@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests and measures several GPUs; writes FOLDER/devices-*.txt and FOLDER/devices.md. About eight minutes on two H200s.
-# usage: data/bench/measure_devices.sh FOLDER [PYTHON]; STEPS="probe tests check measure" chooses. SCRATCH: a folder with
+# usage: data/bench/measure_devices.sh FOLDER [PYTHON]; STEPS="probe tests check start measure" chooses. SCRATCH: a folder with
 # 40 GB of room. Needs 60 GB of host memory.
 set -uo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit
 export PYTHONPATH=$PWD
 scratch=${SCRATCH:-$PWD/build/scratch}
 mkdir -p "$scratch"
-for step in ${STEPS:-probe tests check measure}; do
+for step in ${STEPS:-probe tests check start measure}; do
   case $step in
   probe)
     { "$python" -m gpumerge_cli info --json; "$python" data/bench/probe_register.py "$scratch" /dev/shm; } \
@@ -21,6 +21,8 @@ for step in ${STEPS:-probe tests check measure}; do
     # A sort that is spread as a large one is, under the memory checker.
     timeout 120 compute-sanitizer --tool memcheck "$python" data/bench/check_devices.py \
       2>&1 | tee "$out/devices-memcheck.txt" ;;
+  start)
+    "$python" data/bench/measure_start.py --scratch "$scratch" 2>&1 | tee "$out/devices-start.md" ;;
   measure)
     timeout 400 "$python" data/bench/measure_devices.py "$out" --items "${ITEMS:-2^30}" --file-gb "${FILE_GB:-16}" \
       --turns "${TURNS:-5}" --scratch "$scratch" 2>&1 | tee "$out/devices-measure.txt" ;;

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Says whether CUDA can register mapped files, so that a GPU writes into them directly."""
+"""Says whether CUDA can register mapped files, so that a GPU writes into them directly.
+
+usage: python3 data/bench/probe_register.py [FOLDER ...]; by default the current folder and /dev/shm.
+"""
 
 from __future__ import annotations
 

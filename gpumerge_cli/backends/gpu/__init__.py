@@ -44,6 +44,10 @@ def create(device: int | Sequence[int] = 0) -> GpuBackend:
     twice = [number for number in numbers if numbers.count(number) > 1]
     if twice:
         raise UsageError(f"GPU {twice[0]} is named {numbers.count(twice[0])} times", way_out="name it once")
+    if in_sight():
+        from gpumerge_cli.backends.gpu.early import begin
+
+        begin(numbers)
     try:
         import cupy  # noqa: F401
     except ImportError as error:

@@ -35,14 +35,18 @@ def numbered(count: int) -> str:
 
 def limits(device: cupy.cuda.Device) -> DeviceLimits:
     """What the device's attributes say."""
+    runtime = cupy.cuda.runtime
+
+    def told(name: str) -> int:
+        return int(runtime.deviceGetAttribute(getattr(runtime, f"cudaDevAttr{name}"), device.id))
+
     with device_errors():
-        attributes = device.attributes
-    return DeviceLimits(
-        max_threads=attributes["MaxThreadsPerBlock"],
-        shared_memory=attributes["MaxSharedMemoryPerBlockOptin"],
-        multiprocessors=attributes["MultiProcessorCount"],
-        capability=int(device.compute_capability),
-    )
+        return DeviceLimits(
+            max_threads=told("MaxThreadsPerBlock"),
+            shared_memory=told("MaxSharedMemoryPerBlockOptin"),
+            multiprocessors=told("MultiProcessorCount"),
+            capability=int(device.compute_capability),
+        )
 
 
 def info(device: cupy.cuda.Device) -> DeviceInfo:

@@ -203,8 +203,11 @@ class _Exchange:
     def _cut_by_devices(self, ranks: Sequence[int]) -> list[list[int]]:
         """Each edge by the device whose target begins there."""
         table = [(run.address, run.count) for run in self._runs]
-        found = []
+        found: list[Callable[[], list[int]]] = []
         for target, rank in zip(self._targets[1:], ranks, strict=True):
+            if rank in (0, self._ends[-1]):
+                found.append(list(self._counts if rank else [0] * len(table)).copy)
+                continue
             with self._team.on(target.member):
                 for run in self._runs:
                     self._team.wait(run.done)
