@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -537,3 +538,35 @@ def test_devices_that_make_no_sense_are_refused() -> None:
         gpumerge_cli.sort(np.zeros(3), devices=[])
     with pytest.raises(UsageError, match="several GPUs sort keys alone"):
         gpumerge_cli.sort(np.zeros(3), devices=[0], values=np.zeros(3))
+
+
+def test_the_drivers_start_needs_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one, or with one that fails, nothing happens; each GPU is begun once."""
+    from gpumerge_cli.backends.gpu import early
+
+    calls: list[tuple[str, ...]] = []
+
+    class Driver:
+        def __init__(self, name: str) -> None:
+            if name != "libcuda.so.1":
+                raise OSError(name)
+
+        def __getattr__(self, name: str) -> Callable[..., int]:
+            return lambda *arguments: calls.append((name,)) or 0
+
+    def wait() -> None:
+        for thread in threading.enumerate():
+            if thread.name.startswith("GPU "):
+                thread.join()
+
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(early, "_begun", set())
+    monkeypatch.setattr(early, "_DRIVER", "libnone.so")
+    early.begin([3])
+    wait()
+    monkeypatch.setattr(early, "_DRIVER", "libcuda.so.1")
+    monkeypatch.setattr(early.ctypes, "CDLL", Driver)
+    early.begin([0, 3])
+    early.begin([0])
+    wait()
+    assert [name for (name,) in calls] == ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]

@@ -77,12 +77,12 @@ class GpuBackend:
         return named(policy.kernel).gpu.splits(policy, total)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """See Backend. Input and output take pinned memory. Dropping equals takes a copy on the device."""
+        """See Backend. Input and output take the same pinned memory. Dropping equals takes a copy on the device."""
         spare = runs > 2
         # A row before and after the merge, and in scratch; a flag; a line's start and end.
         rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
-        return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
+        return Pace(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
 
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
         """See Backend."""

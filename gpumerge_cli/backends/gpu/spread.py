@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 import cupy
@@ -93,6 +93,10 @@ class SeveralWorkspace(GpuWorkspace):
     def download(self) -> Bytes:
         """See Workspace."""
         return super().download() if self._spread is None else self.receive(0, self.merged_bytes)
+
+    def outputs(self) -> Iterable[Bytes]:
+        """See Workspace."""
+        return super().outputs() if self._spread is None else [self.download()]
 
     def close(self) -> None:
         """See Workspace."""

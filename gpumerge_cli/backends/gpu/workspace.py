@@ -181,13 +181,20 @@ class GpuWorkspace:
             self._drop_equals(unique, count)
 
     def download(self) -> Bytes:
-        """See Workspace. Waits for all work so far. Raises DisorderError if lines were merged that are not in order."""
+        """See Workspace. Waits for all work so far. Raises DisorderError if the merged lines are not in order."""
+        return self._fetched(self._downloaded)
+
+    def outputs(self) -> Iterable[Bytes]:
+        """See Workspace. What was staged is no longer needed, so its memory takes the result."""
+        return [self._fetched(self._staging)]
+
+    def _fetched(self, to: PinnedBuffer) -> Bytes:
         total = self.merged_bytes
         with self._span("download", total):
             if self._pairs is not None:
                 self._pairs.join()
                 self._pairs = None
-            merged = self._downloaded.reserve(total, self._capacity)
+            merged = to.reserve(total, self._capacity)
             if total:
                 self._copy_bytes(merged.ctypes.data, self._output.address, total, _TO_HOST)
         self.synchronize()
@@ -195,10 +202,6 @@ class GpuWorkspace:
             with self._entered():
                 self._text.raise_disorder()
         return merged
-
-    def outputs(self) -> Iterable[Bytes]:
-        """See Workspace."""
-        return [self.download()]
 
     def copy(self) -> None:
         """See Workspace."""
