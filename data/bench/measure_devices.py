@@ -57,10 +57,10 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
     from gpumerge_cli.order import Order
 
     order = Order.of("int32")
+    host = np.random.default_rng(1).integers(-(2**31), 2**31, items, dtype=np.int32)
     with cupy.cuda.Device(0):
-        keys = cupy.random.default_rng(1).integers(-(2**31), 2**31, items, dtype=cupy.int64).astype(cupy.int32)
+        keys = cupy.asarray(host)
         out = cupy.empty_like(keys)
-    host = keys.get()
     one, several = GpuBackend(0), SeveralGpus(devices)
     policy = one.resolve_sort(SortRequest("auto"), order, keys.nbytes)
     right = np.sort(host) if items <= 1 << 26 else None

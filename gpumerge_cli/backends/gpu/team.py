@@ -29,15 +29,11 @@ class Room:
 
 
 class Team:
-    """Devices by their place in the team, from 0. A device may be in it twice, as tests of one device have it.
-
-    linked: whether the kernels of each can read the memory of all others. Copies between them need no link: without
-    one the driver takes them through host memory.
-    """
+    """Devices by their place in the team, from 0. A device may be in it twice, as tests of one device have it."""
 
     def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
         self.devices = list(devices)
-        self.linked = link([device.id for device in devices])
+        self._linked = link([device.id for device in devices])
         self._work: list[OwnedStream] = []
         self._ways: dict[tuple[int, int], OwnedStream] = {}
         self._lock = threading.Lock()
@@ -47,6 +43,16 @@ class Team:
 
     def __len__(self) -> int:
         return len(self.devices)
+
+    @property
+    def linked(self) -> bool:
+        """Whether kernels of each device can read what `room` gives on all others.
+
+        Memory that a caller has CuPy take in another way is not open to other devices. Copies need no link: without
+        one the driver takes them through host memory.
+        """
+        pool = getattr(cupy.cuda.get_allocator(), "__self__", None)
+        return self._linked and isinstance(pool, cupy.cuda.MemoryPool)
 
     def stream(self, member: int) -> cupy.cuda.Stream:
         """The stream that a device works on."""
