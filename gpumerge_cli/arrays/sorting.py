@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import Keys
 from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload
+from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import Algorithm, KernelName, LaunchRequest, SortRequest
 from gpumerge_cli.backends.select import select
+from gpumerge_cli.errors import UsageError
 
 
 def sort(
@@ -27,6 +30,7 @@ def sort(
     kernel: KernelName | Literal["auto"] = "auto",
     backend: str = "auto",
     device: int = 0,
+    devices: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> Any:
     """Sort a 1-D array, stably; the array stays as it is.
@@ -41,11 +45,15 @@ def sort(
     Parameters
     ----------
     array:
-        An array that `merge` takes, in any order.
+        An array that `merge` takes, in any order. Or a list of arrays on several GPUs, one on each: the shares of one
+        array, which the GPUs sort together.
     values:
         An array as long as `array` and on its side, of any dtype: rows that go where their keys go.
     key, descending, out, backend, device, threads:
         The same as for `merge`.
+    devices:
+        Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Keys go without
+        values then.
     algorithm:
         "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": the same as the option of `gpumerge sort`.
     kernel:
@@ -54,12 +62,18 @@ def sort(
     Returns
     -------
     The sorted keys, `out` if it is given; or (keys, values) if values are given. On the side of the array, in the order
-    that `merge` describes.
+    that `merge` describes. For shares a list of arrays as long as they are and on their GPUs, which one behind the
+    other are the sorted keys.
 
     Raises
     ------
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
+    if devices is not None or in_shares(array):
+        if values is not None or backend == "cpu":
+            raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
+        request = SortRequest(algorithm, LaunchRequest(kernel))
+        return sort_by_several(array, devices, request, key=key, descending=descending, out=out)
     given = taken(array)
     keys = Keys.of([given], key, descending)
     on_device = same_side([given])

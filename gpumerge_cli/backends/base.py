@@ -136,7 +136,7 @@ class Workspace(Protocol):
     """The number of bytes that the last `merge` or `sort` put out."""
 
     def staging(self, nbytes: int) -> Bytes:
-        """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging`."""
+        """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging` or `outputs`."""
 
     def upload(self, lengths: Sequence[int]) -> None:
         """Take the bytes in staging as runs of these lengths in bytes, back to back. Empty runs are allowed."""

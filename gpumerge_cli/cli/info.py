@@ -30,7 +30,7 @@ def info(values: Values) -> None:
         return
     if values.measure:
         _measure()
-    _give(_facts(), values.json, _show)
+    _give(_facts(measure=values.measure), values.json, _show)
 
 
 def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
@@ -60,7 +60,7 @@ def _measure() -> None:
     print(f"kept in {place}", file=sys.stderr)
 
 
-def _facts() -> dict[str, Any]:
+def _facts(*, measure: bool = False) -> dict[str, Any]:
     from dataclasses import asdict
 
     from gpumerge_cli import __version__
@@ -100,9 +100,18 @@ def _facts() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "backends": backends,
+        "gpus": _gpus(measure) if any(one["backend"] == "gpu" and one["available"] for one in backends) else [],
         "costs": asdict(costs.load()),
         "auto": picks,
     }
+
+
+def _gpus(measure: bool) -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    from gpumerge_cli.backends.gpu.links import gpus
+
+    return [asdict(gpu) for gpu in gpus(measure=measure)]
 
 
 def _version(library: str) -> str:
@@ -135,10 +144,26 @@ def _show(facts: dict[str, Any]) -> None:
         else:
             devices.add_row(one["backend"], "not here", "", one["why_not"])
     console.print(devices)
+    if facts["gpus"]:
+        console.print(_links(facts["gpus"]))
     picks = _table("items", "bytes", "auto picks", "launch", "why")
     for pick in facts["auto"]:
         picks.add_row(pick["items"], format_bytes(pick["nbytes"]), pick["backend"], pick["launch"], pick["why"])
     console.print(picks)
+
+
+def _links(gpus: list[dict[str, Any]]) -> Table:
+    """All GPUs, with the links that each has."""
+    from gpumerge_cli.units import format_bytes, format_throughput
+
+    table = _table("GPU", "name", "memory", "link to host", "reads memory of", "measured")
+    for gpu in gpus:
+        peers = ", ".join(f"GPU {peer}" for peer in gpu["peers"])
+        alone = "no other" if len(gpus) > 1 else ""
+        measured = ", ".join(f"{name} {format_throughput(rate, 1)}" for name, rate in gpu["rates"].items())
+        link = gpu["link"] or "unknown"
+        table.add_row(str(gpu["number"]), gpu["name"], format_bytes(gpu["memory"]), link, peers or alone, measured)
+    return table
 
 
 def _table(*names: str) -> Table:

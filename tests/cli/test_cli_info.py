@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpumerge_cli.cli import info
 from gpumerge_cli.cli.app import run
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,48 @@ def test_json_names_every_backend_and_pick(capsys: pytest.CaptureFixture[str]) -
     assert told["libraries"]["numpy"]
     assert len(told["auto"]) >= 2
     assert all(pick["backend"] and pick["why"] and pick["launch"] for pick in told["auto"])
+
+
+def test_gpus_are_shown_with_their_links(capsys: pytest.CaptureFixture[str]) -> None:
+    gpus = [
+        {"number": 0, "name": "A", "memory": 80 * 10**9, "link": "PCIe 5.0 x16", "peers": (1,), "rates": {}},
+        {"number": 1, "name": "B", "memory": 10**9, "link": "", "peers": (), "rates": {"from host": 55.1e9}},
+    ]
+    info._show(
+        {"version": "1", "python": "3", "system": "s", "libraries": {}, "backends": [], "auto": [], "gpus": gpus}
+    )
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "0 A 80.0 GB PCIe 5.0 x16 GPU 1" in shown
+    assert "1 B 1.00 GB unknown no other from host" in shown
+    assert "55.1 GB/s" in shown
+
+
+def test_the_link_to_the_host(tmp_path: Path) -> None:
+    pytest.importorskip("cupy")
+    from gpumerge_cli.backends.gpu.links import host_link
+
+    device = tmp_path / "0000:1a:00.0"
+    device.mkdir()
+    assert host_link("0000:1A:00.0", tmp_path) == ""
+    (device / "current_link_speed").write_text("32.0 GT/s PCIe\n")
+    (device / "current_link_width").write_text("16\n")
+    assert host_link("0000:1A:00.0", tmp_path) == "PCIe 5.0 x16"
+    (device / "current_link_speed").write_text("Unknown\n")
+    assert host_link("0000:1A:00.0", tmp_path) == ""
+
+
+@pytest.mark.gpu
+def test_every_gpu_is_listed(gpu_backend: object) -> None:
+    import cupy
+
+    from gpumerge_cli.backends.gpu.links import gpus
+
+    found = gpus(measure=True)
+    assert [gpu.number for gpu in found] == list(range(cupy.cuda.runtime.getDeviceCount()))
+    for gpu in found:
+        assert gpu.memory > 0
+        assert set(gpu.rates) == {"from host", "to host", *(f"from GPU {peer}" for peer in gpu.peers)}
+        assert all(rate > 1e8 for rate in gpu.rates.values())
 
 
 def test_tables_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

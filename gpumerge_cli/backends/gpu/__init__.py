@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -31,11 +32,22 @@ def limits_of(device: int) -> DeviceLimits:
         return TUNED_ON
 
 
-def create(device: int = 0) -> GpuBackend:
-    """The backend on GPU number `device`.
+def create(device: int | Sequence[int] = 0) -> GpuBackend:
+    """The backend on GPU number `device`, or on several at once.
 
-    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or there is no such device.
+    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or there is no such device, and
+    UsageError if a number comes twice.
     """
+    numbers = (device,) if isinstance(device, int) else tuple(device)
+    if not numbers:
+        raise UsageError("no GPU is named", way_out="name one, or all")
+    twice = [number for number in numbers if numbers.count(number) > 1]
+    if twice:
+        raise UsageError(f"GPU {twice[0]} is named {numbers.count(twice[0])} times", way_out="name it once")
+    if in_sight():
+        from gpumerge_cli.backends.gpu.early import begin
+
+        begin(numbers)
     try:
         import cupy  # noqa: F401
     except ImportError as error:
@@ -43,6 +55,10 @@ def create(device: int = 0) -> GpuBackend:
             f"CuPy cannot be imported ({error})",
             way_out="install gpumerge[cuda13] or gpumerge[cuda12], or use --backend cpu",
         ) from error
+    if len(numbers) > 1:
+        from gpumerge_cli.backends.gpu.several import SeveralGpus
+
+        return SeveralGpus(numbers)
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
-    return GpuBackend(device)
+    return GpuBackend(numbers[0])

@@ -77,12 +77,12 @@ class GpuBackend:
         return named(policy.kernel).gpu.splits(policy, total)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """See Backend. Input and output take pinned memory. Dropping equals takes a copy on the device."""
+        """See Backend. Input and output take the same pinned memory. Dropping equals takes a copy on the device."""
         spare = runs > 2
         # A row before and after the merge, and in scratch; a flag; a line's start and end.
         rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
-        return Pace(_CHUNK, _CHUNK, _WORKERS, 2, on_device)
+        return Pace(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
 
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
         """See Backend."""
@@ -90,10 +90,14 @@ class GpuBackend:
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         """See Backend. The device sorts faster than its link moves data, so it takes all that fits its memory."""
-        each = _WHOLE * self.pace(order, 3, item_bytes).device_footprint
+        each = self._whole_footprint(order, item_bytes)
         with device_errors(), self._device:
             free, _ = cupy.cuda.runtime.memGetInfo()
         return threads * part if each * nbytes <= free else None
+
+    def _whole_footprint(self, order: Order, item_bytes: float) -> float:
+        """Device memory for each byte of a sort in one workspace."""
+        return _WHOLE * GpuBackend.pace(self, order, 3, item_bytes).device_footprint
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. Backends on the host use `threads`."""
@@ -114,7 +118,7 @@ class GpuBackend:
         """See Backend. CuPy arrays, merged on the current stream without waiting. `out` may not overlap a run."""
         with device_errors(), self._device:
             for array in (*runs, out):
-                _check_array(array, order)
+                check_array(array, order)
             total = sum(run.size for run in runs)
             if out.size != total:
                 raise UsageError(
@@ -158,7 +162,7 @@ class GpuBackend:
         """
         with device_errors(), self._device:
             for array in (items, out):
-                _check_array(array, order)
+                check_array(array, order)
             if out.size != items.size:
                 raise UsageError(
                     f"out holds {out.size} items, not {items.size}", way_out="make out as long as the items"
@@ -178,7 +182,7 @@ class GpuBackend:
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
         with device_errors(), self._device:
-            _check_array(items, order)
+            check_array(items, order)
             if items.size == 0:
                 return cupy.empty(0, cupy.int64)
             kernels = self._kernels(order)
@@ -196,7 +200,7 @@ class GpuBackend:
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""
         with device_errors(), self._device:
-            _check_array(run, order)
+            check_array(run, order)
             first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
             self._kernels(order).check((run.data.ptr, run.size), 0, first.data.ptr)
             index = int(first.get()[0])
@@ -206,7 +210,8 @@ class GpuBackend:
         return Kernels(self._device.id, order, self._limits)
 
 
-def _check_array(array: Any, order: Order) -> None:
+def check_array(array: Any, order: Order) -> None:
+    """Raises UsageError for what is no contiguous CuPy array of the order's keys."""
     if not isinstance(array, cupy.ndarray):
         raise UsageError(f"{type(array).__name__} is not an array on the GPU", way_out="pass CuPy arrays")
     if order.is_rows or array.dtype != order.dtype:

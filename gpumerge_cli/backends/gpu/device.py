@@ -20,21 +20,33 @@ def select(number: int) -> cupy.cuda.Device:
             f"no GPU can be used: {reason}", way_out="install or update the NVIDIA driver, or use --backend cpu"
         ) from error
     if not 0 <= number < count:
-        there = "none is there" if count == 0 else f"there are {count}, numbered from 0"
-        raise DeviceError(f"no GPU {number}: {there}", way_out="choose another --device or use --backend cpu")
+        raise DeviceError(f"no GPU {number}: {numbered(count)}", way_out="choose another --device or use --backend cpu")
     return cupy.cuda.Device(number)
+
+
+def numbered(count: int) -> str:
+    """Which GPUs there are, in words."""
+    if count == 0:
+        return "none is there"
+    if count == 1:
+        return "there is 1, numbered 0"
+    return f"there are {count}, numbered 0 {'and' if count == 2 else 'to'} {count - 1}"
 
 
 def limits(device: cupy.cuda.Device) -> DeviceLimits:
     """What the device's attributes say."""
+    runtime = cupy.cuda.runtime
+
+    def told(name: str) -> int:
+        return int(runtime.deviceGetAttribute(getattr(runtime, f"cudaDevAttr{name}"), device.id))
+
     with device_errors():
-        attributes = device.attributes
-    return DeviceLimits(
-        max_threads=attributes["MaxThreadsPerBlock"],
-        shared_memory=attributes["MaxSharedMemoryPerBlockOptin"],
-        multiprocessors=attributes["MultiProcessorCount"],
-        capability=int(device.compute_capability),
-    )
+        return DeviceLimits(
+            max_threads=told("MaxThreadsPerBlock"),
+            shared_memory=told("MaxSharedMemoryPerBlockOptin"),
+            multiprocessors=told("MultiProcessorCount"),
+            capability=int(device.compute_capability),
+        )
 
 
 def info(device: cupy.cuda.Device) -> DeviceInfo:

@@ -1,8 +1,9 @@
-"""Ways between host and device for threads that each bring and fetch their own part of a chunk."""
+"""Ways between host and devices for threads that each bring and fetch their own part of a chunk."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import cupy
 
@@ -12,47 +13,55 @@ from gpumerge_cli.backends.gpu.failures import device_errors
 
 
 class Lane:
-    """One thread's pinned memory and stream. Copies return when they are done."""
+    """One thread's pinned memory, and its stream on each device. Copies return when they are done.
 
-    def __init__(self, device: cupy.cuda.Device) -> None:
-        self._device = device
+    Devices are named by their place among those that the lane was made for.
+    """
+
+    def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
+        self._devices = devices
         self._pinned = PinnedBuffer()
-        with device_errors(), device:
-            self._owned = OwnedStream()
+        self._owned: list[OwnedStream | None] = [None] * len(devices)
 
     def memory(self, nbytes: int) -> Bytes:
         """Pinned memory, the same at every call unless it has to grow."""
-        with device_errors(), self._device:
+        with device_errors(), self._devices[0]:
             return self._pinned.reserve(nbytes, nbytes)
 
-    def send(self, to: int, nbytes: int) -> None:
-        """Copy the first `nbytes` of the memory to an address on the device."""
-        self._copy(to, self.memory(nbytes).ctypes.data, nbytes, cupy.cuda.runtime.memcpyHostToDevice)
+    def send(self, to: int, nbytes: int, offset: int = 0, device: int = 0) -> None:
+        """Copy `nbytes` from byte `offset` of the memory to an address on a device."""
+        memory = self.memory(offset + nbytes)
+        self._copy(device, to, memory.ctypes.data + offset, nbytes, cupy.cuda.runtime.memcpyHostToDevice)
 
-    def receive(self, source: int, nbytes: int) -> Bytes:
-        """The `nbytes` from an address on the device, in the memory."""
-        memory = self.memory(nbytes)
+    def receive(self, source: int, nbytes: int, offset: int = 0, device: int = 0) -> Bytes:
+        """The memory, with the `nbytes` from an address on a device from byte `offset` on."""
+        memory = self.memory(offset + nbytes)
         if nbytes:
-            self._copy(memory.ctypes.data, source, nbytes, cupy.cuda.runtime.memcpyDeviceToHost)
+            self._copy(device, memory.ctypes.data + offset, source, nbytes, cupy.cuda.runtime.memcpyDeviceToHost)
         return memory
 
     def close(self) -> None:
-        """Give memory and stream back."""
+        """Give memory and streams back."""
         self._pinned.free()
-        with device_errors(), self._device:
-            self._owned.close()
+        for device, owned in zip(self._devices, self._owned, strict=True):
+            if owned is not None:
+                with device_errors(), device:
+                    owned.close()
 
-    def _copy(self, to: int, source: int, nbytes: int, kind: int) -> None:
-        with device_errors(), self._device:
-            cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._owned.stream.ptr)
-            self._owned.stream.synchronize()
+    def _copy(self, device: int, to: int, source: int, nbytes: int, kind: int) -> None:
+        with device_errors(), self._devices[device]:
+            owned = self._owned[device]
+            if owned is None:
+                owned = self._owned[device] = OwnedStream()
+            cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, owned.stream.ptr)
+            owned.stream.synchronize()
 
 
 class Lanes:
     """A lane for each thread that asks."""
 
-    def __init__(self, device: cupy.cuda.Device) -> None:
-        self._device = device
+    def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
+        self._devices = devices
         self._of_threads: dict[int, Lane] = {}
         self._lock = threading.Lock()
 
@@ -61,7 +70,7 @@ class Lanes:
         with self._lock:
             lane = self._of_threads.get(threading.get_ident())
             if lane is None:
-                lane = self._of_threads[threading.get_ident()] = Lane(self._device)
+                lane = self._of_threads[threading.get_ident()] = Lane(self._devices)
             return lane
 
     def close(self) -> None:

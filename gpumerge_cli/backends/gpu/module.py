@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.compiled import functions
 from gpumerge_cli.backends.gpu.policy import (
     grid_size,
@@ -152,15 +152,28 @@ class Kernels:
         blocks = total // group * tiles + grid_size(policy, total % group)
         cuts = None
         if blocks > OWN_CUTS * self._limits.multiprocessors:
-            cuts = self._partition(policy, tiles + 1, _ceil_div(total, group), source, text, starts, batched=batched)
+            cuts = self._partition(
+                policy.fan_in, policy.tile_size, tiles + 1, _ceil_div(total, group), source, text, starts,
+                batched=batched,
+            )  # fmt: skip
         self._launch(
             name, blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
             file=file, macros=macros, shared=shared,
         )  # fmt: skip
 
+    def cuts(self, runs: Sequence[tuple[Address, int]], rank: int) -> cupy.ndarray:
+        """How many items of each sorted run are among the first `rank` of all, stably: int64, and zeros behind them.
+
+        Runs, at most FAN_INS[-1] of them, may lie on any device that this one can read.
+        """
+        fan_in = next(most for most in FAN_INS if most >= len(runs))
+        cuts = self._partition(fan_in, rank, 2, 1, _run_table(runs, fan_in), 0, 0, batched=False)
+        return cuts[fan_in:]
+
     def _partition(
         self,
-        policy: LaunchPolicy,
+        fan_in: int,
+        tile: int,
         edges: int,
         groups: int,
         source: Any,
@@ -168,15 +181,15 @@ class Kernels:
         starts: Address,
         *,
         batched: bool,
-    ) -> Any:
-        cuts = cupy.empty(groups * edges * policy.fan_in, cupy.int64)
-        stretch = partition_stretch(edges, policy.fan_in, self._limits)
+    ) -> cupy.ndarray:
+        cuts = cupy.empty(groups * edges * fan_in, cupy.int64)
+        stretch = partition_stretch(edges, fan_in, self._limits)
         self._launch(
             "partition",
             groups * _ceil_div(edges, stretch),
-            partition_size(policy.fan_in),
-            (source, cuts.data.ptr, edges, stretch, policy.tile_size, text, starts),
-            macros=partition_macros(policy.fan_in, batched=batched),
+            partition_size(fan_in),
+            (source, cuts.data.ptr, edges, stretch, tile, text, starts),
+            macros=partition_macros(fan_in, batched=batched),
         )
         return cuts
 

@@ -20,9 +20,8 @@ from gpumerge_cli.backends.gpu.baselines import CubPairs, CubSort, CubTree, cub_
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.lanes import Lanes
+from gpumerge_cli.backends.gpu.local import sort_directly
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.radix import sort_by_ranks, sort_keys
-from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
@@ -62,7 +61,7 @@ class GpuWorkspace:
             self._owned = OwnedStream()
             self._stream = self._owned.stream
             self._uploaded = cupy.cuda.Event(disable_timing=True)
-        self._lanes = Lanes(device)
+        self._lanes = Lanes([device])
         self._parts = threading.Lock()
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if moves_rows(order) else None
@@ -172,26 +171,30 @@ class GpuWorkspace:
                 self.merged_bytes, self.dropped = self._text.sort(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
-            size = self._order.item_bytes
-            count = total // size
-            if policy.algorithm == "radix":
-                self._sort_by_radix(count)
-            else:
-                scratch = self._scratch.reserve(max(total, self._capacity) if needs_scratch(policy, count) else 0)
-                items = (self._input.address, count)
-                sort_items(
-                    self._kernels, policy, items, size, self._output.address, scratch.address, copy_on_device
-                )  # fmt: skip
+            count = total // self._order.item_bytes
+            items = (self._input.address, count)
+            room = max(total, self._capacity)
+            sort_directly(
+                self._kernels, policy, self._order, items, self._output.address,
+                lambda: self._scratch.reserve(room).address,
+            )  # fmt: skip
             self._drop_equals(unique, count)
 
     def download(self) -> Bytes:
-        """See Workspace. Waits for all work so far. Raises DisorderError if lines were merged that are not in order."""
+        """See Workspace. Waits for all work so far. Raises DisorderError if the merged lines are not in order."""
+        return self._fetched(self._downloaded)
+
+    def outputs(self) -> Iterable[Bytes]:
+        """See Workspace. What was staged is no longer needed, so its memory takes the result."""
+        return [self._fetched(self._staging)]
+
+    def _fetched(self, to: PinnedBuffer) -> Bytes:
         total = self.merged_bytes
         with self._span("download", total):
             if self._pairs is not None:
                 self._pairs.join()
                 self._pairs = None
-            merged = self._downloaded.reserve(total, self._capacity)
+            merged = to.reserve(total, self._capacity)
             if total:
                 self._copy_bytes(merged.ctypes.data, self._output.address, total, _TO_HOST)
         self.synchronize()
@@ -199,10 +202,6 @@ class GpuWorkspace:
             with self._entered():
                 self._text.raise_disorder()
         return merged
-
-    def outputs(self) -> Iterable[Bytes]:
-        """See Workspace."""
-        return [self.download()]
 
     def copy(self) -> None:
         """See Workspace."""
@@ -287,15 +286,6 @@ class GpuWorkspace:
         if unique:
             kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
             self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
-
-    def _sort_by_radix(self, count: int) -> None:
-        if self._order.is_rows:
-            nbytes, of_bytes = count * self._order.item_bytes, np.dtype(np.uint8)
-            items, out = self._input.view(nbytes, of_bytes), self._output.view(nbytes, of_bytes)
-            sort_by_ranks(self._kernels, items, out, self._order)
-        else:
-            keys, out = self._input.view(count, self._order.dtype), self._output.view(count, self._order.dtype)
-            sort_keys(self._kernels, keys, out, self._order)
 
     def _sort(self) -> None:
         with self._entered():

@@ -1,0 +1,122 @@
+"""One sort by several GPUs: of an array in host memory, of an array on one of them, or of an array in shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.options import judge_out, same_side
+from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.backends import gpu
+from gpumerge_cli.backends.base import Backend, SortRequest
+from gpumerge_cli.engine.parallel import for_each
+from gpumerge_cli.errors import UsageError
+
+_PART, _MOST_HANDS = 8 << 20, 8
+"""Bytes that go to a device or come from it at once, and threads that bring and fetch them."""
+
+
+def in_shares(array: Any) -> bool:
+    """Whether it is a list of arrays on GPUs, the shares of one array."""
+    return isinstance(array, list | tuple) and any(hasattr(part, "__cuda_array_interface__") for part in array)
+
+
+def sort_by_several(
+    array: Any, devices: Sequence[int] | None, request: SortRequest, *, key: str | None, descending: bool, out: Any
+) -> Any:
+    """See arrays.sort, whose `array` comes in shares, or whose `devices` are given."""
+    if in_shares(array):
+        if devices is not None:
+            raise UsageError("the shares of an array lie on their devices", way_out="leave devices out")
+        return _of_shares([taken(part) for part in array], request, key, descending, out)
+    if devices is None or not len(devices):
+        raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
+    given = taken(array)
+    keys = Keys.of([given], key, descending)
+    if out is not None:
+        judge_out(out, keys.dtype, len(given), [given])
+    if not same_side([given]):
+        return _of_host(given, keys, gpu.create(devices), request, out)
+    _judge_keys(keys)
+    home = int(given.device.id)
+    if home not in devices:
+        raise UsageError(f"the array lies on GPU {home}, which is none of {list(devices)}", way_out=f"name {home}, too")
+    with given.device:
+        return _on_gpus([given], keys, devices, request, None if out is None else [out])[0]
+
+
+def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, descending: bool, out: Any) -> list[Any]:
+    if not all(hasattr(part, "__cuda_array_interface__") for part in given):
+        raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
+    keys = Keys.of(given, key, descending)
+    _judge_keys(keys)
+    if out is not None:
+        if not isinstance(out, list | tuple) or len(out) != len(given):
+            raise UsageError(f"out is no list of {len(given)} arrays", way_out="give one for each share")
+        for one, part in zip(out, given, strict=True):
+            judge_out(one, keys.dtype, len(part), [part])
+    numbers = [int(part.device.id) for part in given]
+    if len(set(numbers)) < len(numbers):
+        raise UsageError("two shares lie on one GPU", way_out="give one share for each GPU")
+    return _on_gpus(given, keys, numbers, request, out)
+
+
+def _judge_keys(keys: Keys) -> None:
+    if keys.dated or keys.order.is_rows:
+        raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
+
+
+def _on_gpus(
+    given: Sequence[Any], keys: Keys, numbers: Sequence[int], request: SortRequest, outs: Sequence[Any] | None
+) -> list[Any]:
+    import cupy
+
+    parts, targets = [], []
+    for number, part in enumerate(given):
+        with part.device:
+            parts.append(cupy.ascontiguousarray(part).view(keys.items))
+            targets.append(cupy.empty(len(part), keys.dtype) if outs is None else outs[number])
+    backend: Any = gpu.create(numbers)
+    policy = backend.resolve_sort(request, keys.order, sum(part.nbytes for part in parts))
+    views = [target.view(keys.items) for target in targets]
+    if len(numbers) > 1:
+        backend.sort_arrays(parts, keys.order, policy, views)
+    else:
+        with given[0].device:
+            backend.sort_array(parts[0], keys.order, policy, views[0])
+    return targets
+
+
+def _of_host(given: Any, keys: Keys, backend: Backend, request: SortRequest, out: Any) -> Any:
+    """Sort an array of host memory through a workspace, brought and fetched by parts."""
+    run = keys.run(given)
+    target = np.empty(len(given), keys.dtype) if out is None else out
+    source, result = run.view(np.uint8), target.view(keys.items).view(np.uint8)
+    policy = backend.resolve_sort(request, keys.order, run.nbytes)
+    size = max(1, _PART // run.itemsize) * run.itemsize
+    workspace = backend.workspace(keys.order, run.nbytes)
+
+    def bring(start: int) -> None:
+        stop = min(start + size, run.nbytes)
+        workspace.part(start, stop - start)[:] = source[start:stop]
+        workspace.send(start, stop - start)
+
+    def fetch(start: int) -> None:
+        stop = min(start + size, run.nbytes)
+        result[start:stop] = workspace.receive(start, stop - start)
+
+    try:
+        starts = range(0, run.nbytes, size)
+        for_each(starts, bring, min(_MOST_HANDS, max(1, len(starts))))
+        workspace.adopt([run.nbytes])
+        workspace.sort(policy)
+        workspace.synchronize()
+        for_each(starts, fetch, min(_MOST_HANDS, max(1, len(starts))))
+    finally:
+        workspace.close()
+    turned = keys.turned(run, target.view(keys.items))
+    target.view(keys.items)[:] = turned
+    return target

@@ -1,0 +1,279 @@
+"""One sort by several devices: each sorts a share, and merges its range of the result from the shares of all.
+
+A share is sorted in pieces, the larger first. While the next piece is sorted, the parts of a sorted one that other
+devices will need are fetched; where they begin and end is estimated from samples then, and known exactly in the end.
+
+Pure, as shares.py is: what devices do is asked of a team (see team.Team), memory is addresses.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any
+
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.gpu import shares
+from gpumerge_cli.backends.gpu.asked import Devices, Hands, Place, Plan, Room
+from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
+
+_SAMPLES = 1 << 14
+_UNIT = 16
+"""Items: pieces begin at multiples of it, and so at the start of a vector if their shares do."""
+_VECTOR = 16
+
+
+@dataclass
+class _Piece:
+    """A piece of a share, sorted to `address`. items: unsorted, perhaps on another device. done: behind its sort."""
+
+    member: int
+    items: Place
+    last: bool
+    address: int = 0
+    done: Any = None
+    queued: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def count(self) -> int:
+        return self.items.count
+
+
+@dataclass
+class _Arrival:
+    """Where a part of a sorted piece arrives on another device, and the memory that is there for it."""
+
+    landing: shares.Landing
+    memory: Room
+
+
+def sort_shares(
+    team: Devices, hands: Hands, given: Sequence[Place], targets: Sequence[Place], plan: Plan | None = None
+) -> None:
+    """Sort the items of all places of `given`, stably, into the targets, one behind the other.
+
+    given: for each device of the team the share that it sorts, wherever it lies; empty ones are allowed. targets: for
+    some devices, each at most once, where its range of the result goes; all counts together are those of `given`. What
+    is given stays as it is. Work that was queued before on other streams must be done. Waits until all is done.
+    """
+    exchange = _Exchange(team, hands, given, targets, plan or Plan())
+    try:
+        exchange.run()
+    finally:
+        team.synchronize()  # before any of its memory is free
+
+
+def even(total: int, parts: int) -> list[shares.Range]:
+    """`total` items in ranges of one size, but for the last ones."""
+    each = -(-total // parts)
+    return list(pairwise([min(total, part * each) for part in range(parts + 1)]))
+
+
+class _Exchange:
+    def __init__(
+        self, team: Devices, hands: Hands, given: Sequence[Place], targets: Sequence[Place], plan: Plan
+    ) -> None:
+        self._team, self._hands, self._plan, self._targets = team, hands, plan, targets
+        self._size = hands.order.item_bytes
+        self._ends = list(accumulate((target.count for target in targets), initial=0))
+        self._overlapped = self._ends[-1] * self._size >= plan.overlapped and len(team) > 1
+        self._kept: list[Room] = []  # in use until the end
+        self._arrivals: dict[tuple[int, int], _Arrival] = {}
+        self._runs = [piece for member, share in enumerate(given) for piece in self._pieces(member, share)]
+        self._counts = [run.count for run in self._runs]
+
+    def run(self) -> None:
+        members = range(len(self._team))
+        with ThreadPoolExecutor(len(members)) as pool:
+            futures = [pool.submit(self._sort, member) for member in members]
+            if self._overlapped:
+                self._send_early()
+            for future in futures:
+                future.result()
+        cuts = self._cuts()
+        for number in range(len(self._targets)):
+            self._merge(number, cuts)
+
+    def _pieces(self, member: int, share: Place) -> list[_Piece]:
+        fractions: Sequence[float] = (1.0,)
+        if self._overlapped and len(self._targets) > 1:
+            fractions = self._plan.pieces
+        elif self._overlapped and self._targets[0].member != member:
+            fractions = self._plan.returned
+        ranges = [part for part in shares.fair(share.count, fractions, _UNIT) if part[0] < part[1]]
+        return [
+            _Piece(member, Place(share.member, share.address + start * self._size, stop - start), stop == share.count)
+            for start, stop in ranges
+        ]
+
+    # A device's own thread
+
+    def _sort(self, member: int) -> None:
+        """Queue the sorts of a device's pieces."""
+        runs = [run for run in self._runs if run.member == member]
+        try:
+            brought = [self._bring(run) for run in runs]
+            with self._team.on(member):
+                address = self._room(sum(run.count for run in runs)).address
+                for run, (source, there) in zip(runs, brought, strict=True):
+                    run.address = address
+                    address += run.count * self._size
+                    if there is not None:
+                        self._team.wait(there)
+                    self._hands.sort(member, (source, run.count), run.address)
+                    run.done = self._team.event()
+                    run.queued.set()
+        finally:
+            for run in runs:
+                run.queued.set()
+
+    def _bring(self, run: _Piece) -> tuple[int, Any]:
+        """Where the piece's items are on its own device, and the event behind their way there, if they had one."""
+        home = run.items.member
+        if home == run.member:
+            return run.items.address, None
+        with self._team.way(home, run.member):
+            address = self._room(run.count).address
+            self._team.fetch(home, run.items.address, run.member, address, run.count * self._size)
+            return address, self._team.event()
+
+    def _room(self, count: int) -> Room:
+        """Memory for so many items on the current device, until the end; in whole vectors, as kernels read them."""
+        room = self._team.room(-(-max(1, count * self._size) // _VECTOR) * _VECTOR)
+        self._kept.append(room)
+        return room
+
+    # What changes hands
+
+    def _send_early(self) -> None:
+        """Fetch what targets will probably need of all pieces but the last, each as soon as it is sorted."""
+        cuts, slack = self._estimated()
+        for at, run in enumerate(self._runs):
+            if run.last and len(self._targets) > 1:
+                continue
+            run.queued.wait()
+            if run.done is None:
+                return  # its thread has failed, and says why
+            for number, target in enumerate(self._targets):
+                if target.member == run.member:
+                    continue
+                landing = shares.landing((cuts[number][at], cuts[number + 1][at]), slack, run.count)
+                with self._team.way(run.member, target.member):
+                    arrival = _Arrival(landing, self._room(landing.room[1] - landing.room[0]))
+                    self._fetch(run, target.member, arrival, landing.sent)
+                self._arrivals[number, at] = arrival
+
+    def _estimated(self) -> tuple[list[list[int]], int]:
+        """About the cuts at the targets' edges, and how far off they may be."""
+        if len(self._targets) == 1:
+            return [[0] * len(self._runs), self._counts], 0
+        step = max(1, self._ends[-1] // _SAMPLES)
+        places = [run.items for run in self._runs]
+        # On streams of their own: beside the sorts.
+        keys = self._read([(at, 0, run.count, step) for at, run in enumerate(self._runs)], places, self._aside)
+        inner = [shares.estimates(keys, step, self._counts, rank) for rank in self._ends[1:-1]]
+        return [[0] * len(self._runs), *inner, self._counts], shares.slack(step, self._counts)
+
+    def _fetch(self, run: _Piece, to: int, arrival: _Arrival, part: shares.Range) -> None:
+        """Queue the way of a part of a sorted piece to where it arrives."""
+        if part[0] < part[1]:
+            self._team.wait(run.done)
+            target = arrival.memory.address + (part[0] - arrival.landing.room[0]) * self._size
+            address, nbytes = run.address + part[0] * self._size, (part[1] - part[0]) * self._size
+            self._team.fetch(run.member, address, to, target, nbytes)
+
+    def _cuts(self) -> list[list[int]]:
+        """For each edge of the targets how many items of each run lie ahead of it."""
+        ranks = self._ends[1:-1]
+        if self._team.linked and 0 < len(self._runs) <= self._hands.most_cut:
+            inner = self._cut_by_devices(ranks)
+        else:
+            places = [Place(run.member, run.address, run.count) for run in self._runs]
+            inner = [
+                shares.cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
+                for rank in ranks
+            ]
+        return [[0] * len(self._runs), *inner, self._counts]
+
+    def _cut_by_devices(self, ranks: Sequence[int]) -> list[list[int]]:
+        """Each edge by the device whose target begins there."""
+        table = [(run.address, run.count) for run in self._runs]
+        found: list[Callable[[], list[int]]] = []
+        for target, rank in zip(self._targets[1:], ranks, strict=True):
+            if rank in (0, self._ends[-1]):
+                found.append(list(self._counts if rank else [0] * len(table)).copy)
+                continue
+            with self._team.on(target.member):
+                for run in self._runs:
+                    self._team.wait(run.done)
+                found.append(self._hands.cuts(target.member, table, rank))
+        return [cuts() for cuts in found]
+
+    def _read(
+        self,
+        slices: Sequence[shares.Slice],
+        places: Sequence[Place],
+        on: Callable[[int], AbstractContextManager[object]],
+    ) -> list[NDArray[Any]]:
+        """The key images of slices of items at these places. on: enters the stream of a device that reads them."""
+        packed = []
+        for number, start, stop, step in slices:
+            place = places[number]
+            with on(place.member):
+                packed.append(self._team.packed(place.address, self._size, range(start, stop, step)))
+        order = self._hands.order
+        return [order.image(order.keys(items())) for items in packed]
+
+    def _aside(self, member: int) -> AbstractContextManager[object]:
+        return self._team.way(member, member)
+
+    # The merges
+
+    def _merge(self, number: int, cuts: Sequence[Sequence[int]]) -> None:
+        """Queue what is missing of a target's segments, and their merge."""
+        target, size = self._targets[number], self._size
+        segments = [
+            self._segment(number, at, wanted)
+            for at, wanted in enumerate(zip(cuts[number], cuts[number + 1], strict=True))
+        ]
+        arrived = []
+        for source in {run.member for run in self._runs} - {target.member}:
+            with self._team.way(source, target.member):
+                arrived.append(self._team.event())
+        with self._team.on(target.member):
+            for event in [*arrived, *(run.done for run in self._runs)]:
+                self._team.wait(event)
+            held = [segment for segment in segments if segment[1]]
+            deep = passes(len(held), self._hands.fan_in) > 1
+            scratch = self._room(target.count).address if deep else 0
+            if held:
+                merge_runs(
+                    held,
+                    size,
+                    target.address,
+                    scratch,
+                    fan_in=self._hands.fan_in,
+                    merge=lambda group, to: self._hands.merge(target.member, group, to),
+                    copy=lambda run, to: self._team.copy(run[0], to, run[1] * size),
+                )
+
+    def _segment(self, number: int, at: int, wanted: shares.Range) -> Run:
+        """The `wanted` items of run `at`, where target `number` merges them."""
+        run, to = self._runs[at], self._targets[number].member
+        count = wanted[1] - wanted[0]
+        if run.member == to or not count or (self._plan.direct and run.last and self._team.linked):
+            return run.address + wanted[0] * self._size, count
+        arrival = self._arrivals.get((number, at))
+        missing = None if arrival is None else arrival.landing.missing(wanted)
+        with self._team.way(run.member, to):
+            if arrival is None or missing is None:
+                arrival = _Arrival(shares.Landing(wanted, (wanted[0], wanted[0])), self._room(count))
+                missing = [wanted]
+            for part in missing:
+                self._fetch(run, to, arrival, part)
+        return arrival.memory.address + (wanted[0] - arrival.landing.room[0]) * self._size, count

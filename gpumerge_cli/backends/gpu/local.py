@@ -1,0 +1,40 @@
+"""A sort of items on one device, by addresses: the library's radix sort, or passes of this project's kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from gpumerge_cli.backends.base import SortPolicy
+from gpumerge_cli.backends.gpu.buffers import copy_on_device
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.radix import sort_by_ranks, sort_keys
+from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
+from gpumerge_cli.order import Order
+
+
+def sort_directly(
+    kernels: Kernels, policy: SortPolicy, order: Order, items: tuple[int, int], out: int, scratch: Callable[[], int]
+) -> None:
+    """Sort keys or small records, an address and a count, into `out`, on the current stream.
+
+    scratch: gives the address of room for all items; called if the algorithm needs it.
+    """
+    address, count = items
+    if policy.algorithm == "radix":
+        dtype = np.dtype(np.uint8) if order.is_rows else order.dtype
+        size = count * order.item_bytes // dtype.itemsize
+        source, target = view(address, size, dtype), view(out, size, dtype)
+        (sort_by_ranks if order.is_rows else sort_keys)(kernels, source, target, order)
+        return
+    room = scratch() if needs_scratch(policy, count) else 0
+    sort_items(kernels, policy, items, order.item_bytes, out, room, copy_on_device)
+
+
+def view(address: int, count: int, dtype: np.dtype[Any], owner: object = None) -> cupy.ndarray:
+    """Items at an address of the current device as an array. owner: what the array keeps alive."""
+    memory = cupy.cuda.UnownedMemory(address, max(1, count * dtype.itemsize), owner, cupy.cuda.Device().id)
+    return cupy.ndarray((count,), dtype, memptr=cupy.cuda.MemoryPointer(memory, 0))

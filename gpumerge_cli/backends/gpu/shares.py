@@ -1,0 +1,145 @@
+"""How a sort is shared out among devices: shares of the input, exact cuts of sorted runs, segments that change hands.
+
+Pure: runs are read through a function, so that everything is tested without a device. A run is what one device has
+sorted of its share; runs are numbered in the order of the input, so ties go by run, then by position in the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Range = tuple[int, int]
+"""Items from the first number up to, but not including, the second."""
+Slice = tuple[int, int, int, int]
+"""Items `start`, `start + step`, ... below `stop` of run number `run`: (run, start, stop, step)."""
+Read = Callable[[Sequence[Slice]], Sequence[NDArray[Any]]]
+"""Gives the key images of all slices, in one go: a read of a device takes as long for a thousand keys as for one."""
+
+_SAMPLES = 2048
+"""Keys that a round of a search reads of each run."""
+
+
+def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
+    """`total` items as one contiguous range for each weight, as long as its part of all weights; some may be empty.
+
+    Ranges begin at multiples of `unit`.
+    """
+    parts = [end / sum(weights) for end in accumulate(weights)]
+    edges = [min(total, round(total * part / unit) * unit) for part in parts[:-1]]
+    return list(pairwise([0, *edges, total]))
+
+
+def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
+    """How many items of each sorted run are among the first `rank` of all: by key, then run, then position.
+
+    Each round reads samples of the windows in which the cuts lie, and narrows the windows.
+    """
+    low, high = [0] * len(counts), list(counts)
+    while True:
+        left = rank - sum(low)
+        if left == 0:
+            return low
+        if left == sum(high) - sum(low):
+            return high
+        windows = [(run, *window) for run, window in enumerate(zip(low, high, strict=True)) if window[0] < window[1]]
+        found = _samples(read, [(*window, -(-(window[2] - window[1]) // _SAMPLES)) for window in windows])
+        _narrow(found, left, low, high)
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Sampled items in their order. runs, positions: of each. of: the sampled positions of each run, ascending."""
+
+    runs: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    of: dict[int, NDArray[np.int64]]
+
+
+def _samples(read: Read, places: Sequence[Slice]) -> _Samples:
+    """places: by run, so that ties go by run and position."""
+    of = {run: np.arange(start, stop, step, dtype=np.int64) for run, start, stop, step in places}
+    order = np.argsort(np.concatenate(read(places)), kind="stable")
+    runs = np.concatenate([np.full(len(positions), run, np.int64) for run, positions in of.items()])
+    return _Samples(runs[order], np.concatenate(list(of.values()))[order], of)
+
+
+def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> None:
+    """Move `low` and `high` of all runs to the samples next to the cut. left: items to take from within the windows.
+
+    Within its window, a run has at least as many items ahead of a sample as up to its own last sample ahead of that,
+    and at most as many as up to its next one.
+    """
+    least = np.zeros(len(samples.runs), np.int64)
+    most = np.zeros(len(samples.runs), np.int64)
+    for run, places in samples.of.items():
+        start, stop = low[run], high[run]
+        own = samples.runs == run
+        ahead = np.cumsum(own) - own
+        least += np.where(own, samples.positions - start, np.concatenate(([0], places + 1 - start))[ahead])
+        most += np.where(own, samples.positions - start, np.concatenate((places, [stop]))[ahead] - start)
+    taken, kept = most < left, least >= left
+    for run in samples.of:
+        own = samples.runs == run
+        if (own & taken).any():
+            low[run] = int(samples.positions[own & taken].max()) + 1
+        if (own & kept).any():
+            high[run] = int(samples.positions[own & kept].min())
+
+
+def estimates(samples: Sequence[NDArray[Any]], step: int, counts: Sequence[int], rank: int) -> list[int]:
+    """About where `cuts` will lie, told by every `step`-th key image of each run, from before the runs are sorted."""
+    keys = np.concatenate(samples)
+    runs = np.concatenate([np.full(len(sample), run, np.int64) for run, sample in enumerate(samples)])
+    first = runs[np.argsort(keys, kind="stable")[: round(rank / step)]]
+    found = np.bincount(first, minlength=len(counts)) * step
+    return [min(int(cut), count) for cut, count in zip(found, counts, strict=True)]
+
+
+def slack(step: int, counts: Sequence[int]) -> int:
+    """Items by which estimates may be off, five standard deviations of a random sample."""
+    return step * (3 + int(2.5 * np.sqrt(sum(counts) / step)))
+
+
+@dataclass(frozen=True)
+class Landing:
+    """Room for a part of a run on another device than its own: items `room` of it, of which `sent` are there early."""
+
+    room: Range
+    sent: Range
+
+    def missing(self, wanted: Range) -> list[Range] | None:
+        """What else has to be sent, so that the `wanted` items are there; None if there is no room for them."""
+        start, stop = wanted
+        if start == stop:
+            return []
+        if start < self.room[0] or stop > self.room[1]:
+            return None
+        low, high = self.sent
+        if high <= start or stop <= low or low == high:
+            return [wanted]
+        return [(a, b) for a, b in ((start, low), (high, stop)) if a < b]
+
+
+def landing(cuts: Range, slack: int, count: int) -> Landing:
+    """Room for the items between two estimated cuts of a run of `count` items, with some to spare on both sides."""
+    low, high = min(cuts), max(cuts)
+    return Landing((max(0, low - slack), min(count, high + slack)), (low, high))
+
+
+def located(ends: Sequence[int], start: int, stop: int) -> list[tuple[int, int, int]]:
+    """Bytes `start` to `stop` of what lies on several devices: (device, its first byte, how many), none of them empty.
+
+    ends: where the part of each device ends, one behind the other.
+    """
+    found = []
+    for device, (low, high) in enumerate(pairwise([0, *ends])):
+        first, last = max(start, low), min(stop, high)
+        if first < last:
+            found.append((device, first - low, last - first))
+    return found
