@@ -159,7 +159,7 @@ def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: i
 
 
 def _on(device: int | Sequence[int]) -> ComparedBackend:
-    return gpu.create(device)  # type: ignore[arg-type]
+    return gpu.create(device)
 
 
 def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Callable[[str], str]) -> Selected:
