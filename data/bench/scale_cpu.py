@@ -6,7 +6,7 @@ FOLDER is on the disk to measure, and needs 20 GB. Jobs run from page cache: by 
 times, of which the fastest is shown. --set changes constants of modules of gpumerge_cli (in backends/cpu or engine) and
 measures again; it may be given several times. Seconds of stages are summed over threads. For example:
 
-    sorts by pieces of the input:  --only 'sort|large' --set backend:_WHOLE=99,backend:_WHOLE_ROW_BYTES=9999
+    sorts by pieces of the input:  --only 'sort|large' --set backend:_WHOLE=9999,backend:_WHOLE_ROW_BYTES=999999
     chunks of lines:               --only merge --set backend:_ROW_CHUNK=2097152 --set backend:_ROW_CHUNK=4194304
 """
 
