@@ -6,6 +6,7 @@ import operator
 import threading
 from collections import deque
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -76,6 +77,11 @@ class Station:
                 self.calls = self.backend.chunk_calls(told)
                 self.written_by_calls = self.calls is not None and target is not None
             self._opened = True
+
+    @cached_property
+    def device(self) -> str:
+        """The name of what it works on."""
+        return self.backend.info().name
 
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""

@@ -78,7 +78,7 @@ class _StationWorker:
             return About()
         policy = station.policy
         kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-        return About(station.backend.info().name, kernel, policy.describe(), policy.why, station.shrunk_to)
+        return About(station.device, kernel, policy.describe(), policy.why, station.shrunk_to)
 
     def close(self) -> None:
         with self._lock:
@@ -121,4 +121,5 @@ class DeviceWorker(_StationWorker):
         if self._site.work.action == "merge":
             station.warm_up()
         station.open()
+        _ = station.device  # while it answers: a report names a device that was lost, too
         self.hands, self.chunk_bytes, self._station = shares.workers, shares.chunk_bytes, station

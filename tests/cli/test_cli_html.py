@@ -46,7 +46,7 @@ class Balanced(HTMLParser):
 
 
 def check_timeline(report: dict[str, Any]) -> None:
-    assert report["schema"] == 3
+    assert report["schema"] == 4
     seconds = {stage["name"]: stage["seconds"] for stage in report["stages"]}
     moved = {stage["name"]: stage["nbytes"] for stage in report["stages"]}
     timeline = report["timeline"]
