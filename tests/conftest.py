@@ -26,7 +26,13 @@ settings.register_profile(
 settings.load_profile("default")
 
 
-_LONGEST = ("test_kernels_on_cpu.py", "test_sanitized.py", "test_unsorted_on_cpu.py", "test_huge_lines.py")
+_LONGEST = (
+    "test_kernels_on_cpu.py",
+    "test_sanitized.py",
+    "test_unsorted_on_cpu.py",
+    "test_over_workers.py",
+    "test_huge_lines.py",
+)
 """Files of tests that compile or move most: they begin first, so that no worker is left with one of them at the end."""
 
 
