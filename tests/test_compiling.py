@@ -14,11 +14,13 @@ import pytest
 from gpumerge_cli import compiling
 from gpumerge_cli.backends import costs, cpu, gpu
 from gpumerge_cli.backends.costs import Costs
+from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.order import Order
 from tests.reference import ReferenceBackend
@@ -109,11 +111,32 @@ def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kernels_that_are_kept_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cupy"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert gpu.compile_seconds() > 0
-    (tmp_path / "cupy").mkdir()
-    (tmp_path / "cupy" / "x.cubin").write_bytes(b"")
+    (tmp_path / "gpumerge" / "kernels").mkdir(parents=True)
+    (tmp_path / "gpumerge" / "kernels" / "x.cubin").write_bytes(b"")
     assert gpu.compile_seconds() == 0
+
+
+def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVRTC needs no GPU, and no process that finds its kernels in the cache needs NVRTC."""
+    cupy = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError)
+    from gpumerge_cli.backends.gpu import compiled
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cupy.cuda.runtime, "runtimeGetVersion", lambda: 13000)
+    compiled.image.cache_clear()
+    code = compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 90)
+    assert code.startswith(b"\x7fELF")
+    compiled.image.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(cupy.cuda.nvrtc, "createProgram", None)
+        assert compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 90) == code
+    newer = compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 999)
+    assert b".target sm_" in newer  # PTX, which the driver of a newer device compiles
+    with pytest.raises(DeviceError, match="does not compile: "):
+        compiled.image("check.cu", ("-DKEY_KIND=nonsense",), 90)
+    compiled.image.cache_clear()
 
 
 def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

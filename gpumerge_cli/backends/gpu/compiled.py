@@ -1,19 +1,82 @@
-"""Kernels, compiled from their files by NVRTC. CuPy caches the results."""
+"""Kernels from their files, by NVRTC, which a process that finds them in the cache never loads.
+
+The cache is the program's own: CuPy's asks NVRTC for its version before it looks, and loading NVRTC takes longer than all
+else that a merge needs of it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.gpu.compile_time import COMPILE_SECONDS
+from gpumerge_cli.backends.gpu.compile_time import COMPILE_SECONDS, kernels_folder
 from gpumerge_cli.backends.gpu.source import flatten
+from gpumerge_cli.cache import read_own, write_own
 from gpumerge_cli.compiling import compiling
+from gpumerge_cli.errors import DeviceError
 
 
 def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
-    """The kernels `names` of a file, compiled for the current device."""
+    """The kernels `names` of a file that includes a library's headers, for the current device."""
     with compiling("the GPU's kernels", COMPILE_SECONDS):
         module = cupy.RawModule(code=flatten(file), options=tuple(options))
         return [module.get_function(name) for name in names]
+
+
+def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0) -> Any:
+    """The kernel `name` of a file, for the current device.
+
+    shared_memory: bytes, dynamic and static together, that it is to be allowed; 0 leaves it at the usual.
+    """
+    with compiling("the GPU's kernels", COMPILE_SECONDS):
+        module = cupy.cuda.function.Module()
+        module.load(image(file, tuple(options), int(cupy.cuda.Device().compute_capability)))
+        function = module.get_function(name)
+    if shared_memory:
+        driver = cupy.cuda.driver
+        own = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr)
+        most = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver.funcSetAttribute(function.ptr, most, shared_memory - own)
+    return function
+
+
+@lru_cache(maxsize=256)
+def image(file: str, options: tuple[str, ...], capability: int) -> bytes:
+    """The code that a device of this capability runs, from the cache if it is there. Raises DeviceError."""
+    source = flatten(file)
+    made_by = (cupy.__version__, str(cupy.cuda.runtime.runtimeGetVersion()), str(capability))
+    digest = hashlib.sha256("\0".join((source, *options, *made_by)).encode()).hexdigest()
+    place = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.cubin"
+    with suppress(OSError):
+        return read_own(place)
+    code = _compiled(file, source, options, capability)
+    with suppress(OSError):  # a cache that cannot be written costs the time to compile again
+        write_own(place, code)
+    return code
+
+
+def _compiled(file: str, source: str, options: tuple[str, ...], capability: int) -> bytes:
+    nvrtc = cupy.cuda.nvrtc
+    known = [number for number in nvrtc.getSupportedArchs() if number <= capability]
+    if not known:
+        raise DeviceError(
+            f"NVRTC does not compile for compute capability {capability / 10}", way_out="use --backend cpu"
+        )
+    is_exact = max(known) == capability
+    arch = f"-arch={'sm' if is_exact else 'compute'}_{max(known)}"
+    program = nvrtc.createProgram(source, file, (), ())
+    try:
+        nvrtc.compileProgram(program, ("-std=c++17", arch, *options))
+        return bytes(nvrtc.getCUBIN(program) if is_exact else nvrtc.getPTX(program))
+    except nvrtc.NVRTCError as error:
+        said = nvrtc.getProgramLog(program).strip().splitlines()
+        reason = said[0] if said else str(error)
+        raise DeviceError(f"a kernel does not compile: {reason}", way_out="use --backend cpu") from error
+    finally:
+        nvrtc.destroyProgram(program)

@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
-from gpumerge_cli.backends.gpu.compiled import functions
+from gpumerge_cli.backends.gpu.compiled import kernel
 from gpumerge_cli.backends.gpu.policy import (
     grid_size,
     item_bytes,
@@ -49,16 +49,11 @@ _BYTES_PER_THREAD = 16  # rows.cu
 
 @lru_cache(maxsize=256)
 def _function(device: int, file: str, name: str, macros: Macros, largest: int) -> Any:
-    """The kernel `name` of a file, compiled for the current device, whose number is `device`.
+    """The kernel, for the current device, whose number is `device`; 0 or `largest`: bytes of shared memory.
 
-    largest: the most shared memory that a block of this device may have, if the kernel needs more than the usual; else
-    0. It does not depend on the launch, because CuPy gives one function object for equal sources: a smaller launch
-    would take memory from a larger one.
+    A kernel that needs more than the usual is allowed the most there is, so that all launch shapes share it.
     """
-    (function,) = functions(file, compiler_options(macros), name)
-    if largest:
-        function.max_dynamic_shared_size_bytes = largest - function.shared_size_bytes
-    return function
+    return kernel(file, compiler_options(macros), name, largest)
 
 
 class Kernels:
