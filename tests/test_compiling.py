@@ -94,7 +94,9 @@ def test_stages_are_timed_without_compiling() -> None:
 
 
 def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Costs().predict("cpu", "keys", 10**9, 2, 1, 3.0) == Costs().predict("cpu", "keys", 10**9, 2) + 3.0
+    assert Costs().predict("cpu", "keys", 10**9, 2, 1, 3.0) == pytest.approx(
+        Costs().predict("cpu", "keys", 10**9, 2) + 3.0
+    )
     assert Costs().predict("cpu", "keys", 0, 2, 3, 3.0) == pytest.approx(Costs().predict("cpu", "keys", 0, 2, 3) + 1.0)
     monkeypatch.setattr(costs, "load", Costs)
     monkeypatch.setattr(gpu, "compile_seconds", lambda: 1000.0)

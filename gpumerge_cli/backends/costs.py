@@ -13,14 +13,16 @@ from pathlib import Path
 from gpumerge_cli.cache import cache_folder, read_own, write_own
 
 BACKENDS = ("cpu", "gpu")
-_ADDED = ("written", "mapped")
+_ADDED = ("written", "mapped", "cpu_sorted_keys", "cpu_sorted_lines", "gpu_sorted_keys", "gpu_sorted_lines")
 _MERGING = ("index", "check", "kernel")
 
 
 _CLEARLY = 1.5
 """A run of the CPU lasts clearly longer than a GPU's start-up if it lasts this many times as long."""
-_SOONER = 0.97
+_SOONER = 0.85
 """The GPU joins the CPU if the two are done within this share of the CPU's time."""
+_SATURATED = 8
+"""More cores than this hardly write more to a mapped file."""
 _AT_RATE = 1 << 40  # bytes, of which start-up is no part to speak of
 
 
@@ -43,13 +45,19 @@ class Costs:
 
     *_start_up: from the start of the process to the first byte. storage: what all threads together read and write by
     calls. written: what they write to one file by calls. mapped: what each core writes to one that is mapped. *_keys,
-    *_lines: checking and merging, of the CPU by one core; records count as keys. link: to and from the device, each
-    way. source: where they were measured.
+    *_lines: checking and merging, of the CPU by one core; records count as keys. *_sorted_keys, *_sorted_lines: the
+    same for sorting, which is never measured anew. link: to and from the device, each way. source: where they were
+    measured.
     """
 
+    # The H200's machine, 16 cores, ext4: data/results/h200/workers.md.
+    cpu_start_up: float = 0.15
+    cpu_keys: float = 3.5e9
+    cpu_sorted_keys: float = 0.2e9
+    cpu_sorted_lines: float = 0.1e9
+    gpu_sorted_keys: float = 20e9
+    gpu_sorted_lines: float = 1.0e9
     # 2 cores of an AMD EPYC, ext4: data/results/epyc/costs.json.
-    cpu_start_up: float = 0.28
-    cpu_keys: float = 2.0e9
     cpu_lines: float = 0.39e9
     # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
@@ -67,7 +75,7 @@ class Costs:
     ) -> float:
         """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
 
-        items: "keys" or "lines". compiling: seconds that kernels still have to be compiled for, which is part of the
+        items: "keys" or "lines", with "sorted_" ahead for a sort. compiling: seconds that kernels still have to be compiled for, which is part of the
         start-up. Raises KeyError for a backend that is none.
         """
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
@@ -80,11 +88,14 @@ class Costs:
 
     def maps(self, cores: int) -> bool:
         """Whether so many cores write a file faster by a mapping than by calls, which take turns."""
-        return cores * self.mapped > self.written
+        return self._mapped_by(cores) > self.written
 
     def moving(self, cores: int) -> float:
         """Bytes a second that so many cores read and write."""
-        return max(self.storage, cores * self.mapped) if self.maps(cores) else self.storage
+        return max(self.storage, self._mapped_by(cores)) if self.maps(cores) else self.storage
+
+    def _mapped_by(self, cores: int) -> float:
+        return min(cores, _SATURATED) * self.mapped
 
     def mix(
         self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,

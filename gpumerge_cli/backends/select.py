@@ -123,11 +123,12 @@ def select(
     nbytes: int | None,
     *,
     sharing: int = 1,
+    sorts: bool = False,
 ) -> Selected:
     """One backend for `nbytes` of input. choice: "auto", "gpu" or "cpu"; device: GPU number, or several as one.
 
     nbytes: None where only the kernels count, not what it takes to get at them. sharing: how many runs share one
-    start-up. Raises DeviceError if "gpu" is asked for and cannot be had.
+    start-up. sorts: they are to be sorted, not merged. Raises DeviceError if "gpu" is asked for and cannot be had.
     """
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
@@ -140,7 +141,8 @@ def select(
     known = costs.load()
     cores = len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": gpu.compile_seconds()}
-    seconds = {name: known.predict(name, order.costs_as, nbytes, cores, sharing, still[name]) for name in still}
+    items = f"sorted_{order.costs_as}" if sorts else order.costs_as
+    seconds = {name: known.predict(name, items, nbytes, cores, sharing, still[name]) for name in still}
     ranked = sorted(seconds, key=lambda name: seconds[name])
 
     def why(name: str) -> str:
@@ -153,9 +155,9 @@ def select(
 
 
 def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:
-    """One backend for all of a run, which may be several GPUs as one. devices: as of choose; the rest: of select."""
+    """One backend for all of a sort, which may be several GPUs as one. devices: as of choose; the rest: of select."""
     numbers = _numbers(devices) if choice != "cpu" else (0,)
-    return select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing)
+    return select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
 
 
 def _on(device: int | Sequence[int]) -> ComparedBackend:
