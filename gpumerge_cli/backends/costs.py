@@ -75,8 +75,8 @@ class Costs:
     ) -> float:
         """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
 
-        items: "keys" or "lines", with "sorted_" ahead for a sort. compiling: seconds that kernels still have to be compiled for, which is part of the
-        start-up. Raises KeyError for a backend that is none.
+        items: "keys" or "lines", with "sorted_" ahead for a sort. compiling: seconds that kernels still have to be
+        compiled for, which is part of the start-up. Raises KeyError for a backend that is none.
         """
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
         start_up = (start_up + compiling) / sharing

@@ -1,7 +1,7 @@
-"""Kernels from their files, by NVRTC, which a process that finds them in the cache never loads.
+"""Kernels from their files, compiled by NVRTC. A process that finds them in the cache never loads NVRTC.
 
-The cache is the program's own: CuPy's asks NVRTC for its version before it looks, and loading NVRTC takes longer than all
-else that a merge needs of it.
+The cache is the program's own. CuPy asks NVRTC for its version before it looks into its cache, and loading NVRTC takes
+longer than loading the kernels.
 """
 
 from __future__ import annotations
