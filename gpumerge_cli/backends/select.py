@@ -101,6 +101,11 @@ def _numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     return devices
 
 
+def only_devices(choice: str) -> bool:
+    """Whether the cores of the host only read and write."""
+    return choice == "gpu"
+
+
 def host() -> ComparedBackend:
     """The CPU's backend."""
     return cpu.create()

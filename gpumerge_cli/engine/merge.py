@@ -14,7 +14,7 @@ from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
+from gpumerge_cli.engine.resources import Shares, bring_ahead, cores, default_memory, shares
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
@@ -95,7 +95,7 @@ def _reserve(sink: Sink, request: MergeRequest, inputs: Inputs, hired: Hired) ->
         return
     sink.reserve(inputs.nbytes, request.on.threads)
     if hired.station is None:
-        sink.populate(request.on.threads or cores())
+        bring_ahead(sink, inputs.nbytes, request.on.threads)
 
 
 def _merged(site: Site, hired: Hired, sink: Sink, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.select import Selected, one_of
+from gpumerge_cli.backends.select import Selected, one_of, only_devices
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import BackendRequest, SortFilesRequest
-from gpumerge_cli.engine.resources import Shares, available_memory, cores, keep_no_freed_memory
+from gpumerge_cli.engine.resources import Shares, available_memory, bring_ahead, cores, keep_no_freed_memory
 from gpumerge_cli.engine.runs import External, pieces_of
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.stream import Advance, Outcome
@@ -57,13 +57,11 @@ def sort_files(
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        selected = selected_for(request.on, inputs)
         count = None if request.unique else inputs.order.count(inputs.nbytes)
         sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
         try:
+            selected = _selected(request, inputs, sink)
             clock.start()
-            if not request.unique:
-                sink.reserve(inputs.nbytes, request.on.threads)
             equals = Equals.of(request.unique)
             work = work_of(inputs, request.items, "sort", request.sort, equals=equals)
             policy = selected.backend.resolve_sort(request.sort, inputs.order, inputs.nbytes)
@@ -80,6 +78,15 @@ def sort_files(
         about = About(selected.backend.info().name, policy.algorithm, policy.describe(), policy.why)
         ran = Ran("sort", request.output, request.unique, False, selected.why, about=about)
         return report(ran, inputs, outcome, stopwatch, clock)
+
+
+def _selected(request: SortFilesRequest, inputs: Inputs, sink: Sink) -> Selected:
+    """The backend, which may take a while to start; meanwhile room is taken for the output, if its size is known."""
+    if not request.unique:
+        sink.reserve(inputs.nbytes, request.on.threads)
+        if only_devices(request.on.backend):
+            bring_ahead(sink, inputs.nbytes, request.on.threads)
+    return selected_for(request.on, inputs)
 
 
 def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:

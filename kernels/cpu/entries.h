@@ -100,9 +100,12 @@ void gm_unmap(unsigned char* memory);
 int64_t gm_map_lost(const unsigned char* memory);
 /* Copies data to byte `position` of the mapping; WRITE_FAILED if bytes of it were lost, or it has ended. Any thread. */
 int64_t gm_map_write(unsigned char* memory, int64_t position, const unsigned char* data, int64_t nbytes);
-/* Brings pages of a mapping into memory before they are written; they keep what they hold. position: of a page. WRITE_FAILED
- * if the system cannot do that. */
-int64_t gm_map_ahead(unsigned char* memory, int64_t position, int64_t nbytes);
+/* Starts up to `processes` processes that bring the first `nbytes` bytes of a mapping into memory before they are written;
+ * pages keep what they hold. Returns how many were started, whose numbers ids then has. They are processes because threads
+ * would hold up every other thread of this one that maps memory, as a GPU's driver does hundreds of times while it starts. */
+int64_t gm_map_ahead(unsigned char* memory, int64_t nbytes, int64_t processes, int64_t* ids);
+/* Ends such processes. */
+void gm_map_ahead_end(const int64_t* ids, int64_t count);
 
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);

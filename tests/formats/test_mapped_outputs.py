@@ -77,8 +77,7 @@ def test_an_aborted_output_is_unmapped(tmp_path: Path, forced: None) -> None:
         output.write_at(0, DATA)
 
 
-def test_pages_are_brought_ahead(tmp_path: Path, forced: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpumerge_cli.backends.cpu.mapping._AHEAD", 64 << 10)
+def test_pages_are_brought_ahead(tmp_path: Path, forced: None) -> None:
     sink = open_sink(str(tmp_path / "out.i32"), Content("raw"), np.dtype("int32"), SIZE // 4)
     sink.reserve(SIZE)
     sink.populate(3)

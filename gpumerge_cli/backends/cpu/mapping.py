@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from itertools import count
+import ctypes
 
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.library import library
-
-_AHEAD = 64 << 20
 
 
 class Mapping:
@@ -23,8 +20,7 @@ class Mapping:
         self.address: int = library().gm_map(descriptor, nbytes) or 0
         if not self.address:
             raise OSError("the file cannot be mapped")
-        self._stopped = threading.Event()
-        self._ahead: list[threading.Thread] = []
+        self._ahead: list[int] = []
 
     @property
     def lost(self) -> bool:
@@ -37,36 +33,19 @@ class Mapping:
         own = library()
         return bool(own.gm_map_write(self.address, position, data.ctypes.data, len(data)) == own.DONE)
 
-    def populate(self, threads: int) -> None:
-        """Start so many threads that bring its pages into memory, the first ones first, until `close`.
+    def populate(self, processes: int) -> None:
+        """Start so many processes that bring its pages into memory, the first ones first, until `close`.
 
         Writes to pages that are in memory are faster. Systems that cannot do it ahead do it as pages are written.
         """
-        numbers = count()
-
-        def ahead() -> None:
-            own = library()
-            for number in numbers:
-                start = number * _AHEAD
-                if start >= self.nbytes or self._stopped.is_set():
-                    return
-                if own.gm_map_ahead(self.address, start, min(_AHEAD, self.nbytes - start)) != own.DONE:
-                    return
-
-        for _ in range(threads):
-            thread = threading.Thread(target=ahead, name="gpumerge-populate", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # no room for another stack, or no more threads allowed
-                return
-            self._ahead.append(thread)
+        ids = (ctypes.c_int64 * processes)()
+        started = library().gm_map_ahead(self.address, self.nbytes, processes, ids)
+        self._ahead += ids[:started]
 
     def close(self) -> None:
         """Unmap it, once no call uses it any more; a second call does nothing."""
-        self._stopped.set()
-        for thread in self._ahead:
-            thread.join()
-        self._ahead.clear()
+        ids, self._ahead = self._ahead, []
+        library().gm_map_ahead_end((ctypes.c_int64 * len(ids))(*ids), len(ids))
         address, self.address = self.address, 0
         if address:
             library().gm_unmap(address)
