@@ -86,13 +86,13 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
         return "right" if in_order and int(whole.sum(dtype=np.int64)) == int(host.sum(dtype=np.int64)) else "WRONG"
 
     plans = {
-        "pieces 3/4 and 1/4, fetched": Plan(),
-        "pieces 3/4 and 1/4, the last read by the merge": Plan(direct=True),
-        "pieces 7/8 and 1/8, the last read by the merge": Plan(pieces=(0.875, 0.125), direct=True),
-        "pieces 7/8 and 1/8, fetched": Plan(pieces=(0.875, 0.125)),
-        "pieces 1/2, 3/8 and 1/8, fetched": Plan(pieces=(0.5, 0.375, 0.125)),
-        "one piece, fetched": Plan(pieces=(1.0,)),
-        "one piece, read by the merge": Plan(pieces=(1.0,), direct=True),
+        "pieces 3/4 and 1/4, fetched": Plan(pieces=(0.75, 0.25), direct=False),
+        "pieces 3/4 and 1/4, the last read by the merge": Plan(pieces=(0.75, 0.25)),
+        "pieces 7/8 and 1/8, the last read by the merge": Plan(),
+        "pieces 7/8 and 1/8, fetched": Plan(direct=False),
+        "pieces 1/2, 3/8 and 1/8, fetched": Plan(pieces=(0.5, 0.375, 0.125), direct=False),
+        "one piece, fetched": Plan(pieces=(1.0,), direct=False),
+        "one piece, read by the merge": Plan(pieces=(1.0,)),
     }
     cases: list[tuple[str, Callable[[], object], list[Any]]] = [("one GPU", alone, [out])]
     for name, plan in plans.items():

@@ -71,7 +71,7 @@ class Plan:
     link, instead of fetching it first. overlapped: bytes from which on all this is worth while.
     """
 
-    pieces: tuple[float, ...] = (0.75, 0.25)
+    pieces: tuple[float, ...] = (0.875, 0.125)
     returned: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
-    direct: bool = False
+    direct: bool = True
     overlapped: int = 64 << 20
