@@ -98,6 +98,7 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
     from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.formats.part_names import part_names
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
@@ -110,7 +111,8 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     format, order = known_ahead(request.inputs, request.items)
     if order is None or isinstance(request, CheckRequest):
         return task
-    judge_suffix(request.output, format, format.dtype)
+    for name in part_names(request.output, request.parts):
+        judge_suffix(name, format, format.dtype)
     sort = getattr(request, "sort", None)
     if request.on.launch != LaunchRequest() or sort not in (None, SortRequest()):
         backend = select(request.on.backend, request.on.device, order, None).backend

@@ -69,7 +69,7 @@ numeric-sort = false
     assert (job.number, job.name, job.line, job.operation) == (1, "one two", 8, "merge")
     base = f"{tmp_path}/"
     assert job.inputs == tuple(base + name for name in ("a.txt", "b.txt", "sub/e.txt"))
-    assert job.output == base + "./a-one two.txt"
+    assert job.outputs == (base + "./a-one two.txt",)
     assert shlex.split(job.command) == [
         "gpumerge", "merge", "--no-numeric-sort", "--threads=3", "--no-check", f"--report={base}one two.json",
         "--key=2,2", "--key=1n",
@@ -77,7 +77,7 @@ numeric-sort = false
     ]  # fmt: skip
     request = job.task.request  # type: ignore[union-attr]
     assert request.inputs == job.inputs
-    assert request.output == job.output
+    assert (request.output,) == job.outputs
     assert (request.on.threads, request.check) == (3, False)
     assert len(request.items.lines.keys) == 2
 
@@ -95,7 +95,7 @@ name = "last"
     jobs = sound(read(text))
     assert [job.name for job in jobs] == ["1", "2", "last"]
     assert [job.task.request.on.threads for job in jobs] == [2, 3, 2]  # type: ignore[union-attr]
-    assert [job.output is None for job in jobs] == [False, False, True]
+    assert [len(job.outputs) for job in jobs] == [1, 1, 0]
 
 
 def test_json_lines_say_the_same(read: Read) -> None:
