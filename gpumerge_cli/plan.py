@@ -92,7 +92,7 @@ class Planner:
         return Chunk(tuple((0, size) for size in self._sizes.tolist()), 0)
 
     def parts(self, number: int) -> list[Chunk]:
-        """All of the sources cut into so many parts, whose sizes differ by no more than an item, or than a line.
+        """All of the sources cut into so many parts, each the equal share of the bytes but for an item or a line.
 
         With more parts than items some are empty.
         """

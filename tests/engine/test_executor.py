@@ -133,5 +133,5 @@ def test_a_supply_takes_the_parts_in_turn_and_joins_nothing_across_their_edges()
     assert [number for number, _, _ in found] == list(range(len(found)))
     for part, (low, high) in enumerate([(0, 10), (10, 12), (20, 30)]):
         ranges = [chunk.ranges[0] for _, one, chunk in found if one == part]
-        assert ranges[0][0] == 10 * low and ranges[-1][1] == 10 * high
+        assert (ranges[0][0], ranges[-1][1]) == (10 * low, 10 * high)
         assert all(a[1] == b[0] for a, b in pairwise(ranges))
