@@ -21,6 +21,7 @@ from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
 from gpumerge_cli.engine.task import Equals
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport
@@ -42,14 +43,15 @@ def merge_files(
     """
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
-    names = output_names(request.output, request.parts, request.inputs)
+    refuse_inputs(request.output, request.inputs)
+    names = output_names(request.output, request.parts)
     with (
         timed(stopwatch.add),
         opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
     ):
         advance = inputs.rest(advance)
         choice = _choice(request, inputs)
-        parts = _parts(request, inputs, stopwatch)
+        parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
@@ -86,12 +88,9 @@ def _choice(request: MergeRequest, inputs: Inputs) -> Choice:
     return choose(on.backend, on.devices, inputs.order, inputs.nbytes, threads=on.threads, sharing=on.sharing)
 
 
-def _parts(request: MergeRequest, inputs: Inputs, stopwatch: Stopwatch) -> list[Chunk]:
+def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
     """The parts of the inputs that the output's parts are the merges of; none if it is one file."""
-    if request.parts is None:
-        return []
-    with stopwatch.span("plan"):
-        return Planner(inputs.sources, inputs.order).parts(request.parts)
+    return [] if request.parts is None else Planner(inputs.sources, inputs.order).parts(request.parts)
 
 
 def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:

@@ -10,18 +10,15 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.base import Sink
-from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.report.model import OutputPart
 
 
-def output_names(output: str, parts: int | None, inputs: Sequence[str]) -> tuple[str, ...]:
-    """The names of an output's files. Raises UsageError or OutputError for what cannot be one, or not with `inputs`."""
+def output_names(output: str, parts: int | None) -> tuple[str, ...]:
+    """The names of an output's files. Raises UsageError or OutputError for parts that cannot be files."""
     names = part_names(output, parts)
-    if parts is None:
-        refuse_inputs(output, inputs)
-    else:
+    if parts is not None:
         judge_parts(names)
     return names
 

@@ -49,7 +49,7 @@ def sort_files(
     """
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
-    names = output_names(request.output, request.parts, request.inputs)
+    names = output_names(request.output, request.parts)
     if request.memory is not None:
         keep_no_freed_memory()
     with (
