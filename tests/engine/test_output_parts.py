@@ -23,7 +23,7 @@ from gpumerge_cli.formats.output import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
-from tests.engine.test_sort_files import SPILLED, small_pieces  # noqa: F401
+from tests.engine.test_sort_files import SPILLED, small_pieces, sort  # noqa: F401
 from tests.oracles import item_request
 from tests.strategies import as_text, key_runs, line_runs, record_runs
 
@@ -162,12 +162,13 @@ def test_each_part_of_csv_has_the_header(
         assert sum(part.items for part in report.parts) == 900
 
 
+@pytest.mark.parametrize("mapped", ["0", "1"])
 @pytest.mark.parametrize("spilled", SPILLED)
 def test_every_way_to_sort(
-    backend: Backend, rng: np.random.Generator, write: Write, tmp_path: Path, spilled: dict[str, Any]
-) -> None:
-    from tests.engine.test_sort_files import sort
-
+    backend: Backend, rng: np.random.Generator, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    spilled: dict[str, Any], mapped: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(FORCED, mapped)
     lines = [b"%d" % key * int(rng.integers(1, 9)) for key in rng.integers(0, 500, 9000)]
     names = [write("a.txt", as_text(lines[:6000])), write("b.txt", as_text(lines[6000:])[:-1])]
     sort(backend, names, str(tmp_path / "whole"), ItemRequest("text"), **spilled)

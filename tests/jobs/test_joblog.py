@@ -122,6 +122,13 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     assert standing_of(one("missing"), entry(), retry_failed=False) is None
     assert standing_of(one("out"), entry(), retry_failed=False) == "done"
     assert standing_of(Job(1, "j", 1, "merge", (), ("/dev/null",), (), ""), entry(), retry_failed=False) is None
+    parts = job(1, (str(tmp_path / "old"),), (str(tmp_path / "out"), str(tmp_path / "same")))
+    assert standing_of(parts, entry(), retry_failed=False) == "done"
+    for part in ("missing", "new", "older"):
+        (tmp_path / "older").touch()
+        os.utime(tmp_path / "older", (999, 999))
+        parts = job(1, (str(tmp_path / "old"),), (str(tmp_path / "out"), str(tmp_path / part)))
+        assert standing_of(parts, entry(), retry_failed=False) is None
     assert standing_of(one("old"), None, retry_failed=True) is None
     assert standing_of(one("old"), entry(2), retry_failed=False) == "failed"
     assert standing_of(one("old"), entry(2), retry_failed=True) is None
