@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from gpumerge_cli.backends.cpu.cuts import Cuts
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 
-_SPAN = 256
-"""Chunks that are cut from one stretch of all inputs."""
+_SPAN, _LEAST_SPAN = 256, 8
+"""Chunks that are cut at once from a stretch of all inputs; and from one of each part, where there are several."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,21 @@ class Planner:
 
     def __init__(self, sources: Sequence[Source], order: Order) -> None:
         self._cuts = Cuts(sources, order)
+        self._item = max(1, order.item_bytes)
         self._sizes = self._cuts.sizes
 
     def whole(self) -> Chunk:
         """All of the sources."""
         return Chunk(tuple((0, size) for size in self._sizes.tolist()), 0)
+
+    def parts(self, number: int) -> list[Chunk]:
+        """All of the sources cut into so many parts, each the equal share of the bytes but for an item or a line.
+
+        With more parts than items some are empty.
+        """
+        targets = np.array(even_edges(int(self._sizes.sum()), self._item, number)[1:-1], np.int64)
+        cuts = np.vstack([np.zeros_like(self._sizes), self._cuts.at(targets), self._sizes])
+        return list(Plan(cuts).chunks)
 
     def is_cut(self, positions: Sequence[int]) -> bool:
         """See Cuts."""
@@ -108,19 +118,21 @@ class Planner:
         moved = (np.diff(cuts, axis=0) != 0).any(axis=1)
         return Plan(cuts[np.concatenate([[True], moved])])
 
-    def spans(self, chunk_bytes: int) -> Iterator[list[Chunk]]:
-        """The chunks of the whole merge, in output order, some at a time.
+    def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
+        """The chunks of each of the parts, in output order, some of all at a time. parts: the whole merge if empty.
 
         They are cut when they are asked for: what is held meanwhile grows with the number of spans only.
         """
-        for span in self.plan(self.whole(), _SPAN * chunk_bytes).chunks:
-            yield self.split(span, chunk_bytes)
+        parts = parts or [self.whole()]
+        size = max(_LEAST_SPAN, _SPAN // len(parts)) * chunk_bytes
+        for spans in zip_longest(*(self.plan(part, size).chunks for part in parts)):
+            yield [[] if span is None else self.split(span, chunk_bytes) for span in spans]
 
 
 def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan:
     """All chunks of about `chunk_bytes` each that a merge works on, as a Plan."""
     spans = Planner(sources, order).spans(chunk_bytes)
-    ends = [[stop for _, stop in chunk.ranges] for span in spans for chunk in span]
+    ends = [[stop for _, stop in chunk.ranges] for (span,) in spans for chunk in span]
     return Plan(np.array([[0] * len(sources), *ends], np.int64).reshape(-1, len(sources)))
 
 
@@ -128,6 +140,15 @@ def make_plan(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan
     """Cut the merge of `sources` into chunks of about `chunk_bytes` (at least 1) each, at once."""
     planner = Planner(sources, order)
     return planner.plan(planner.whole(), chunk_bytes)
+
+
+def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
+    """The edges of so many parts of `nbytes`, in bytes, from 0 to `nbytes`: each part has whole items of `item` bytes.
+
+    Their numbers of items differ by 1 at most.
+    """
+    items = nbytes // item
+    return [items * number // parts * item for number in range(parts)] + [nbytes]
 
 
 def blocks_of(source: Source, block_bytes: int) -> list[tuple[int, int]]:

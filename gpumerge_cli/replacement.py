@@ -32,6 +32,9 @@ class Replacement:
         self.temporary = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
         self.descriptor = -1
         self.in_place = False
+        self._kept: Path | None = None
+        self._returns = False  # what was there can be put there again
+        self._settled = False
         _unfinished.add(self.temporary)  # before it is there, so that no moment is left for a signal to leave it
         try:
             before = _status_of(self.place)
@@ -48,13 +51,32 @@ class Replacement:
             self.abort()
             raise
 
-    def commit(self, *, durable: bool = False) -> None:
-        """Put the file in its place, in one step. durable: its bytes are forced to storage before. Raises OSError."""
+    def settle(self, *, durable: bool = False) -> None:
+        """Have the file system say now whether a write failed. durable: the bytes are forced to storage.
+
+        Nothing is written afterwards; further calls do nothing. Raises OSError.
+        """
+        if self._settled:
+            return
         try:
             if durable:
                 os.fsync(self.descriptor)
             # Some file systems, such as NFS, tell only as a descriptor is closed that a write failed.
             os.close(os.dup(self.descriptor))
+        except OSError:
+            self.abort()
+            raise
+        self._settled = True
+
+    def commit(self, *, durable: bool = False, keep: bool = False) -> None:
+        """Put the file in its place, in one step. durable: as of `settle`, which is done before. Raises OSError.
+
+        keep: the file that it replaces is kept, so that `take_back` can put it there again, until `abort`.
+        """
+        self.settle(durable=durable)
+        try:
+            if keep:
+                self._keep()
             os.replace(self.temporary, self.place)
             self.in_place = True
         except OSError:
@@ -63,6 +85,33 @@ class Replacement:
         _unfinished.discard(self.temporary)
         os.close(self.descriptor)
         self.descriptor = -1
+
+    def take_back(self) -> bool:
+        """After a commit that kept what there was, have the place as it was before; whether that could be."""
+        if not self.in_place:
+            return True
+        if not self._returns:
+            return False
+        try:
+            if self._kept is None:
+                os.unlink(self.place)
+            else:
+                os.replace(self._kept, self.place)
+        except OSError:
+            return False
+        self.in_place = False
+        return True
+
+    def _keep(self) -> None:
+        """Give what lies at the place a second name, if the file system has links."""
+        other = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
+        _unfinished.add(other)
+        try:
+            os.link(self.place, other)
+            self._kept, self._returns = other, True
+        except OSError as error:
+            _unfinished.discard(other)
+            self._returns = error.errno == errno.ENOENT
 
     def sync_name(self) -> None:
         """Force the name of a file that is in its place to storage. Raises OSError."""
@@ -73,12 +122,15 @@ class Replacement:
             os.close(descriptor)
 
     def abort(self) -> bool:
-        """Remove what was written, unless it is in its place, as after `commit`; whether it is."""
+        """Remove what was written, unless it is in its place, as after `commit`, and what was kept; whether it is."""
         if self.descriptor >= 0:
             self.in_place = not self.temporary.exists()  # a signal may come with the rename
             _remove(self.temporary)
             os.close(self.descriptor)
             self.descriptor = -1
+        if self._kept is not None:
+            _remove(self._kept)
+            self._kept = None
         return self.in_place
 
 

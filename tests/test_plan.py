@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Plan, blocks_of, make_plan, plan_in_spans
+from gpumerge_cli.plan import Chunk, Plan, Planner, blocks_of, make_plan, plan_in_spans
 from tests.oracles import merged_keys, merged_records, sorted_lines
 from tests.strategies import Records, as_text, key_runs, line_runs, record_runs
 
@@ -87,6 +88,46 @@ def test_merged_chunks_of_lines(tmp_path_factory: pytest.TempPathFactory, case: 
         merged += sorted_lines(lines, numeric=numeric, descending=descending)
     every = [line for run in runs for line in run]
     assert merged == sorted_lines(every, numeric=numeric, descending=descending)
+    for source in sources:
+        source.close()
+
+
+@given(case=key_runs(most_runs=6), number=st.integers(1, 40), chunk_bytes=st.sampled_from([1, 64, 10**6]))
+def test_parts_of_keys_are_equal_but_for_one(
+    tmp_path_factory: pytest.TempPathFactory, case: Any, number: int, chunk_bytes: int
+) -> None:
+    runs, descending = case
+    order = Order.of(runs[0].dtype, descending=descending)
+    sources = open_runs(tmp_path_factory.mktemp("runs"), [run.tobytes() for run in runs], "raw", runs[0].dtype.name)
+    planner = Planner(sources, order)
+    parts = planner.parts(number)
+    items = sum(map(len, runs))
+    assert [part.offset // order.width for part in parts] == [items * at // number for at in range(number)]
+    assert all(planner.is_cut([start for start, _ in part.ranges]) for part in parts)
+    chunks: list[list[Chunk]] = [[] for _ in parts]
+    for stretch in planner.spans(chunk_bytes, parts):
+        assert len(stretch) == number
+        for part, more in zip(chunks, stretch, strict=True):
+            part += more
+    for part, found in zip(parts, chunks, strict=True):
+        assert (found[0].joined(found[-1]) if found else part).ranges == part.ranges
+        assert all(low.joined(high).nbytes == low.nbytes + high.nbytes for low, high in pairwise(found))
+    for source in sources:
+        source.close()
+
+
+@given(case=line_runs(most_runs=4), number=st.integers(1, 40))
+def test_parts_of_lines_end_at_the_nearest_edges(
+    tmp_path_factory: pytest.TempPathFactory, case: Any, number: int
+) -> None:
+    runs, numeric, descending = case
+    order = Order.lines(numeric=numeric, descending=descending)
+    sources = open_runs(tmp_path_factory.mktemp("runs"), [as_text(run) for run in runs], "text")
+    every = sorted_lines([line for run in runs for line in run], numeric=numeric, descending=descending)
+    edges = np.cumsum([0, *(len(line) + 1 for line in every)])
+    targets = [edges[-1] * at // number for at in range(number)]
+    found = [part.offset for part in Planner(sources, order).parts(number)]
+    assert found == [edges[np.argmin(abs(edges - target))] for target in targets]  # of two as near the first
     for source in sources:
         source.close()
 

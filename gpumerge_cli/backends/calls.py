@@ -36,7 +36,7 @@ class ChunkWork:
     """What is done with every chunk of a merge that goes from reading to writing in one call.
 
     policy: how a chunk's runs are merged, or sorted again. unique: of items that compare equal only the first goes out.
-    target: where results go; None if they stay in memory.
+    targets: where results go, by the numbers of the output's parts; none if they stay in memory.
     """
 
     sources: Sequence[Readable]
@@ -44,7 +44,7 @@ class ChunkWork:
     policy: LaunchPolicy | SortPolicy
     check: bool
     unique: bool
-    target: Target | None
+    targets: Sequence[Target]
 
 
 class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
@@ -66,8 +66,8 @@ class ChunkWorker(Protocol):
     merged_bytes: int
     spans: list[Span]
 
-    def run(self, ranges: Sequence[tuple[int, int]], offset: int) -> None:
-        """Merge these ranges of the sources, and write the result at `offset` of the target, if there is one.
+    def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
+        """Merge these ranges of the sources, and write the result at `offset` of the part's target, if there are any.
 
         Raises Disordered, InputError, OutputError, MemoryError.
         """

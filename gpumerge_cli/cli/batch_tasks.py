@@ -97,6 +97,7 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
+    from gpumerge_cli.engine.output import output_names
     from gpumerge_cli.engine.request import CheckRequest
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.report.write import MERGE_SUFFIXES
@@ -107,10 +108,12 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
         raise UsageError(f"--report: {task.report!r} has no suffix of a report", way_out=way_out)
     if request.on.backend == "gpu" and (trouble := _gpu_trouble(request.on.device)) is not None:
         raise trouble
+    names = () if isinstance(request, CheckRequest) else output_names(request.output, request.parts)
     format, order = known_ahead(request.inputs, request.items)
     if order is None or isinstance(request, CheckRequest):
         return task
-    judge_suffix(request.output, format, format.dtype)
+    for name in names:
+        judge_suffix(name, format, format.dtype)
     sort = getattr(request, "sort", None)
     if request.on.launch != LaunchRequest() or sort not in (None, SortRequest()):
         backend = select(request.on.backend, request.on.device, order, None).backend

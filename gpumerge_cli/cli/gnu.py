@@ -85,6 +85,8 @@ def parse_sort(
     asked = reading.command(frozenset(given))
     if asked.mode in ("check", "check-quiet") and "report" in given:
         raise UsageError("--report: a check takes no report", way_out="leave --report, or -c and -C, out")
+    if asked.mode in ("check", "check-quiet") and "parts" in given:
+        raise UsageError("--parts: a check writes nothing", way_out="leave --parts, or -c and -C, out")
     return asked
 
 

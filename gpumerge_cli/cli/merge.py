@@ -27,6 +27,9 @@ def merge(values: Values) -> None:
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
     if values.plan and (values.compare or {"output", "report"} & values.given):
         raise UsageError("--plan only plans", way_out="leave -o, --report and --compare out, or leave --plan out")
+    if values.parts is not None and (values.plan or values.compare):
+        option = "--plan" if values.plan else "--compare"
+        raise UsageError(f"{option} writes no parts", way_out=f"leave --parts out, or leave {option} out")
     task = task_of(values)
     if values.plan:
         _plan(task.request)
@@ -38,14 +41,17 @@ def merge(values: Values) -> None:
 
 def task_of(values: Values) -> tasks.Task[MergeRequest]:
     """The merge that options ask for. Raises GpumergeError."""
+    from gpumerge_cli.formats.part_names import part_names
+
     names = file_names(values)
-    tasks.check_report_place(values.report, (*names, values.output or "-"))
+    output = "-" if values.output is None else values.output
+    tasks.check_report_place(values.report, (*names, *part_names(output, values.parts)))
 
     from gpumerge_cli.engine.request import MergeRequest
 
     request = MergeRequest(
         inputs=names,
-        output="-" if values.output is None else values.output,
+        output=output,
         items=item_request(values, names),
         on=backend_request(values),
         check=values.check,
@@ -53,6 +59,7 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
         memory=values.memory,
         device_memory=values.device_memory,
         durable=values.fsync,
+        parts=values.parts,
     )
     return tasks.Task(request, values.report)
 
@@ -75,7 +82,7 @@ def _merge(task: tasks.Task[MergeRequest], values: Values) -> None:
 
 
 def _is_terminal(output: str) -> bool:
-    from gpumerge_cli.formats.output import is_terminal
+    from gpumerge_cli.formats.output_stream import is_terminal
 
     return is_terminal(output)
 

@@ -181,16 +181,19 @@ def _salted(command: SortCommand) -> SortCommand:
 
 
 def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
+    from gpumerge_cli.formats.part_names import part_names
+
     request: MergeRequest | SortFilesRequest = _runs(command) if command.mode == "merge" else _files(command)
-    tasks.check_report_place(command.values.report, (*request.inputs, request.output))
+    outputs = part_names(request.output, request.parts)
+    tasks.check_report_place(command.values.report, (*request.inputs, *outputs))
     return tasks.Task(request, command.values.report)
 
 
 def _compare(command: SortCommand) -> int:
     """Compare all algorithms with the libraries', on the items in memory."""
     values = command.values
-    if values.output is not None or command.mode != "sort" or values.unique:
-        raise UsageError("--compare sorts and writes no output", way_out="leave -o, -m, -c, -C and -u out")
+    if values.output is not None or command.mode != "sort" or values.unique or values.parts is not None:
+        raise UsageError("--compare sorts and writes no output", way_out="leave -o, --parts, -m, -c, -C and -u out")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.contest import Effort
@@ -231,6 +234,7 @@ def _files(command: SortCommand) -> SortFilesRequest:
         folders=values.temporary_directory,
         compress_program=values.compress_program,
         durable=values.fsync,
+        parts=values.parts,
     )
 
 
@@ -248,6 +252,7 @@ def _runs(command: SortCommand) -> MergeRequest:
         memory=values.memory or None,
         durable=values.fsync,
         lenient=items.lines is not None,
+        parts=values.parts,
     )
 
 

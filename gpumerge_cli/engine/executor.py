@@ -45,13 +45,14 @@ class WorkerLog:
 class Job:
     """What an executor is to do.
 
-    task: makes a task of a chunk and its number. is_over: whether nothing of that number is wanted any more. took: is
-    told what came of tasks. stop: has whoever waits for a turn come back. leave: takes what is left of a task at an
-    item out of order, and says whether that is no error. waits: whether threads that have begun a task come back soon.
+    task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether nothing of that
+    number is wanted any more. took: is told what came of tasks. stop: has whoever waits for a turn come back. leave:
+    takes what is left of a task at an item out of order, and says whether that is no error. waits: whether threads that
+    have begun a task come back soon.
     """
 
     supply: Supply
-    task: Callable[[int, Chunk], ChunkTask]
+    task: Callable[[int, int, Chunk], ChunkTask]
     is_over: Callable[[int], bool]
     took: Callable[[TaskResult], None]
     stop: Callable[[], None]

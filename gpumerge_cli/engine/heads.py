@@ -15,7 +15,7 @@ from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.steps import read_chunk
-from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
@@ -73,6 +73,7 @@ def merge_heads(
         workspace.close()
     outcome.counts[:] = [source.count() for source in sources]
     outcome.written = position
+    outcome.parts = {0: Filled(sum(outcome.counts) - outcome.dropped, position)}
 
 
 class _Windows:

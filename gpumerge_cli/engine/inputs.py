@@ -126,17 +126,18 @@ def opened(
     stopwatch: Stopwatch | None = None,
     advance: Advance | None = None,
     *,
-    output: str = STDIO,
+    outputs: Sequence[str] = (),
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
-    output: where the items are to go, which OutputError is raised for before an input is read.
+    outputs: where the items are to go, which OutputError is raised for before an input is read.
     """
     formats = formats_of(names, items)
     look_at(names)
-    look_at_output(output)
+    for output in outputs:
+        look_at_output(output)
     passes = Passes(names, formats, advance)
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)

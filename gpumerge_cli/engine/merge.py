@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpumerge_cli.backends import select
@@ -12,19 +12,18 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import SinkOutlet
+from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import Shares, bring_ahead, cores, default_memory, shares
+from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
 from gpumerge_cli.engine.task import Equals
 from gpumerge_cli.errors import DisorderError
-from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.output import refuse_inputs
-from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.plan import Plan, plan_in_spans
+from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport
 
 
@@ -45,36 +44,42 @@ def merge_files(
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
     refuse_inputs(request.output, request.inputs)
+    names = output_names(request.output, request.parts)
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
     ):
         advance = inputs.rest(advance)
         choice = _choice(request, inputs)
-        count = None if request.unique else inputs.order.count(inputs.nbytes)
-        sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
+        parts = _parts(request, inputs)
+        sizes = [part.nbytes for part in parts] or [inputs.nbytes]
+        output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
-            site = _site(request, inputs, sink)
+            site = _site(request, inputs, output, parts)
             hired = hire(site, choice, partial(_fed, request, inputs))
             if hired.station is not None:
                 hired.station.warm_up()
             clock.start()
-            _reserve(sink, request, inputs, hired)
-            outcome = _merged(site, hired, sink, stopwatch, advance)
+            if not request.unique:
+                output.reserve(sizes)
+                if hired.station is None:
+                    output.populate()
+            outcome = _merged(site, hired, stopwatch, advance, waits=output.seekable)
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 
                 memory = default_memory() if request.memory is None else request.memory
-                merge_heads(site, sink, outcome, memory, stopwatch, advance)
+                merge_heads(site, output.sinks[0], outcome, memory, stopwatch, advance)
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
-            sink.commit(count=sum(outcome.counts) - outcome.dropped, durable=request.durable)
+            output.commit(outcome, durable=request.durable)
         except BaseException:
-            sink.abort()
+            output.abort()
             raise
         checked = request.check or request.lenient
-        ran = Ran("merge", request.output, request.unique, checked, choice.why, choice.expected)
+        told = output.parts(outcome) if request.parts is not None else ()
+        ran = Ran("merge", request.output, request.unique, checked, choice.why, choice.expected, told)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
@@ -83,24 +88,21 @@ def _choice(request: MergeRequest, inputs: Inputs) -> Choice:
     return choose(on.backend, on.devices, inputs.order, inputs.nbytes, threads=on.threads, sharing=on.sharing)
 
 
-def _site(request: MergeRequest, inputs: Inputs, sink: Sink) -> Site:
+def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
+    """The parts of the inputs that the output's parts are the merges of; none if it is one file."""
+    return [] if request.parts is None else Planner(inputs.sources, inputs.order).parts(request.parts)
+
+
+def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:
     check, equals = request.check or request.lenient, Equals.of(request.unique)
     work = work_of(inputs, request.items, "merge", request.on.launch, equals=equals, check=check)
-    return Site(work, inputs.sources, SinkOutlet(sink, equals), request.lenient)
+    lenient = request.lenient and request.parts is None
+    return Site(work, inputs.sources, SinkOutlet(output.sinks, equals), lenient, parts)
 
 
-def _reserve(sink: Sink, request: MergeRequest, inputs: Inputs, hired: Hired) -> None:
-    """Take room for the output, if its size is known."""
-    if request.unique:
-        return
-    sink.reserve(inputs.nbytes, request.on.threads)
-    if hired.station is None:
-        bring_ahead(sink, inputs.nbytes, request.on.threads)
-
-
-def _merged(site: Site, hired: Hired, sink: Sink, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
+def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:
     try:
-        return merge(site, hired.workers, stopwatch, advance, waits=sink.seekable)
+        return merge(site, hired.workers, stopwatch, advance, waits=waits)
     except FoundDisorderError as found:
         raise _first_disorder(site, found, hired) from None
 

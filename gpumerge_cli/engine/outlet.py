@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from gpumerge_cli.backends.base import Bytes
@@ -29,7 +29,7 @@ class Merged(Protocol):
 
 
 class HalfWrittenError(Exception):
-    """A part of a result was written behind what went out before, and cannot be written again. cause: the error."""
+    """A piece of a result was written behind what went out before, and cannot be written again. cause: the error."""
 
     def __init__(self, cause: DeviceError) -> None:
         super().__init__(str(cause))
@@ -40,8 +40,11 @@ class Outlet(Protocol):
     """Takes the results of tasks, from any thread."""
 
     @property
-    def target(self) -> Target | None:
-        """Where compiled code may write results itself; None if only `put` takes them. Known once room is reserved."""
+    def targets(self) -> Sequence[Target]:
+        """Where compiled code may write results itself, by the numbers of parts; none if only `put` takes them.
+
+        Known once room is reserved.
+        """
 
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
         """Take a piece of task number `turn`, the last one or not; the bytes that went out, None if it is over.
@@ -52,10 +55,10 @@ class Outlet(Protocol):
     def is_over(self, turn: int) -> bool:
         """Whether nothing of task number `turn` is wanted any more."""
 
-    def leave(self, turn: int, offset: int) -> int | None:
+    def leave(self, turn: int, place: Place) -> int | None:
         """Task number `turn` and those behind it are not to be written; those ahead of it are.
 
-        offset: its place in the plan. Where in the output it would have gone, None if it is over.
+        place: the one that the plan gives it. Where in the output it would have gone, None if it is over.
         """
 
     def stop(self) -> None:
@@ -63,29 +66,31 @@ class Outlet(Protocol):
 
 
 class SinkOutlet:
-    """Results go to a sink. See Outlet."""
+    """Results go to a sink, or to one for each part of the output, which are alike. See Outlet."""
 
-    def __init__(self, sink: Sink, equals: Equals) -> None:
-        self.sink = sink
-        planned = sink.exact and equals.keeps_all
-        self._in_turns = not (planned and sink.seekable)
-        self._places = Places(planned=planned, seekable=sink.seekable)
+    def __init__(self, sinks: Sequence[Sink], equals: Equals) -> None:
+        self._sinks = sinks
+        planned = sinks[0].exact and equals.keeps_all
+        self._in_turns = not (planned and sinks[0].seekable)
+        self._places = Places(planned=planned, seekable=sinks[0].seekable, parts=len(sinks))
 
     @property
-    def target(self) -> Target | None:
-        return None if self._in_turns else self.sink.target
+    def targets(self) -> Sequence[Target]:
+        found = [] if self._in_turns else [sink.target for sink in self._sinks]
+        return [target for target in found if target is not None]
 
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        written, left = 0, merged.merged_bytes
+        written, left, sink = 0, merged.merged_bytes, self._sinks[place.part]
         try:
-            for part in by_lines(merged.outputs(), self.sink.line_end):
-                left -= len(part)
-                data = self._encoded(part, merged.spans)
-                with self._places.place(turn, place.offset + written, len(data), last=last and not left) as at:
+            for piece in by_lines(merged.outputs(), sink.line_end):
+                left -= len(piece)
+                data = self._encoded(piece, sink, merged.spans)
+                planned = Place(place.part, place.offset + written)
+                with self._places.place(turn, planned, len(data), last=last and not left) as at:
                     if at is None:
                         return None
                     start = time.perf_counter()
-                    self.sink.write_at(at, data)
+                    sink.write_at(at, data)
                     merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
                 written += len(data)
         except DeviceError as error:
@@ -94,19 +99,19 @@ class SinkOutlet:
             raise
         return written
 
-    def _encoded(self, part: Bytes, spans: list[Span]) -> Bytes:
+    def _encoded(self, piece: Bytes, sink: Sink, spans: list[Span]) -> Bytes:
         start = time.perf_counter()
-        data = self.sink.encode(part)
-        if not self.sink.exact:
-            spans.append(Span("compress", time.perf_counter() - start, len(part)))
+        data = sink.encode(piece)
+        if not sink.exact:
+            spans.append(Span("compress", time.perf_counter() - start, len(piece)))
         return data
 
     def is_over(self, turn: int) -> bool:
         return self._places.is_over(turn)
 
-    def leave(self, turn: int, offset: int) -> int | None:
+    def leave(self, turn: int, place: Place) -> int | None:
         # All ahead of it have been placed then.
-        with self._places.place(turn, offset, 0, last=False) as at:
+        with self._places.place(turn, place, 0, last=False) as at:
             if at is not None:
                 self._places.leave(turn)
             return at
@@ -121,7 +126,7 @@ class RunsOutlet:
     keep: makes a run of its parts. runs: by the numbers of their tasks.
     """
 
-    target: Target | None = None
+    targets: Sequence[Target] = ()
 
     def __init__(self, keep: Callable[[Iterable[Bytes]], Any]) -> None:
         self._keep = keep
@@ -138,7 +143,7 @@ class RunsOutlet:
     def is_over(self, turn: int) -> bool:
         return self._stopped
 
-    def leave(self, turn: int, offset: int) -> int | None:
+    def leave(self, turn: int, place: Place) -> int | None:
         return None
 
     def stop(self) -> None:

@@ -51,6 +51,30 @@ def lines_that_begin(workspace: Workspace, low: int, high: int, end: int) -> Byt
     return np.concatenate(whole)
 
 
+def nearest_line_edge(workspace: Workspace, target: int, end: int) -> int:
+    """The edge between two lines of the workspace's result that is nearest to byte `target`; of two the first.
+
+    end: the byte that ends each line.
+    """
+    total = workspace.merged_bytes
+    ahead, block = target, _TAIL
+    while ahead > 0:
+        start = max(0, ahead - block)
+        cut = _behind_last(workspace.receive(start, ahead - start), end)
+        if cut:
+            ahead = start + cut
+            break
+        ahead, block = start, 2 * block
+    behind, block = target, _TAIL
+    while ahead < target and behind < total:
+        data = workspace.receive(behind, min(block, total - behind))
+        cut = _behind_first(data, end)
+        behind, block = behind + (cut or len(data)), 2 * block
+        if cut:
+            break
+    return behind if behind - target < target - ahead else ahead
+
+
 def _behind_first(data: Bytes, end: int) -> int:
     """The position behind the first `end`, 0 if there is none."""
     return data.tobytes().find(end) + 1

@@ -7,40 +7,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 
+from gpumerge_cli.engine.task import Place
+
 
 class Places:
     """Gives every piece of every chunk its place in the output.
 
     planned: places are those of the plan, so pieces go out as they come. Otherwise a piece's place is behind those of
-    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once.
+    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once. parts: how
+    many the output has, each with places of its own.
     """
 
-    def __init__(self, *, planned: bool, seekable: bool) -> None:
+    def __init__(self, *, planned: bool, seekable: bool, parts: int = 1) -> None:
         self._in_turns = not (planned and seekable)
         self._seekable = seekable
         self._turn = 0
-        self._end = 0
+        self._ends = [0] * parts
         self._stopped = False
         self._first_left: float = inf
         self._changed = threading.Condition()
 
     @contextmanager
-    def place(self, turn: int, planned: int, nbytes: int, *, last: bool) -> Iterator[int | None]:
+    def place(self, turn: int, planned: Place, nbytes: int, *, last: bool) -> Iterator[int | None]:
         """The place of a piece of `nbytes` of chunk number `turn`, to be written to inside the body; None if stopped.
 
-        planned: where the plan puts it. last: whether it is the chunk's last piece. None, too, for a chunk that `leave`
-        has left.
+        It is one in the part that the plan says. planned: where the plan puts it. last: whether it is the chunk's last
+        piece. None, too, for a chunk that `leave` has left.
         """
         if not self._in_turns:
-            yield None if self.is_over(turn) else planned
+            yield None if self.is_over(turn) else planned.offset
             return
         with self._changed:
             self._changed.wait_for(lambda: self.is_over(turn) or self._turn == turn)
             if self.is_over(turn):
                 place = None
             else:
-                place = self._end
-                self._end += nbytes
+                place = self._ends[planned.part]
+                self._ends[planned.part] += nbytes
             if last and self._seekable:
                 self._next()
         yield place

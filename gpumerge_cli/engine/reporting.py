@@ -16,7 +16,7 @@ from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.engine.stream import Outcome
 from gpumerge_cli.engine.workers import About
 from gpumerge_cli.measure import COMPILE, Stopwatch
-from gpumerge_cli.report.model import Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
+from gpumerge_cli.report.model import Ceiling, KindReport, MergeReport, OutputPart, Stage, WorkerReport, bounded
 
 _STAGES = (
     COMPILE, "read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write",
@@ -54,6 +54,7 @@ class Ran:
     checked: bool
     backend_why: str
     expected: Mix | None = None
+    parts: tuple[OutputPart, ...] = ()
     about: About | None = None
 
 
@@ -100,6 +101,7 @@ def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clo
         kind=ran.kind,
         worker_reports=tuple(_worker(log, stopwatch.origin) for log in outcome.logs),
         kinds=_kinds(outcome.logs, ran.expected),
+        parts=ran.parts,
     )
     return bounded(measured)
 

@@ -73,8 +73,8 @@ class CheckRequest:
 class SortFilesRequest:
     """One sort: inputs to one output; "-" is standard input or output.
 
-    sort: algorithm and kernel. unique, memory, durable: as of MergeRequest, but that memory is for all that is held,
-    and None takes half of what is available. folders: for temporary files, in turn; none for the system's.
+    sort: algorithm and kernel. unique, memory, durable, parts: as of MergeRequest, but that memory is for all that is
+    held, and None takes half of what is available. folders: for temporary files, in turn; none for the system's.
     compress_program: what packs them, "builtin" for what needs none. always_spill: as if there were no memory for all
     of it.
     """
@@ -90,6 +90,7 @@ class SortFilesRequest:
     compress_program: str | None = None
     always_spill: bool = False
     durable: bool = False
+    parts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,9 @@ class MergeRequest:
     check: verify the order of the inputs while they are merged. unique: of items that compare equal, only the first
     goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
     device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
-    storage before it is shown. lenient: of lines that are not in order, give what sort -m gives, and say nothing.
+    storage before it is shown. lenient: of lines that are not in order, give what sort -m gives, and say nothing;
+    with parts they are an error. parts: the number of files that the output becomes, each a range of it; `output` has
+    {part} in the place of their numbers. None for one file.
     """
 
     inputs: tuple[str, ...]
@@ -112,3 +115,4 @@ class MergeRequest:
     device_memory: int | None = None
     durable: bool = False
     lenient: bool = False
+    parts: int | None = None

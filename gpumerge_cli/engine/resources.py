@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from gpumerge_cli import BEGUN
 from gpumerge_cli.backends.base import Pace
-from gpumerge_cli.formats.base import Sink
 
 # Cutting and reading cost per input and chunk: chunks grow with the inputs so that each gives this much, up to a size
 # that still stays near the cores, and beyond that so that each gives the least that is not mostly overhead.
@@ -25,7 +24,6 @@ _LEAST_ITEMS = 1 << 10
 _SLACK = 1.5
 _M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _LARGE_BLOCK = 1 << 20
-_MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 
 
 def cores() -> int:
@@ -76,15 +74,6 @@ def chunk_bytes_for(
 def default_memory() -> int:
     """A quarter of the memory that is available, in bytes."""
     return available_memory() // 4
-
-
-def bring_ahead(sink: Sink, nbytes: int, threads: int | None) -> None:
-    """Have the output's pages brought into memory while no core is needed for anything else: a device does the work.
-
-    Not if the output is large for the memory: then the system would have to write it to storage to find room.
-    """
-    if nbytes <= available_memory() // 4:
-        sink.populate(threads or min(cores(), _MOST_AHEAD))
 
 
 def available_memory() -> int:

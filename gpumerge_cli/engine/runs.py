@@ -12,17 +12,18 @@ from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
+from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station, sorts_again
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
 from gpumerge_cli.engine.task import Equals, InputName, TaskWork
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
-from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.plan import Chunk, blocks_of
+from gpumerge_cli.plan import Chunk, Planner, blocks_of
 
 Held = MemoryFile | SpilledFile | PackedFile
 
@@ -45,8 +46,8 @@ class External:
     threads: int | None
     spill: Spill | None
 
-    def sort(self, sink: Sink, stack: ExitStack, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
-        """Sort it all to the sink. stack: closes at the end what must stay open until then."""
+    def sort(self, output: Output, stack: ExitStack, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
+        """Sort it all to the output. stack: closes at the end what must stay open until then."""
         total = self.inputs.nbytes
         outlet = RunsOutlet(MemoryFile.of if self.spill is None else self.spill.keep)
         made = self._runs(outlet, stopwatch, _part_of(advance, lambda done: done // 2))
@@ -58,7 +59,7 @@ class External:
         if not sources:
             return made
         told = _part_of(advance, lambda done: (total + done) // 2)
-        merged = self._merge(sources, sink, stopwatch, told)
+        merged = self._merge(sources, output, stopwatch, told)
         return replace(
             merged,
             counts=made.counts,
@@ -72,12 +73,14 @@ class External:
         number = max(1, min(self.shares.workers, len(self.pieces)))
         workers = self._workers(site, Shares(number, self.shares.chunk_bytes))
         try:
-            return carry_out(site, workers, lambda nbytes: iter([list(self.pieces)]), stopwatch, advance)
+            return carry_out(site, workers, lambda nbytes: iter([[list(self.pieces)]]), stopwatch, advance)
         except BaseException:
             outlet.close()
             raise
 
-    def _merge(self, sources: Sequence[Source], sink: Sink, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
+    def _merge(
+        self, sources: Sequence[Source], output: Output, stopwatch: Stopwatch, advance: Advance | None
+    ) -> Outcome:
         names = tuple(InputName(f"run {number}", "run", source.size) for number, source in enumerate(sources))
         work = replace(self.work, action="merge", inputs=names)
         order, item_bytes = work.order, work.item_bytes
@@ -85,10 +88,15 @@ class External:
         if sorts_again(self.backend, work):
             pace = replace(pace, footprint=pace.footprint + self.backend.sort_pace(order, item_bytes).room)
         chosen = shares(pace, work.nbytes, len(sources), self.threads, self.memory)
-        site = Site(work, sources, SinkOutlet(sink, work.equals))
+        parts = []
+        if len(output.sinks) > 1:
+            parts = Planner(sources, order).parts(len(output.sinks))
+            if work.equals.keeps_all:
+                output.reserve([part.nbytes for part in parts])
+        site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts)
         number = max(1, min(chosen.workers, -(-work.nbytes // chosen.chunk_bytes)))
         workers = self._workers(site, Shares(number, chosen.chunk_bytes))
-        return merge(site, workers, stopwatch, advance, waits=sink.seekable)
+        return merge(site, workers, stopwatch, advance, waits=output.seekable)
 
     def _workers(self, site: Site, chosen: Shares) -> list[Worker]:
         if self.backend.remote:

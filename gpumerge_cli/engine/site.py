@@ -14,14 +14,15 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.task import Action, Equals, InputName, TaskWork
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Sink, Source
-from gpumerge_cli.plan import Planner
+from gpumerge_cli.plan import Chunk, Planner
 
 
 @dataclass(frozen=True)
 class Site:
     """Where tasks of one work are carried out.
 
-    sources: the opened inputs of the work. outlet: where results go. lenient: an item out of order ends the work ahead
+    sources: the opened inputs of the work. outlet: where results go. parts: of the sources, one for each part of the
+    output; none if that is one. lenient: an item out of order ends the work ahead
     of it instead of being an error.
     """
 
@@ -29,6 +30,7 @@ class Site:
     sources: Sequence[Source]
     outlet: Outlet
     lenient: bool = False
+    parts: Sequence[Chunk] = ()
 
     @cached_property
     def planner(self) -> Planner:
@@ -67,4 +69,4 @@ def opened_site(work: TaskWork, sink: Sink) -> Iterator[Site]:
                     where=one.name,
                     way_out="merge it when nothing writes to it",
                 )
-        yield Site(work, inputs.sources, SinkOutlet(sink, work.equals))
+        yield Site(work, inputs.sources, SinkOutlet([sink], work.equals))

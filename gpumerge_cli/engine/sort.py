@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Selected, one_of, only_devices
@@ -12,9 +13,10 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import SinkOutlet
+from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import BackendRequest, SortFilesRequest
-from gpumerge_cli.engine.resources import Shares, available_memory, bring_ahead, cores, keep_no_freed_memory
+from gpumerge_cli.engine.resources import Shares, available_memory, cores, keep_no_freed_memory
 from gpumerge_cli.engine.runs import External, pieces_of
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.stream import Advance, Outcome
@@ -22,10 +24,8 @@ from gpumerge_cli.engine.task import Equals, TaskWork
 from gpumerge_cli.engine.whole import WholeWorker, sort_whole
 from gpumerge_cli.engine.workers import About
 from gpumerge_cli.errors import DeviceMemoryError
-from gpumerge_cli.formats.base import Sink
-from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.plan import Chunk
+from gpumerge_cli.plan import Chunk, even_edges
 from gpumerge_cli.report.model import MergeReport
 
 _LEAST_PIECE = 64 << 10
@@ -49,43 +49,47 @@ def sort_files(
     """
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
+    names = output_names(request.output, request.parts)
     if request.memory is not None:
         keep_no_freed_memory()
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, output=request.output) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        count = None if request.unique else inputs.order.count(inputs.nbytes)
-        sink = open_sink(request.output, inputs.format, inputs.dtype, count, head=inputs.head)
+        # Those of lines are known once the lines are sorted.
+        edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
+        sizes = [high - low for low, high in pairwise(edges)]
+        output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
-            selected = _selected(request, inputs, sink)
+            selected = _selected(request, inputs, output, sizes)
             clock.start()
             equals = Equals.of(request.unique)
             work = work_of(inputs, request.items, "sort", request.sort, equals=equals)
             policy = selected.backend.resolve_sort(request.sort, inputs.order, inputs.nbytes)
             job = _Job(inputs, work, selected.backend, request, stopwatch)
             try:
-                outcome = job.sort(sink, stack, advance, whole=True)
+                outcome = job.sort(output, stack, advance, whole=True)
             except _NoRoomError:
-                outcome = job.sort(sink, stack, advance, whole=False)
+                outcome = job.sort(output, stack, advance, whole=False)
             settle()
-            sink.commit(count=sum(outcome.counts) - outcome.dropped, durable=request.durable)
+            output.commit(outcome, durable=request.durable)
         except BaseException:
-            sink.abort()
+            output.abort()
             raise
         about = About(selected.backend.info().name, policy.algorithm, policy.describe(), policy.why)
-        ran = Ran("sort", request.output, request.unique, False, selected.why, about=about)
+        parts = output.parts(outcome) if request.parts is not None else ()
+        ran = Ran("sort", request.output, request.unique, False, selected.why, parts=parts, about=about)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
-def _selected(request: SortFilesRequest, inputs: Inputs, sink: Sink) -> Selected:
+def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: Sequence[int]) -> Selected:
     """The backend, which may take a while to start; meanwhile room is taken for the output, if its size is known."""
     if not request.unique:
-        sink.reserve(inputs.nbytes, request.on.threads)
+        output.reserve(sizes)
         if only_devices(request.on.backend):
-            bring_ahead(sink, inputs.nbytes, request.on.threads)
+            output.populate()
     return selected_for(request.on, inputs)
 
 
@@ -122,20 +126,20 @@ class _Job:
     request: SortFilesRequest
     stopwatch: Stopwatch
 
-    def sort(self, sink: Sink, stack: ExitStack, advance: Advance | None, *, whole: bool) -> Outcome:
-        """Sort it all to the sink. stack: closes at the end what must stay open until then. whole: at once, if it may.
+    def sort(self, output: Output, stack: ExitStack, advance: Advance | None, *, whole: bool) -> Outcome:
+        """Sort it all to the output. stack: closes at the end what must stay open until then. whole: at once if it may.
 
         Raises _NoRoomError if a sort at once was to have room, and has none.
         """
         sizes = (self._whole() if whole else None) or self._by_pieces()
         if sizes.whole:
             try:
-                return self._at_once(sink, sizes.shares, advance)
+                return self._at_once(output, sizes.shares, advance)
             except DeviceMemoryError as error:
                 raise _NoRoomError from error
         pieces = pieces_of(self.inputs.sources, sizes.shares.chunk_bytes)
         if self._is_mostly_one_line(pieces, sizes.shares.chunk_bytes):
-            return self._at_once(sink, sizes.shares, advance)
+            return self._at_once(output, sizes.shares, advance)
         spill = None
         if sizes.spilled and self.inputs.nbytes > sizes.shares.chunk_bytes:
             spill = Spill(self.request.folders, self.request.compress_program)
@@ -143,7 +147,7 @@ class _Job:
         external = External(
             self.inputs, self.work, self.backend, pieces, sizes.shares, sizes.memory, self.request.on.threads, spill
         )
-        return external.sort(sink, stack, self.stopwatch, advance)
+        return external.sort(output, stack, self.stopwatch, advance)
 
     def _memory(self) -> int:
         memory = available_memory() // 2 if self.request.memory is None else self.request.memory
@@ -184,7 +188,7 @@ class _Job:
             return False
         return self.inputs.nbytes - max(piece.nbytes for piece in pieces) <= size
 
-    def _at_once(self, sink: Sink, chosen: Shares, advance: Advance | None) -> Outcome:
+    def _at_once(self, output: Output, chosen: Shares, advance: Advance | None) -> Outcome:
         done, total = 0, self.inputs.nbytes
 
         def told(nbytes: int) -> None:
@@ -193,6 +197,6 @@ class _Job:
             if advance is not None:
                 advance(done // 2, total)
 
-        site = Site(self.work, self.inputs.sources, SinkOutlet(sink, self.work.equals))
-        worker = WholeWorker(site, sink, self.backend, chosen, self.stopwatch, told)
-        return sort_whole(site, sink, worker, self.request.on.threads or cores())
+        site = Site(self.work, self.inputs.sources, SinkOutlet(output.sinks, self.work.equals))
+        worker = WholeWorker(site, output, self.backend, chosen, self.stopwatch, told)
+        return sort_whole(site, output, worker, self.request.on.threads or cores())

@@ -16,7 +16,7 @@ from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.steps import FoundDisorderError, check_beginnings, first_of_equals, read_chunk
-from gpumerge_cli.engine.task import ChunkTask, TaskResult, TaskWork, UnfinishedError
+from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult, TaskWork, UnfinishedError
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.measure import Span
 from gpumerge_cli.plan import Chunk
@@ -68,14 +68,14 @@ class Station:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Have ready what all hands use; further calls do nothing. The outlet's target must be known by now."""
+        """Have ready what all hands use; further calls do nothing. The outlet's targets must be known by now."""
         site, work = self.site, self.site.work
         with self._lock:
             if not self._opened and work.action == "merge":
-                unique, target = not work.equals.keeps_all, site.outlet.target
-                told = ChunkWork(site.sources, work.order, self.policy, work.check, unique, target)
+                unique, targets = not work.equals.keeps_all, site.outlet.targets
+                told = ChunkWork(site.sources, work.order, self.policy, work.check, unique, targets)
                 self.calls = self.backend.chunk_calls(told)
-                self.written_by_calls = self.calls is not None and target is not None
+                self.written_by_calls = self.calls is not None and len(targets) > 0
             self._opened = True
 
     @cached_property
@@ -133,7 +133,7 @@ class Hand:
     def do(self, task: ChunkTask) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         station, outlet = self._station, self._site.outlet
-        done = TaskResult([0] * len(task.ranges))
+        done = TaskResult([0] * len(task.ranges), part=task.place.part)
         pieces = deque([task.chunk])
         try:
             while pieces and not outlet.is_over(task.turn):
@@ -159,11 +159,12 @@ class Hand:
         return done
 
     def _do_piece(self, task: ChunkTask, piece: Chunk, done: TaskResult, *, last: bool) -> None:
-        merged = self._merged(piece)
+        place = task.place_of(piece)
+        merged = self._merged(piece, place)
         if self._station.written_by_calls:
             written: int | None = merged.merged_bytes
         else:
-            written = self._site.outlet.put(task.turn, replace(task.place, offset=piece.offset), merged, last=last)
+            written = self._site.outlet.put(task.turn, place, merged, last=last)
         if written is not None:
             done.counts[:] = map(operator.add, done.counts, merged.counts)
             done.dropped += merged.dropped
@@ -173,8 +174,8 @@ class Hand:
         done.spans += map(_named_sort, merged.spans) if task.work.action == "sort" else merged.spans
         merged.spans.clear()
 
-    def _merged(self, piece: Chunk) -> Merged:
-        """The merge of the piece, held by what made it, or written by it."""
+    def _merged(self, piece: Chunk, place: Place) -> Merged:
+        """The merge of the piece, held by what made it, or written to its place by it."""
         station, site = self._station, self._site
         if site.lenient and not site.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
@@ -184,7 +185,7 @@ class Hand:
         if self._caller is None:
             self._caller = station.calls.worker(capacity)
         try:
-            self._caller.run(piece.ranges, piece.offset)
+            self._caller.run(piece.ranges, place.part, place.offset)
         except Disordered as found:
             raise FoundDisorderError(found.source) from None
         return self._caller

@@ -11,6 +11,7 @@ import operator
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 from gpumerge_cli.engine.executor import Executor, Job, WorkerLog
@@ -29,11 +30,20 @@ _LEAST_AHEAD = 64
 
 
 @dataclass
+class Filled:
+    """Items of a part of the output, and their bytes as they were written."""
+
+    items: int = 0
+    nbytes: int = 0
+
+
+@dataclass
 class Outcome:
     """What a run did. counts: items that each source gave. dropped: those left out. written: bytes of the output.
 
     chunks, largest: how many chunks there were, and bytes of the largest. workers: how many threads worked on them.
-    logs: what each worker did. began: when the first chunk was taken, in seconds of time.perf_counter, 0 if none was.
+    logs: what each worker did. parts: what went to each part of the output, as far as any did. began: when the first
+    chunk was taken, in seconds of time.perf_counter, 0 if none was.
     rest: where a lenient run met disorder: what lies ahead of its ranges was put out, up to its offset in the output.
     """
 
@@ -44,6 +54,7 @@ class Outcome:
     largest: int = 0
     workers: int = 1
     logs: list[WorkerLog] = field(default_factory=list)
+    parts: dict[int, Filled] = field(default_factory=dict)
     began: float = 0.0
     rest: Chunk | None = None
 
@@ -67,6 +78,9 @@ class _Count:
             outcome.counts[:] = map(operator.add, outcome.counts, result.counts)
             outcome.dropped += result.dropped
             outcome.written += result.written
+            part = outcome.parts.setdefault(result.part, Filled())
+            part.items += sum(result.counts) - result.dropped
+            part.nbytes += result.written
             outcome.largest = max(outcome.largest, result.largest)
             self.done += result.nbytes
             if result.nbytes:
@@ -79,7 +93,7 @@ class _Count:
         rest = unfinished.rest
         if not self.lenient or not isinstance(unfinished.cause, FoundDisorderError) or rest is None:
             return False
-        at = self.outlet.leave(rest.turn, rest.place.offset)
+        at = self.outlet.leave(rest.turn, rest.place)
         with self.lock:
             if at is not None and rest.turn < self.left:
                 self.left = rest.turn
@@ -95,7 +109,8 @@ def merge(
     advance: as in merge_files. waits: as of Job. The first error that no other worker makes up for is raised; the
     others stop.
     """
-    return carry_out(site, workers, site.planner.spans, stopwatch, advance, waits=waits)
+    spans = partial(site.planner.spans, parts=site.parts)
+    return carry_out(site, workers, spans, stopwatch, advance, waits=waits)
 
 
 def carry_out(
@@ -113,9 +128,10 @@ def carry_out(
     kinds = {worker.backend for worker in workers}
     low = 2 * len(workers) if len(kinds) == 1 else max(_LEAST_AHEAD, 2 * len(workers))
     runs = site.work.action == "sort"
+    starts = [part.offset for part in site.parts] or [0]
 
-    def task(turn: int, chunk: Chunk) -> ChunkTask:
-        return ChunkTask(site.work, turn, chunk.ranges, Place(turn if runs else 0, chunk.offset))
+    def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
+        return ChunkTask(site.work, turn, chunk.ranges, Place(turn if runs else part, chunk.offset - starts[part]))
 
     job = Job(
         Supply(spans, low, stopwatch),

@@ -4,67 +4,81 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
-Spans = Callable[[int], Iterator[list[Chunk]]]
-"""Given bytes of a chunk, all chunks of about that size, some at a time."""
+Spans = Callable[[int], Iterator[Sequence[list[Chunk]]]]
+"""Given bytes of a chunk, all chunks of about that size, some at a time: a list for each part of the output."""
 
 
 class Supply:
-    """Hands out chunks in output order, numbered from 0, to any number of threads.
+    """Hands out chunks, numbered from 0, to any number of threads: in output order, or in that of each part, in turn.
 
     spans: cuts the chunks, of the size that the first thread asks for. A thread that asks for larger ones gets
-    neighbours, joined. The thread that takes one while no more than `low` are left cuts the next ones first; the others
-    need not wait for it.
+    neighbours of one part, joined. The thread that takes one while no more than `low` are left cuts the next ones
+    first; the others need not wait for it.
     """
 
     def __init__(self, spans: Spans, low: int, stopwatch: Stopwatch) -> None:
         self._cutter = spans
-        self._spans: Iterator[list[Chunk]] | None = None
+        self._spans: Iterator[Sequence[list[Chunk]]] | None = None
         self._low = low
         self._stopwatch = stopwatch
-        self._ready: deque[Chunk] = deque()
+        self._parts: list[deque[Chunk]] = []
+        self._ready = 0  # chunks
+        self._last = -1  # the part that the last one was of
         self._taken = 0
         self._cutting = False
         self._over = False
         self._changed = threading.Condition()
 
-    def take(self, nbytes: int) -> tuple[int, Chunk] | None:
-        """(number, chunk) of the next chunk of up to about `nbytes`, or None once there are no more."""
+    def take(self, nbytes: int) -> tuple[int, int, Chunk] | None:
+        """(number, part, chunk) of the next chunk of up to about `nbytes`, or None once there are no more."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._ready or not self._cutting)
-                cuts = not self._cutting and not self._over and len(self._ready) <= self._low
+                cuts = not self._cutting and not self._over and self._ready <= self._low
                 self._cutting |= cuts
                 if not cuts:
                     if not self._ready:
                         return None
                     self._taken += 1
-                    return self._taken - 1, self._joined(nbytes)
+                    self._last = part = self._next()
+                    return self._taken - 1, part, self._joined(self._parts[part], nbytes)
                 if self._spans is None:
                     self._spans = self._cutter(nbytes)
             self._cut(self._spans)
 
-    def _joined(self, nbytes: int) -> Chunk:
+    def _next(self) -> int:
+        """The part whose turn it is, of those with chunks that are ready."""
+        parts = self._parts
+        return next(at % len(parts) for at in count(self._last + 1) if parts[at % len(parts)])
+
+    def _joined(self, ready: deque[Chunk], nbytes: int) -> Chunk:
         """The next chunk that is ready, and as many of those behind it as fit into `nbytes` with it."""
-        first = last = self._ready.popleft()
+        before = len(ready)
+        first = last = ready.popleft()
         held = first.nbytes
-        while self._ready and held + self._ready[0].nbytes <= nbytes:
-            last = self._ready.popleft()
+        while ready and held + ready[0].nbytes <= nbytes:
+            last = ready.popleft()
             held += last.nbytes
+        self._ready -= before - len(ready)
         return first if first is last else first.joined(last)
 
-    def _cut(self, spans: Iterator[list[Chunk]]) -> None:
-        more: list[Chunk] | None = None
+    def _cut(self, spans: Iterator[Sequence[list[Chunk]]]) -> None:
+        more: Sequence[list[Chunk]] | None = None
         try:
             with self._stopwatch.span("plan"):
                 more = next(spans, None)
         finally:
             with self._changed:
-                self._ready.extend(more or ())
+                self._parts = self._parts or [deque() for _ in more or ()]
+                for ready, chunks in zip(self._parts, more or (), strict=False):
+                    ready.extend(chunks)
+                    self._ready += len(chunks)
                 self._over = more is None
                 self._cutting = False
                 self._changed.notify_all()

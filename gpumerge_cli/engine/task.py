@@ -52,7 +52,7 @@ class InputName:
 class Place:
     """Where a task's result goes: from byte `offset` of the items of part number `part` on.
 
-    The output is part 0. While pieces are sorted to runs, each run is a part of its own.
+    An output that is one file is part 0. While pieces are sorted to runs, each run is a part of its own.
     """
 
     part: int
@@ -108,8 +108,8 @@ class ChunkTask:
 
     @property
     def chunk(self) -> Chunk:
-        """The task's ranges and offset."""
-        return Chunk(self.ranges, self.place.offset)
+        """The task's ranges, and the bytes of all inputs ahead of them."""
+        return Chunk(self.ranges, sum(start for start, _ in self.ranges))
 
     @property
     def nbytes(self) -> int:
@@ -119,7 +119,11 @@ class ChunkTask:
     def of(self, chunks: Sequence[Chunk]) -> ChunkTask:
         """The same task for neighbouring chunks alone, given in the order of the output."""
         chunk = chunks[0].joined(chunks[-1])
-        return replace(self, ranges=chunk.ranges, place=replace(self.place, offset=chunk.offset))
+        return replace(self, ranges=chunk.ranges, place=self.place_of(chunk))
+
+    def place_of(self, chunk: Chunk) -> Place:
+        """The place of a chunk of the task."""
+        return replace(self.place, offset=self.place.offset + chunk.offset - self.chunk.offset)
 
     def as_dict(self) -> dict[str, Any]:
         """The task as plain values, for JSON."""
@@ -140,7 +144,8 @@ class ChunkTask:
 class TaskResult:
     """What came of a task. counts: items that each input gave. dropped: those left out. written: bytes put out.
 
-    largest: bytes of the largest chunk that was worked on at once. spans: what took how long.
+    part: of the output, which they went to. largest: bytes of the largest chunk that was worked on at once. spans: what
+    took how long.
     """
 
     counts: list[int] = field(default_factory=list)
@@ -149,6 +154,7 @@ class TaskResult:
     nbytes: int = 0
     largest: int = 0
     spans: list[Span] = field(default_factory=list)
+    part: int = 0
 
     def add(self, other: TaskResult) -> None:
         """Count a further piece of the task, too."""

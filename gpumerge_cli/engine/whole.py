@@ -5,35 +5,49 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise, zip_longest
 
-from gpumerge_cli.backends.base import Backend, SortPolicy, Workspace
+import numpy as np
+
+from gpumerge_cli.backends.base import Backend, Bytes, SortPolicy, Workspace
 from gpumerge_cli.engine.executor import WorkerLog
+from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
-from gpumerge_cli.engine.parts import lines_that_begin
+from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import policy_of
-from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult, UnfinishedError, run
 from gpumerge_cli.engine.workers import About
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
-from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span, Stopwatch
+from gpumerge_cli.plan import even_edges
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Bytes `low` to `high` of the result, which are written in this turn, to this place."""
+
+    turn: int
+    low: int
+    high: int
+    place: Place
 
 
 class WholeWorker:
-    """Sorts all items of a site's sources to a sink, as one task. See engine.workers.Worker.
+    """Sorts all items of a site's sources to an output, as one task. See engine.workers.Worker.
 
     shares: how many threads read and write, and bytes of what each reads or writes at once: whole items unless those
     are lines. advance: called with the bytes that were read or written, from any thread but one at a time. chunks: how
-    many parts were written.
+    many pieces were written. filled: what went to each part of the output.
     """
 
     def __init__(
-        self, site: Site, sink: Sink, backend: Backend, shares: Shares, stopwatch: Stopwatch,
+        self, site: Site, output: Output, backend: Backend, shares: Shares, stopwatch: Stopwatch,
         advance: Callable[[int], None],
     ) -> None:  # fmt: skip
         self.backend = backend.name
@@ -41,16 +55,17 @@ class WholeWorker:
         self.hands, self._part = shares.workers, shares.chunk_bytes
         self.chunk_bytes = site.work.nbytes
         self._site = site
-        self._sink = sink
+        self._output = output
+        self._sink = output.sinks[0]  # which the others are like
         self._on = backend
         self._policy = policy_of(backend, site.work)
         self._stopwatch = stopwatch
         self._advance = advance
         self._workspace: Workspace | None = None
         self._lock = threading.Lock()
-        self._written = 0
         self.chunks = 0
-        self._places = Places(planned=sink.exact, seekable=sink.seekable)
+        self.filled = {number: Filled() for number in range(len(output.sinks))}
+        self._places = Places(planned=self._sink.exact, seekable=output.seekable, parts=len(output.sinks))
 
     def start(self, threads: int = 1) -> None:
         """Take the memory for all of it. threads: how many the sort itself may take. Raises DeviceError."""
@@ -80,19 +95,20 @@ class WholeWorker:
         return self._workspace
 
     def _do(self, task: ChunkTask) -> TaskResult:
-        workspace, sink, sources = self._memory, self._sink, self._site.sources
+        workspace, sources = self._memory, self._site.sources
         sizes = [stop - start for start, stop in task.ranges]
         for_each(self._parts(sources, sizes), self._bring, self.hands)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         self._sort(sizes)
-        self.chunks = -(-workspace.merged_bytes // self._part)
+        pieces = self._pieces()
+        self.chunks = len(pieces)
         # A worker that writes to a pipe nobody reads never comes back.
-        for_each(range(self.chunks), self._write, self.hands, wait=sink.seekable)
+        for_each(pieces, self._write, self.hands, wait=self._output.seekable)
         return TaskResult(
             counts=list(workspace.counts),
             dropped=workspace.dropped,
-            written=self._written,
+            written=sum(part.nbytes for part in self.filled.values()),
             nbytes=task.nbytes,
             largest=min(self._part, workspace.merged_bytes),
         )
@@ -125,10 +141,29 @@ class WholeWorker:
         self._stopwatch.add(*[replace(s, name="sort") if s.name == "kernel" else s for s in workspace.spans])
         workspace.spans.clear()
 
-    def _write(self, turn: int) -> None:
+    def _pieces(self) -> list[_Piece]:
+        """Pieces of the result, which is cut into the parts of the output: those of all parts in turn."""
+        workspace, order, parts = self._memory, self._site.work.order, len(self.filled)
+        edges = even_edges(workspace.merged_bytes, max(1, order.item_bytes), parts)
+        if parts > 1:
+            if not order.item_bytes:
+                edges[1:-1] = [nearest_line_edge(workspace, edge, order.end[0]) for edge in edges[1:-1]]
+            if self._site.work.equals.keeps_all:
+                self._output.reserve([high - low for low, high in pairwise(edges)])
+        spans = list(enumerate(pairwise(edges)))
+        starts = zip_longest(*(range(low, high, self._part) for _, (low, high) in spans))
+        found = [
+            (number, at, min(at + self._part, high), at - low)
+            for each in starts
+            for at, (number, (low, high)) in zip(each, spans, strict=True)
+            if at is not None
+        ]
+        return [_Piece(turn, low, high, Place(part, offset)) for turn, (part, low, high, offset) in enumerate(found)]
+
+    def _write(self, piece: _Piece) -> None:
         try:
-            low = turn * self._part
-            high = min(self._memory.merged_bytes, low + self._part)
+            low, high, part = piece.low, piece.high, piece.place.part
+            sink = self._output.sinks[part]
             start = time.perf_counter()
             end = self._sink.line_end
             if end is None:
@@ -138,28 +173,37 @@ class WholeWorker:
             if self._memory.remote:
                 self._took("download", start, high - low)
             start = time.perf_counter()
-            encoded = self._sink.encode(data)
-            if not self._sink.exact:
+            items = self._items(data)
+            encoded = sink.encode(data)
+            if not sink.exact:
                 self._took("compress", start, high - low)
-            with self._places.place(turn, low, len(encoded), last=True) as place:
+            with self._places.place(piece.turn, piece.place, len(encoded), last=True) as place:
                 if place is None:
                     return
                 start = time.perf_counter()
-                self._sink.write_at(place, encoded)
+                sink.write_at(place, encoded)
                 self._took("write", start, len(encoded))
             with self._lock:
-                self._written += len(encoded)
+                self.filled[part].items += items
+                self.filled[part].nbytes += len(encoded)
                 self._advance(high - low)
         except BaseException:
             self._places.stop()
             raise
+
+    def _items(self, data: Bytes) -> int:
+        """Items of a piece. Lines are counted only where it is not known how many went to a part."""
+        order = self._site.work.order
+        if order.item_bytes:
+            return len(data) // order.item_bytes
+        return int(np.count_nonzero(data == order.end[0])) if len(self.filled) > 1 else 0
 
     def _took(self, stage: str, start: float, nbytes: int) -> None:
         self._stopwatch.name_lane(self.name)
         self._stopwatch.add(Span(stage, time.perf_counter() - start, nbytes))
 
 
-def sort_whole(site: Site, sink: Sink, worker: WholeWorker, threads: int) -> Outcome:
+def sort_whole(site: Site, output: Output, worker: WholeWorker, threads: int) -> Outcome:
     """Have the worker sort everything, as one task. threads: how many the sort itself may take.
 
     Raises DeviceMemoryError before anything is written, if at all.
@@ -174,7 +218,7 @@ def sort_whole(site: Site, sink: Sink, worker: WholeWorker, threads: int) -> Out
     except BaseException as error:
         cause = error.cause if isinstance(error, UnfinishedError) else error
         # A stream's writers are not waited for, and use it until they end: then it is closed with the last of them.
-        if sink.seekable or isinstance(cause, DeviceMemoryError):
+        if output.seekable or isinstance(cause, DeviceMemoryError):
             worker.close()
         if cause is not error:
             raise cause from None
@@ -182,6 +226,8 @@ def sort_whole(site: Site, sink: Sink, worker: WholeWorker, threads: int) -> Out
     log.last = time.perf_counter()
     log.busy, log.chunks, log.nbytes = log.last - log.first, 1, result.nbytes
     worker.close()
+    if len(worker.filled) == 1:
+        worker.filled[0].items = sum(result.counts) - result.dropped
     return Outcome(
         result.counts,
         result.dropped,
@@ -190,5 +236,6 @@ def sort_whole(site: Site, sink: Sink, worker: WholeWorker, threads: int) -> Out
         largest=result.largest,
         workers=worker.hands,
         logs=[log],
+        parts=worker.filled,
         began=log.first,
     )

@@ -83,11 +83,12 @@ class Sink(Protocol):
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """So many bytes of items will come: find out now if there is no room for them. Raises OutputError.
 
-        Sets `target`. threads: how many will write them at once, None for one a core.
+        Sets `target`. May be called again ahead of the first write, once the number is better known. threads: how many
+        will write them at once, None for one a core.
         """
 
     def populate(self, threads: int) -> None:
-        """Have so many threads prepare memory for the writes that will come, if that helps; return at once.
+        """Have so many processes prepare memory for the writes that will come, if that helps; return at once.
 
         It ends with `commit` or `abort`. Call it where nobody writes yet, such as while a GPU starts.
         """
@@ -98,12 +99,18 @@ class Sink(Protocol):
     def write_at(self, start: int, data: Bytes) -> None:
         """Write encoded `data` at byte `start` of all encoded data; from any thread, in order if not `seekable`."""
 
-    def commit(self, *, count: int | None = None, durable: bool = False) -> None:
+    def finish(self, *, count: int | None = None, durable: bool = False) -> None:
+        """Everything is written: do all of `commit` that may fail for lack of room; further calls do nothing."""
+
+    def commit(self, *, count: int | None = None, durable: bool = False, keep: bool = False) -> None:
         """Everything is written: put the output in its place.
 
         count: items written, for headers that say so. durable: only once it is on stable storage, and return only once
-        its name is.
+        its name is. keep: what it replaces, so that `take_back` can put it there again, until `abort`.
         """
+
+    def take_back(self) -> bool:
+        """After a commit that keeps what there was, have the place as it was before; whether that could be done."""
 
     def abort(self) -> None:
         """Remove what was written. May be called at any time, also twice; does nothing after `commit`."""

@@ -1,4 +1,4 @@
-"""Outputs that appear whole or not at all, and streams, which cannot be taken back."""
+"""Outputs that appear whole or not at all; and the right kind of output for a name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
-import re
 import stat
-import sys
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -17,21 +15,16 @@ from pathlib import Path
 from gpumerge_cli import replacement
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.cpu.mapping import Mapping
-from gpumerge_cli.errors import OutputError, as_os_error, lost_output, output_error
+from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import STDIO, Bytes
+from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.replacement import Replacement
 
-# A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 calls of 1 MiB wrote 4.5
-# to 4.8 GB/s where those of 128 KiB, which cat makes, wrote 2.7 to 4.2: a machine of 16 cores with its memory at hand.
-# On a small one whose host first had to find so much of it in one place they took twice as long (both Linux 6).
-_FEW_CORES = 2
-_LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 << 20
 # Mapping a file and taking the signal of its loss cost more than a few calls.
 _LEAST_MAPPED = 8 << 20
 FORCED = "GPUMERGE_TEST_MAPPED"
 """A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
-_NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
 class OutputFile:
@@ -43,7 +36,7 @@ class OutputFile:
         self.name = name
         # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait
         # on; further ones would only be in the way.
-        self._writers = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
+        self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
         self._writing = threading.Semaphore(self._writers)
         self._mapping: Mapping | None = None
         try:
@@ -60,15 +53,20 @@ class OutputFile:
     def target(self, start: int, swap: int) -> Target | None:
         """The place of the bytes from `start` on."""
         memory = 0 if self._mapping is None else self._mapping.address
-        return Target(self.name, self._made.descriptor, start, _LARGEST_WRITE, self._writers, swap, memory)
+        return Target(self.name, self._made.descriptor, start, LARGEST_WRITE, self._writers, swap, memory)
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
-        """Have room for `nbytes` in all, if the file system can do that ahead of the writes.
+        """Have room for `nbytes` in all, in place of an earlier size, if the file system can do that ahead of writes.
 
         An output that does not fit is refused before any work, and writes into reserved room are faster. Then the file
         is mapped if `threads` (None: one a core) write it faster so.
         """
         # Not os.posix_fallocate, which writes to every block where the file system cannot.
+        if self._mapping is not None:
+            self._mapping.close()
+            self._mapping = None
+        if os.fstat(self._made.descriptor).st_size > nbytes:
+            os.ftruncate(self._made.descriptor, nbytes)
         if not nbytes:
             return
         if _libc().fallocate(self._made.descriptor, 0, 0, nbytes):
@@ -95,19 +93,28 @@ class OutputFile:
         with self._writing:
             while len(view):
                 try:
-                    count = os.pwrite(
-                        self._made.descriptor, view[: _LARGEST_WRITE - position % _LARGEST_WRITE], position
-                    )
+                    count = os.pwrite(self._made.descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
                 except OSError as error:
                     raise output_error(error, self.name) from None
                 view = view[count:]
                 position += count
 
-    def commit(self, *, durable: bool = False) -> None:
-        """Put the file in its place, in one step. durable: its bytes before, its name after are forced to storage."""
+    def finish(self, *, durable: bool = False) -> None:
+        """Do all of `commit` that the loss of a write, or a lack of room, may make fail; further calls do nothing."""
         self._end_mapping()
         try:
-            self._made.commit(durable=durable)
+            self._made.settle(durable=durable)
+        except OSError as error:
+            raise output_error(error, self.name) from None
+
+    def commit(self, *, durable: bool = False, keep: bool = False) -> None:
+        """Put the file in its place, in one step. durable: its bytes before, its name after are forced to storage.
+
+        keep: what it replaces, so that `take_back` can put it there again, until `abort`.
+        """
+        self.finish(durable=durable)
+        try:
+            self._made.commit(durable=durable, keep=keep)
         except OSError as error:
             raise output_error(error, self.name) from None
         _placed[self.name] = self._made.place
@@ -119,8 +126,15 @@ class OutputFile:
                 problem.way_out = "the new output is in place, but its name may not be on storage yet"
                 raise problem from None
 
+    def take_back(self) -> bool:
+        """After a commit that keeps what there was, have the place as it was before; whether that could be done."""
+        if not self._made.take_back():
+            return False
+        _placed.pop(self.name, None)
+        return True
+
     def abort(self) -> None:
-        """Remove what was written; does nothing after `commit`."""
+        """Remove what was written; after `commit`, what it has kept."""
         if self._mapping is not None:
             self._mapping.close()
         if self._made.abort():
@@ -133,6 +147,7 @@ class OutputFile:
         short = os.fstat(self._made.descriptor).st_size < self._mapping.nbytes
         lost = self._mapping.lost or short
         self._mapping.close()
+        self._mapping = None
         if lost:
             raise lost_output(self.name)
 
@@ -154,85 +169,27 @@ def _libc() -> ctypes.CDLL:
 
 
 _placed: dict[str, Path] = {}
-_begun: list[str] = []
-"""Outputs that were committed, by their names; streams that something was written to."""
+"""Outputs that were committed, by their names."""
 
 
 def remove_unfinished() -> None:
     """Remove the temporary files of all outputs that were not brought to an end. For the end of the program."""
     replacement.remove_unfinished()
     _placed.clear()
-    _begun.clear()
+    begun.clear()
 
 
 def given() -> str:
     """A sentence for users: which outputs exist if the program ends now."""
     whole = [f"{name} is complete" for name, place in _placed.items() if place.exists()]
-    return ", ".join(whole + [f"{name} has a part of the output" for name in _begun]) or "no output was written"
-
-
-class OutputStream:
-    """Standard output, or a device or pipe named as output: written in order, nothing to take back."""
-
-    seekable = False
-
-    def __init__(self, name: str) -> None:
-        self.name = "standard output" if name == STDIO else name
-        number = _descriptor_named(name)
-        try:
-            if number is not None:
-                self._descriptor = os.dup(number)
-            else:
-                self._descriptor = os.open(name, os.O_WRONLY | os.O_CLOEXEC)
-        except (OSError, ValueError) as error:
-            raise output_error(as_os_error(error), self.name) from None
-        self._position = 0
-
-    def target(self, start: int, swap: int) -> Target | None:
-        """A stream is written in order."""
-        return None
-
-    def reserve(self, nbytes: int, threads: int | None = None) -> None:
-        """A stream has no room of its own."""
-
-    def populate(self, threads: int) -> None:
-        """A stream is not mapped."""
-
-    def write_at(self, position: int, data: Bytes) -> None:
-        """Write all of `data`, which must follow what was written before."""
-        assert position == self._position, "a stream is written in order"
-        view = data.data
-        if self._position == 0:
-            _begun.append(self.name)
-        self._position += len(view)
-        while len(view):
-            try:
-                view = view[os.write(self._descriptor, view[:_LARGEST_WRITE]) :]
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                raise output_error(error, self.name) from None
-
-    def commit(self, *, durable: bool = False) -> None:
-        """Close the stream; durable means nothing here. Some file systems tell only now that a write failed."""
-        descriptor, self._descriptor = self._descriptor, -1
-        try:
-            os.close(descriptor)
-        except OSError as error:
-            raise output_error(error, self.name) from None
-
-    def abort(self) -> None:
-        """Close the stream."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+    return ", ".join(whole + [f"{name} has a part of the output" for name in begun]) or "no output was written"
 
 
 def open_output(name: str) -> OutputFile | OutputStream:
     """The right kind of output for `name`. Raises OutputError."""
     if not name or name.endswith("/"):
         raise OutputError(f"{name!r} is no name of a file", way_out="name a file, or - for standard output")
-    if _descriptor_named(name) is not None:
+    if descriptor_named(name) is not None:
         return OutputStream(name)
     try:
         kind = os.stat(name).st_mode
@@ -248,7 +205,7 @@ def look_at(name: str) -> None:
 
     Pipes and devices are not opened: that may wait for a reader.
     """
-    if name == STDIO or _descriptor_named(name) is not None:
+    if name == STDIO or descriptor_named(name) is not None:
         return
     if not os.path.exists(name) or os.path.isfile(name) or os.path.isdir(name):
         open_output(name).abort()
@@ -262,7 +219,7 @@ def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
     What is written to it changes what is still to be read. Outputs with names of their own replace files as a whole.
     """
     with contextlib.suppress(OSError, ValueError):  # opening them will report it
-        number = _descriptor_named(name)
+        number = descriptor_named(name)
         written = None if number is None else os.fstat(number)
         if written is None or not stat.S_ISREG(written.st_mode) or not written.st_size:
             return
@@ -272,26 +229,3 @@ def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
                 raise OutputError(
                     f"it is the input {one}, too", where=what, way_out="name it with -o, or use another file"
                 )
-
-
-def _descriptor_named(name: str) -> int | None:
-    """The open descriptor that an output's name stands for, if it does.
-
-    What lies behind such a name may be a regular file, but one that somebody else has open and goes on writing to: it
-    must not be replaced.
-    """
-    if name == STDIO:
-        return sys.stdout.fileno()
-    found = _NAMED_DESCRIPTOR.fullmatch(os.path.normpath(name))
-    if found is None:
-        return None
-    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2])
-
-
-def is_terminal(name: str) -> bool:
-    """True if `name` stands for an open descriptor that is a terminal."""
-    try:
-        number = _descriptor_named(name)
-        return number is not None and os.isatty(number)
-    except (OSError, ValueError):
-        return False

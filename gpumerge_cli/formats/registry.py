@@ -18,7 +18,8 @@ from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.kinds import dtype_of, format_names, format_of, is_binary
-from gpumerge_cli.formats.output import is_terminal, open_output
+from gpumerge_cli.formats.output import open_output
+from gpumerge_cli.formats.output_stream import is_terminal
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder

@@ -10,7 +10,8 @@ import numpy as np
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.fixed_source import foreign_keys
-from gpumerge_cli.formats.output import OutputFile, OutputStream
+from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_stream import OutputStream
 
 
 class ItemSink:
@@ -42,6 +43,7 @@ class ItemSink:
         self._native = None if dtype is None else foreign_keys(dtype)
         self._start = 0
         self._empty = True
+        self._finished = False
         if header is not None:
             head = self._packed(np.frombuffer(header(count or 0), np.uint8))
             self._output.write_at(0, head)
@@ -74,15 +76,27 @@ class ItemSink:
         self._output.write_at(self._start + start, data)
         self._empty = False
 
-    def commit(self, *, count: int | None = None, durable: bool = False) -> None:
+    def finish(self, *, count: int | None = None, durable: bool = False) -> None:
         """See Sink."""
+        if self._finished:
+            return
         if self._empty and not self.exact:
             self._output.write_at(0, self._packed(np.empty(0, np.uint8)))
         if self._header is not None and count is not None:
             head = self._header(count)
             if head != self._header(self._count or 0):
                 self._output.write_at(0, np.frombuffer(head, np.uint8))
-        self._output.commit(durable=durable)
+        self._output.finish(durable=durable)
+        self._finished = True
+
+    def commit(self, *, count: int | None = None, durable: bool = False, keep: bool = False) -> None:
+        """See Sink."""
+        self.finish(count=count, durable=durable)
+        self._output.commit(durable=durable, keep=keep)
+
+    def take_back(self) -> bool:
+        """See Sink."""
+        return self._output.take_back()
 
     def abort(self) -> None:
         """See Sink."""

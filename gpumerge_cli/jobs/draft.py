@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -11,13 +11,15 @@ from typing import Any
 
 from gpumerge_cli.engine.inputs import read_names
 from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.jobs.document import Document, Entry, Mistake, Table
 from gpumerge_cli.jobs.expand import Folder, fields_of, with_fields, with_variables
 from gpumerge_cli.jobs.spec import JobOption, Operation
 
 OWN_KEYS = ("name", "operation", "inputs", "output")
+_PARTS = "parts"
 _INPUT_KEYS = {"inputs", "files0-from"}
-_FIRST = ("name", "operation", "inputs", "files0-from", "output")
+_FIRST = ("name", "operation", "inputs", "files0-from", _PARTS, "output")
 """Keys that others build on, in the order in which they are read."""
 _NO_INPUTS = {"", "-", "/dev/stdin"}
 
@@ -26,8 +28,8 @@ _NO_INPUTS = {"", "-", "/dev/stdin"}
 class Draft:
     """A job as its table describes it. sound: no mistake was found in it so far.
 
-    options: a list of values for each. inputs: names. has_globs: the names may be globs. writes: the files that the job
-    writes.
+    options: a list of values for each. inputs: names. has_globs: the names may be globs. output: as a command line has
+    it. outputs: the output's files, which are several if it has parts. writes: all files that the job writes.
     """
 
     number: int
@@ -39,6 +41,7 @@ class Draft:
     inputs: Entry = field(default_factory=lambda: Entry((), 0))
     has_globs: bool = True
     output: Entry | None = None
+    outputs: list[Entry] = field(default_factory=list)
     writes: list[Entry] = field(default_factory=list)
 
 
@@ -146,8 +149,7 @@ class Drafting:
         elif key == "output" and operation.writes:
             if not isinstance(entry.value, str):
                 raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
-            draft.output = replace(entry, value=self._filled(draft, entry.value))
-            draft.writes.append(draft.output)
+            self._take_output(draft, entry)
         elif key == "output" and is_own:
             raise UsageError(f"{draft.operation} writes no output", way_out="leave output out")
         elif key in operation.options:
@@ -170,6 +172,17 @@ class Drafting:
             raise UsageError(f"{name!r} is named, but a job reads files", way_out="name a file")
         draft.inputs = replace(entry, value=tuple(names))
 
+    def _take_output(self, draft: Draft, entry: Entry) -> None:
+        parts = draft.options.get(_PARTS)
+        draft.output = replace(entry, value=self._filled(draft, entry.value, part=FIELD if parts else None))
+        names: Sequence[str] = ()
+        if parts is None:
+            names = part_names(draft.output.value, None)
+        elif str(parts.value[0]).isdecimal() and int(parts.value[0]):  # reading the words reports any other
+            names = part_names(draft.output.value, int(parts.value[0]))
+        draft.outputs = [replace(entry, value=name) for name in names]
+        draft.writes += draft.outputs
+
     def _take_option(self, draft: Draft, key: str, entry: Entry, option: JobOption) -> None:
         values = entry.value if option.kind == "list" and isinstance(entry.value, list) else [entry.value]
         if option.kind == "switch":
@@ -190,11 +203,15 @@ class Drafting:
         self.folder.refuse_replaced(name)
         self.folder.taken.setdefault(self.folder.real(name), "read before any job runs")
 
-    def _filled(self, draft: Draft, text: str) -> str:
-        """`text` with its fields filled in. Matches of a glob give none: they may be other files the next time."""
+    def _filled(self, draft: Draft, text: str, **more: str | None) -> str:
+        """`text` with its fields filled in. Matches of a glob give none: they may be other files the next time.
+
+        more: further fields, but for those that are None.
+        """
         first = next(iter(draft.inputs.value), "x")  # any name will do if the inputs are wrong
         is_glob = draft.has_globs and self.folder.is_glob(first)
-        return with_fields(text, fields_of(draft.name, None if is_glob else first))
+        known = {name: value for name, value in more.items() if value is not None}
+        return with_fields(text, fields_of(draft.name, None if is_glob else first) | known)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -152,15 +152,15 @@ def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Stan
 def _is_fresh(job: Job, entry: LogEntry) -> bool:
     """Tell if no other program has written an input since the job began, or the output since it ended."""
     try:
-        output = None if job.output is None else os.stat(job.output)
-        if output is not None:
-            ended = entry.started + entry.seconds + 2 * _ROUNDING
-            if not stat.S_ISREG(output.st_mode) or output.st_mtime > ended:
-                return False
+        outputs = [os.stat(name) for name in job.outputs]
+        ended = entry.started + entry.seconds + 2 * _ROUNDING
+        if not all(stat.S_ISREG(output.st_mode) and output.st_mtime <= ended for output in outputs):
+            return False
         return all(
-            one.st_mtime <= entry.started + _ROUNDING and (output is None or one.st_mtime_ns <= output.st_mtime_ns)
+            one.st_mtime <= entry.started + _ROUNDING
+            and all(one.st_mtime_ns <= output.st_mtime_ns for output in outputs)
             for one in map(os.stat, job.inputs)
-            if output is None or not os.path.samestat(one, output)
+            if not any(os.path.samestat(one, output) for output in outputs)
         )
     except OSError:
         return False

@@ -35,8 +35,8 @@ def read_jobs(
             with drafting.judging(draft, entry.line):
                 files.write(entry.value, draft, entry.line)
         # Globs do not match reports, which a second run would find.
-        folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry is not draft.output)
-    outputs = [draft.output.value for draft in drafts if draft.output is not None]
+        folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry not in draft.outputs)
+    outputs = [entry.value for draft in drafts for entry in draft.outputs]
     to_come = {folder.place(name): os.path.normpath(name) for name in outputs}
     jobs: dict[int, Job] = {}
     for draft in drafts:
@@ -53,11 +53,10 @@ def read_jobs(
 
 
 def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> Entry:
-    """The inputs with the matches of globs, except the job's own output and files that are named beside the globs."""
+    """The inputs with the matches of globs, except the job's own outputs and files that are named beside the globs."""
     folder = drafting.folder
     named = {folder.place(name) for name in draft.inputs.value}
-    if draft.output is not None:
-        named.add(folder.place(draft.output.value))
+    named.update(folder.place(entry.value) for entry in draft.outputs)
     names: list[str] = []
     for name in draft.inputs.value:
         found = [name]
@@ -82,9 +81,9 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
             nbytes += size
             if maker is not None:
                 after.add(maker)
-    if draft.output is not None:
+    for entry in draft.outputs:
         with drafting.judging(draft, draft.line):
-            files.refuse_replacing(draft.output.value, draft.inputs.value)
+            files.refuse_replacing(entry.value, draft.inputs.value)
     task = _task(draft, drafting, limits) if draft.sound else None
     if isinstance(task, GpumergeError):
         # Files may be missing that another job makes, but mistakes in words are mistakes now.
@@ -104,7 +103,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
         line=draft.line,
         operation=draft.operation,
         inputs=tuple(map(folder.path, draft.inputs.value)),
-        output=None if draft.output is None else folder.path(draft.output.value),
+        outputs=tuple(folder.path(entry.value) for entry in draft.outputs),
         words=_words(draft, operation, folder.path),
         command=" ".join(map(quoted, ("gpumerge", draft.operation, *absolute))),
         after=frozenset(after),

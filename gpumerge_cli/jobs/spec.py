@@ -53,7 +53,7 @@ class Operation:
 class Job:
     """A job, which can run once the jobs that make its inputs have run.
 
-    number: its place in the file, from 1. line: its first line there. inputs, output: paths as they are opened. words:
+    number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened. words:
     the words behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell, with
     absolute paths and settings. after: numbers of the jobs that make its inputs. nbytes: of the inputs that exist.
     task: None if making it needs a look into files that do not exist yet.
@@ -64,7 +64,7 @@ class Job:
     line: int
     operation: str
     inputs: tuple[str, ...]
-    output: str | None
+    outputs: tuple[str, ...]
     words: tuple[str, ...]
     command: str
     after: frozenset[int] = frozenset()

@@ -16,11 +16,13 @@ from gpumerge_cli.report.compared import BenchReport, BenchRow, CompareReport, R
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
+    PARTS_HEADER,
     bound_told,
     busy_cells,
     busy_header,
     clock_cells,
     facts,
+    part_cells,
     summary,
 )
 from gpumerge_cli.report.model import InputFile, MergeReport
@@ -93,6 +95,8 @@ def _merge(report: MergeReport) -> Iterator[Part]:
     )
     yield table(("what", "how"), facts(report))
     yield _inputs(report.inputs)
+    if report.parts:
+        yield table(PARTS_HEADER, part_cells(report), right=(1, 2))
 
 
 def _against_ceilings(report: MergeReport) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
-from gpumerge_cli.report.merge_tables import CLOCK_HEADER, busy_cells, busy_header, clock_cells, facts, summary
+from gpumerge_cli.report.merge_tables import (
+    CLOCK_HEADER,
+    PARTS_HEADER,
+    busy_cells,
+    busy_header,
+    clock_cells,
+    facts,
+    part_cells,
+    summary,
+)
 from gpumerge_cli.report.model import MergeReport
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
@@ -31,6 +40,8 @@ def _merge(report: MergeReport) -> str:
     lines += _table(busy_header(report), busy_cells(report), right=range(1, 5))
     lines += ["", *(f"- {_escape(name)}: {_escape(value)}" for name, value in facts(report))]
     lines += ["", *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2))]
+    if report.parts:
+        lines += ["", *_table(PARTS_HEADER, part_cells(report), right=(1, 2))]
     return "\n".join(lines) + "\n"
 
 

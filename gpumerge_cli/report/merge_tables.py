@@ -55,9 +55,13 @@ def summary(report: MergeReport) -> str:
     inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
     output = "standard output" if report.output == "-" else visible(report.output)
     return (
-        f"{done} {inputs} into {output}: "
+        f"{done} {inputs} into {output}{_in_parts(report)}: "
         f"{format_count(report.items)} items, {format_bytes(report.nbytes)}, {report.order}"
     )
+
+
+def _in_parts(report: MergeReport) -> str:
+    return f" in {format_counted(len(report.parts), 'part')}" if report.parts else ""
 
 
 Row = tuple[str, str, str, str, str]
@@ -154,6 +158,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         ),
         ("device memory", _shrunk(report)),
         *_workers_told(report),
+        ("parts", _parts(report)),
         ("dropped", _dropped(report)),
         ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
@@ -191,6 +196,23 @@ def idle_share(report: MergeReport, name: str) -> float:
             at_work += min(one.stop - start, one.seconds) if one.spans > 1 else one.stop - start
             reached = one.stop
     return min(1.0, max(0.0, 1 - at_work / report.busy))
+
+
+PARTS_HEADER = ("part", "items", "bytes")
+"""The names of `part_cells`' columns."""
+
+
+def part_cells(report: MergeReport) -> list[tuple[str, str, str]]:
+    """The output's parts; none if it is one file."""
+    return [(part.name, format_count(part.items), format_bytes(part.nbytes)) for part in report.parts]
+
+
+def _parts(report: MergeReport) -> str:
+    if not report.parts:
+        return ""
+    items = sorted({part.items for part in report.parts})
+    of = " to ".join(map(format_count, dict.fromkeys((items[0], items[-1]))))
+    return f"{format_counted(len(report.parts), 'file')} of {of} items"
 
 
 def _shrunk(report: MergeReport) -> str:

@@ -14,7 +14,7 @@ from gpumerge_cli.measure import Stretch as Stretch
 SCHEMA = 1
 MERGE_SCHEMA = 4
 """The schema of merges and sorts: 2 brought timeline, ceilings, expected and the kind "sort"; in 3 bound is a name;
-4 brought worker_reports and kinds, and lanes of stretches are names."""
+4 brought worker_reports, kinds and parts, and lanes of stretches are names."""
 AHEAD = ("spool", "decompress", "csv")
 """Stages that happen during the start-up."""
 
@@ -46,6 +46,15 @@ class Ceiling:
 @dataclass(frozen=True)
 class InputFile:
     """An input as it was read: items and bytes."""
+
+    name: str
+    items: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class OutputPart:
+    """One file of an output in parts: its items, and their bytes as they were written, a header aside."""
 
     name: str
     items: int
@@ -109,6 +118,7 @@ class MergeReport:
     "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
     bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
+    parts: of the output, if it is not one file; then {part} stands in the output's name for their numbers.
     worker_reports, kinds: what each worker did, and each kind of worker beside what the cost model expected of it.
     """
 
@@ -146,6 +156,7 @@ class MergeReport:
     kind: Literal["merge", "sort"] = "merge"
     worker_reports: tuple[WorkerReport, ...] = ()
     kinds: tuple[KindReport, ...] = ()
+    parts: tuple[OutputPart, ...] = ()
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""

@@ -14,7 +14,7 @@ from gpumerge_cli.jobs.spec import Job, Result
 
 
 def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> Job:  # type: ignore[assignment]
-    return Job(number, f"job {number}", number, "merge", (), None, (), "", frozenset(after), nbytes)
+    return Job(number, f"job {number}", number, "merge", (), (), (), "", frozenset(after), nbytes)
 
 
 def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.
     backend = cpu.create()
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
     source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda start, out: np.copyto(out, data))
-    work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, False, None)
+    work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, False, ())
     worker = ChunkWorker(Chunks(work), 100)
     merge = library().gm_chunk
 
@@ -30,7 +30,7 @@ def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.
         return status
 
     monkeypatch.setattr(library(), "gm_chunk", slow)
-    worker.run([(0, 8)], 0)
+    worker.run([(0, 8)], 0, 0)
     assert "kernel" in {span.name for span in worker.spans}
     assert ("index" in {span.name for span in worker.spans}) == indexed
     worker.close()

@@ -95,7 +95,7 @@ def test_a_device_that_comes_late_takes_larger_chunks(
 
     def slowly(supply: Supply, nbytes: int) -> Any:
         found = take(supply, nbytes)
-        taken.append(0 if found is None else found[1].nbytes)
+        taken.append(0 if found is None else found[2].nbytes)
         if threading.current_thread().name.startswith("gpumerge cpu"):
             time.sleep(0.005)
         return found
@@ -110,13 +110,28 @@ def test_a_device_that_comes_late_takes_larger_chunks(
 
 def test_a_supply_joins_neighbours() -> None:
     chunks = [Chunk(((10 * n, 10 * n + 10), (5 * n, 5 * n + 5)), 15 * n) for n in range(20)]
-    supply = Supply(lambda nbytes: iter([chunks[:9], chunks[9:]]), 4, Stopwatch())
-    assert supply.take(15) == (0, chunks[0])
-    assert supply.take(46) == (1, Chunk(((10, 40), (5, 20)), 15))
-    assert supply.take(1) == (2, chunks[4])
+    supply = Supply(lambda nbytes: iter([[chunks[:9]], [chunks[9:]]]), 4, Stopwatch())
+    assert supply.take(15) == (0, 0, chunks[0])
+    assert supply.take(46) == (1, 0, Chunk(((10, 40), (5, 20)), 15))
+    assert supply.take(1) == (2, 0, chunks[4])
     found = [supply.take(100) for _ in range(9)]
     joined = [one for one in found if one is not None]
-    assert [number for number, _ in joined] == list(range(3, 3 + len(joined)))
-    assert sum(chunk.nbytes for _, chunk in joined) == 15 * 15
-    assert all(a.ranges[0][1] == b.ranges[0][0] for (_, a), (_, b) in pairwise(joined))
+    assert [number for number, _, _ in joined] == list(range(3, 3 + len(joined)))
+    assert sum(chunk.nbytes for _, _, chunk in joined) == 15 * 15
+    assert all(a.ranges[0][1] == b.ranges[0][0] for (*_, a), (*_, b) in pairwise(joined))
     assert supply.is_over
+
+
+def test_a_supply_takes_the_parts_in_turn_and_joins_nothing_across_their_edges() -> None:
+    chunks = [Chunk(((10 * n, 10 * n + 10),), 10 * n) for n in range(30)]
+    stretches = [[chunks[:3], chunks[10:12], chunks[20:29]], [chunks[3:10], [], chunks[29:]]]
+    supply = Supply(lambda nbytes: iter(stretches), 3, Stopwatch())
+    found = []
+    while (taken := supply.take(20)) is not None:
+        found.append(taken)
+    assert [part for _, part, _ in found[:4]] == [0, 1, 2, 0]
+    assert [number for number, _, _ in found] == list(range(len(found)))
+    for part, (low, high) in enumerate([(0, 10), (10, 12), (20, 30)]):
+        ranges = [chunk.ranges[0] for _, one, chunk in found if one == part]
+        assert (ranges[0][0], ranges[-1][1]) == (10 * low, 10 * high)
+        assert all(a[1] == b[0] for a, b in pairwise(ranges))

@@ -40,7 +40,7 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
         sink = open_sink(str(folder / "out"), inputs.format, None, None, head=inputs.head)
         equals = Equals.of(unique)
         work = work_of(inputs, ItemRequest("text", lines=order), "merge", LaunchRequest(), equals=equals, check=True)
-        site = Site(work, inputs.sources, SinkOutlet(sink, equals), lenient=True)
+        site = Site(work, inputs.sources, SinkOutlet([sink], equals), lenient=True)
         outcome = Outcome([0] * len(names), rest=Chunk(tuple((0, source.size) for source in inputs.sources), 0))
         heads.merge_heads(site, sink, outcome, memory, Stopwatch())
         sink.commit()

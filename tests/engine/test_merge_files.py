@@ -322,7 +322,7 @@ def test_disorder_across_the_edge_of_chunks(
     """Each chunk is in order by itself; only the neighbours across the edge are not."""
     path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
     plan = Plan(np.array([[0], [12], [24]]))
-    monkeypatch.setattr(Planner, "spans", lambda *arguments: iter([list(plan.chunks)]))
+    monkeypatch.setattr(Planner, "spans", lambda *arguments, **parts: iter([[list(plan.chunks)]]))
     with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
         merge(backend, [path], str(tmp_path / "out.i32"))
 

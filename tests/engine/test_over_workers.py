@@ -31,6 +31,9 @@ from tests.engine.test_merge_files import (  # noqa: F401
     test_no_check_merges_all_the_same,
     test_output_may_be_an_input,
 )
+from tests.engine.test_output_parts import test_each_part_of_csv_has_the_header  # noqa: F401
+from tests.engine.test_output_parts import test_every_way_to_sort as test_every_way_to_sort_to_parts  # noqa: F401
+from tests.engine.test_output_parts import test_keys as test_keys_to_parts  # noqa: F401
 from tests.engine.test_record_files import test_many_chunks, test_unique_and_every_kind_of_output  # noqa: F401
 from tests.engine.test_sort_files import (  # noqa: F401
     small_pieces,

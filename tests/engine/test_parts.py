@@ -15,7 +15,7 @@ from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu import workspace
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine import parts, sort
-from gpumerge_cli.engine.parts import by_lines, lines_that_begin
+from gpumerge_cli.engine.parts import by_lines, lines_that_begin, nearest_line_edge
 
 LINES = st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"x") + b"\n"), max_size=12).map(b"".join)
 
@@ -45,6 +45,19 @@ def test_every_line_begins_in_one_part(data: bytes, size: int, tail: int) -> Non
         found = [lines_that_begin(held, low, high, 10).tobytes() for low, high in ranges]
     assert b"".join(found) == data
     assert all(part.endswith(b"\n") for part in found if part)
+
+
+@given(data=LINES, tail=st.integers(1, 5))
+def test_the_nearest_edge_of_a_line(data: bytes, tail: int) -> None:
+    result = np.frombuffer(data, np.uint8)
+    held: Any = SimpleNamespace(
+        merged_bytes=len(data), receive=lambda position, nbytes: result[position : position + nbytes]
+    )
+    edges = np.array([0, *(at + 1 for at, byte in enumerate(data) if byte == 10)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "_TAIL", tail)
+        found = [nearest_line_edge(held, target, 10) for target in range(len(data) + 1)]
+    assert found == [edges[np.argmin(abs(edges - target))] for target in range(len(data) + 1)]  # of two the first
 
 
 @pytest.fixture

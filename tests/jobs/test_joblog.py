@@ -12,8 +12,8 @@ from gpumerge_cli.jobs.joblog import COLUMNS, JobLog, LineFile, LogEntry, read_l
 from gpumerge_cli.jobs.spec import Job, Result
 
 
-def job(number: int, inputs: tuple[str, ...] = (), output: str | None = None) -> Job:
-    return Job(number, f"j{number}", number, "merge", inputs, output, (), f"gpumerge merge {number}")
+def job(number: int, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Job:
+    return Job(number, f"j{number}", number, "merge", inputs, outputs, (), f"gpumerge merge {number}")
 
 
 def ended(number: int, exit_code: int = 0) -> Result:
@@ -113,7 +113,7 @@ def test_what_is_still_done(tmp_path: Path) -> None:
 
     def one(*inputs: str, output: str | None = "out") -> Job:
         return job(
-            1, tuple(str(tmp_path / name) for name in inputs), None if output is None else str(tmp_path / output)
+            1, tuple(str(tmp_path / name) for name in inputs), () if output is None else (str(tmp_path / output),)
         )
 
     assert standing_of(one("old", "same"), entry(), retry_failed=False) == "done"
@@ -121,7 +121,14 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     assert standing_of(one("old", output="missing"), entry(), retry_failed=False) is None
     assert standing_of(one("missing"), entry(), retry_failed=False) is None
     assert standing_of(one("out"), entry(), retry_failed=False) == "done"
-    assert standing_of(Job(1, "j", 1, "merge", (), "/dev/null", (), ""), entry(), retry_failed=False) is None
+    assert standing_of(Job(1, "j", 1, "merge", (), ("/dev/null",), (), ""), entry(), retry_failed=False) is None
+    parts = job(1, (str(tmp_path / "old"),), (str(tmp_path / "out"), str(tmp_path / "same")))
+    assert standing_of(parts, entry(), retry_failed=False) == "done"
+    for part in ("missing", "new", "older"):
+        (tmp_path / "older").touch()
+        os.utime(tmp_path / "older", (999, 999))
+        parts = job(1, (str(tmp_path / "old"),), (str(tmp_path / "out"), str(tmp_path / part)))
+        assert standing_of(parts, entry(), retry_failed=False) is None
     assert standing_of(one("old"), None, retry_failed=True) is None
     assert standing_of(one("old"), entry(2), retry_failed=False) == "failed"
     assert standing_of(one("old"), entry(2), retry_failed=True) is None
@@ -137,7 +144,7 @@ def test_what_was_written_since_is_not_done(tmp_path: Path) -> None:
         for path, seconds in ((place, output), (other, of_input)):
             path.touch()
             os.utime(path, (seconds, seconds))
-        one = job(1, tuple(str(tmp_path / name) for name in inputs), str(place))
+        one = job(1, tuple(str(tmp_path / name) for name in inputs), (str(place),))
         return standing_of(one, entry(), retry_failed=False)
 
     assert standing(2001, 2000, "in") == "done"

@@ -28,7 +28,7 @@ class Asking:
 def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[Job]:
     """Job n, counted from 1, comes after those of the n-th set."""
     return [
-        Job(n, f"j{n}", n, "merge", (), None, (), "", frozenset(others), 0, Asking((memory or {}).get(n)))
+        Job(n, f"j{n}", n, "merge", (), (), (), "", frozenset(others), 0, Asking((memory or {}).get(n)))
         for n, others in enumerate(after, 1)
     ]
 
@@ -104,7 +104,7 @@ def test_random_graphs_run_in_order(at_once: int, rng: np.random.Generator) -> N
 def test_threads_bound_what_runs_at_once() -> None:
     asking = [6, None, None, 8, 3, 5, None, 2, 64, 1]
     jobs = [
-        Job(n, f"j{n}", n, "merge", (), None, (), "", frozenset(), 0, Asking(1, threads))
+        Job(n, f"j{n}", n, "merge", (), (), (), "", frozenset(), 0, Asking(1, threads))
         for n, threads in enumerate(asking, 1)
     ]
     running: list[int] = []

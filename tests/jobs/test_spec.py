@@ -69,7 +69,7 @@ numeric-sort = false
     assert (job.number, job.name, job.line, job.operation) == (1, "one two", 8, "merge")
     base = f"{tmp_path}/"
     assert job.inputs == tuple(base + name for name in ("a.txt", "b.txt", "sub/e.txt"))
-    assert job.output == base + "./a-one two.txt"
+    assert job.outputs == (base + "./a-one two.txt",)
     assert shlex.split(job.command) == [
         "gpumerge", "merge", "--no-numeric-sort", "--threads=3", "--no-check", f"--report={base}one two.json",
         "--key=2,2", "--key=1n",
@@ -77,7 +77,7 @@ numeric-sort = false
     ]  # fmt: skip
     request = job.task.request  # type: ignore[union-attr]
     assert request.inputs == job.inputs
-    assert request.output == job.output
+    assert (request.output,) == job.outputs
     assert (request.on.threads, request.check) == (3, False)
     assert len(request.items.lines.keys) == 2
 
@@ -95,7 +95,7 @@ name = "last"
     jobs = sound(read(text))
     assert [job.name for job in jobs] == ["1", "2", "last"]
     assert [job.task.request.on.threads for job in jobs] == [2, 3, 2]  # type: ignore[union-attr]
-    assert [job.output is None for job in jobs] == [False, False, True]
+    assert [len(job.outputs) for job in jobs] == [1, 1, 0]
 
 
 def test_json_lines_say_the_same(read: Read) -> None:
@@ -165,6 +165,7 @@ key = "amount:n"
 
 
 GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
+PARTS = GOOD.replace("o.txt", "o{part}.txt")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +228,16 @@ GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "${NO}/o"', [(4, "${NO}: the environment has no")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{job"', [(4, "lone brace")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{nome}"', [(4, "{nome} is no field")]),
+        (f'[[job]]\n{GOOD}parts = 2', [(4, "o.txt is one file; name the parts")]),
+        (f'[[job]]\n{PARTS}', [(4, "{part} is no field here")]),
+        (f'[[job]]\n{PARTS}parts = 0', [(5, "'0' is no number for it; write 1 or more")]),
+        (f'[[job]]\n{PARTS}parts = "x"', [(5, "'x' is no number for it")]),
+        (f'[[job]]\n{PARTS}parts = true', [(4, "{part} is no field here"), (5, "parts takes a value")]),
+        (f'[[job]]\n{PARTS}parts = 2\n[[job]]\n{GOOD.replace("o.txt", "o1.txt")}',
+         [(9, "o1.txt is written by job 1 of line 4 already")]),
+        (f'[[job]]\n{PARTS.replace("a.txt", "b.txt")}parts = 2\n[[job]]\n{PARTS}parts = 3',
+         [(9, "o0.txt is written by job 1 of line 4"), (9, "o1.txt is written by job 1 of line 4")]),
+        (f'[[job]]\n{PARTS.replace("o{part}", "{part}")}parts = 2\nreport = "1.txt"', [(6, "would replace")]),
         ('[[job]]\noperation="merge"\ninputs = "{stem}"\noutput = "o"', [(3, "{stem} is no field here; use {job}")]),
         ('[[job]]\noperation="merge"\ninputs = "*.txt"\noutput = "{stem}"', [(4, "{stem} is no field here")]),
         (f'[[job]]\nname = "x"\n{GOOD}\n[[job]]\nname = "x"\n{GOOD.replace("o.txt", "p.txt")}',
@@ -321,3 +332,31 @@ def test_quoted_words_are_words_again_for_a_shell(word: str) -> None:
     command = b"printf '%s\\0' " + os.fsencode(shown)
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert done.stdout == os.fsencode(word) + b"\0"
+
+
+def test_parts_are_files_that_other_jobs_read(read: Read, tmp_path: Path) -> None:
+    text = """
+[defaults]
+operation = "merge"
+[[job]]
+name = "week"
+inputs = ["a.txt"]
+parts = 12
+output = "{job}.{part}.txt"
+[[job]]
+inputs = ["week.03.txt", "b.txt"]
+output = "one"
+[[job]]
+operation = "sort"
+inputs = ["week.*.txt"]
+output = "sub/{part}-{job}"
+parts = 2
+"""
+    (tmp_path / "week.00.txt").touch()  # of an earlier run
+    week, one, all_ = sound(read(text))
+    assert week.outputs == tuple(f"{tmp_path}/week.{number:02}.txt" for number in range(12))
+    assert (week.task.request.parts, week.task.request.output) == (12, f"{tmp_path}/week.{{part}}.txt")  # type: ignore[union-attr]
+    assert shlex.split(week.command)[-4:-2] == ["--parts=12", f"--output={tmp_path}/week.{{part}}.txt"]
+    assert (one.after, all_.after) == ({1}, {1})
+    assert all_.inputs == week.outputs
+    assert all_.outputs == (f"{tmp_path}/sub/0-3", f"{tmp_path}/sub/1-3")

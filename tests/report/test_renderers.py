@@ -22,7 +22,17 @@ from gpumerge_cli.report import markdown, terminal, timeline
 from gpumerge_cli.report.compared import CompareReport, Measured
 from gpumerge_cli.report.line import line
 from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
-from gpumerge_cli.report.model import Ceiling, InputFile, KindReport, MergeReport, Stage, Stretch, WorkerReport, bounded
+from gpumerge_cli.report.model import (
+    Ceiling,
+    InputFile,
+    KindReport,
+    MergeReport,
+    OutputPart,
+    Stage,
+    Stretch,
+    WorkerReport,
+    bounded,
+)
 from gpumerge_cli.report.notes import ceiling, notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 
@@ -82,6 +92,7 @@ MERGE = MergeReport(
         WorkerReport("gpu 1", "gpu", "", "", "", 0, 0, 1, 0.0, 0.0, 0.0, "did not start: no GPU 1; use another"),
     ),
     kinds=(KindReport("cpu", 1, 0.2, 0.6, 2 / 3), KindReport("gpu", 2, 0.3, 0.4, 1 / 3)),
+    parts=(OutputPart("c_0.i32", 750, 3000), OutputPart("c_1.i32", 749, 2996)),
 )
 
 LONG = replace(
@@ -152,6 +163,7 @@ def test_json_holds_every_field_as_it_is(report: MergeReport | CompareReport) ->
         back["timeline"] = tuple(Stretch(**stretch) for stretch in back["timeline"])
         back["worker_reports"] = tuple(WorkerReport(**one) for one in back["worker_reports"])
         back["kinds"] = tuple(KindReport(**one) for one in back["kinds"])
+        back["parts"] = tuple(OutputPart(**one) for one in back["parts"])
         back["ceilings"] = tuple(Ceiling(**one | {"stages": tuple(one["stages"])}) for one in back["ceilings"])
     else:
         series = ("seconds", "whole_seconds")

@@ -33,18 +33,19 @@ class Chunks:
         self.sorts = isinstance(work.policy, SortPolicy)
         self.launch = sort_spec(work.policy) if isinstance(work.policy, SortPolicy) else launch_spec(work.policy)
         self.equals = equals("first" if work.unique else None)
-        self.gate = None
-        if work.target is not None:
-            self.gate = own.gm_gate_open(work.target.writers)
-            if self.gate is None:
+        self.gates: list[int] = []  # one for each target
+        for target in work.targets:
+            gate = own.gm_gate_open(target.writers)
+            if gate is None:
                 raise MemoryError
+            self.gates.append(gate)
 
     def worker(self, capacity: int) -> ChunkWorker:
         return ChunkWorker(self, capacity)
 
     def __del__(self) -> None:
-        if getattr(self, "gate", None) is not None:
-            library().gm_gate_close(self.gate)
+        for gate in getattr(self, "gates", ()):
+            library().gm_gate_close(gate)
 
 
 class ChunkWorker:
@@ -61,26 +62,25 @@ class ChunkWorker:
         if self._handle is None:
             raise MemoryError
 
-    def run(self, ranges: Sequence[tuple[int, int]], offset: int) -> None:
+    def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
         own, chunks, work = self._own, self._chunks, self._chunks.work
         count = len(ranges)
         edges = np.array(ranges, np.int64)
         spec = own.ChunkSpec(chunks.sources.specs, edges.ctypes.data, count, work.check, chunks.sorts, chunks.equals)
         sink = own.SinkSpec(descriptor=-1)
-        if work.target is not None:
-            target = work.target
+        if work.targets:
+            target, gate = work.targets[part], chunks.gates[part]
             start = target.start + offset
-            sink = own.SinkSpec(target.descriptor, start, target.piece, target.swap, chunks.gate, target.memory or None)
+            sink = own.SinkSpec(target.descriptor, start, target.piece, target.swap, gate, target.memory or None)
         result, failure = own.ChunkResult(), own.Failure()
         status = own.gm_chunk(self._handle, spec, chunks.launch, sink, result, failure)
         stopped = time.perf_counter()
         if status == own.DISORDER:
             raise Disordered(failure.input)
         if status == own.WRITE_FAILED:
-            assert work.target is not None
-            if work.target.memory:
-                raise lost_output(work.target.name)
-            raise output_error(OSError(failure.error, os.strerror(failure.error)), work.target.name)
+            if target.memory:
+                raise lost_output(target.name)
+            raise output_error(OSError(failure.error, os.strerror(failure.error)), target.name)
         chunks.sources.judge(status, failure)
         counts = (ctypes.c_int64 * count)()
         own.gm_counts(self._handle, counts)

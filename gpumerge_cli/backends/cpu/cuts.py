@@ -39,6 +39,11 @@ class Cuts:
         self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
         return cuts
 
+    def at(self, targets: Row) -> NDArray[np.int64]:
+        """As `between` the first and the last cut, but each as near its target as the edges of items are."""
+        # A cut may lie from its target by a part of the way to the next one, so each has a second one at its place.
+        return self.between(np.zeros_like(self.sizes), self.sizes, np.repeat(targets, 2))[::2]
+
     def is_cut(self, positions: Sequence[int]) -> bool:
         """True if the bytes ahead of `positions`, which must be in order, are the first ones of the merge.
 

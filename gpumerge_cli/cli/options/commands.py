@@ -59,6 +59,7 @@ In JSON lines, each line is a job; a line {"defaults": {...}} holds defaults.
 Names, outputs and paths may hold:
   ${NAME}     the environment's; $${NAME} is the text itself
   {job}       the job's name
+  {part}      the number of a part, in the output of a job with parts
   {name} {stem} {suffix} {dir}   of the first input: in/a.txt has a.txt, a,
               .txt and in; {{ and }} are braces
 

@@ -1,0 +1,99 @@
+"""The output of a run: one file or stream, or the files of its parts, which appear all or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.resources import available_memory, cores
+from gpumerge_cli.engine.stream import Filled, Outcome
+from gpumerge_cli.errors import OutputError
+from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.part_names import judge_parts, part_names
+from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.report.model import OutputPart
+
+_MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
+_SHARE = 4  # of the memory that is available
+
+
+def output_names(output: str, parts: int | None) -> tuple[str, ...]:
+    """The names of an output's files. Raises UsageError or OutputError for parts that cannot be files."""
+    names = part_names(output, parts)
+    if parts is not None:
+        judge_parts(names)
+    return names
+
+
+class Output:
+    """An opened output. sinks: its parts, which are alike; one alone if it has none. Raises OutputError.
+
+    names: of the files. sizes: bytes of the items of each; None if that is known only at the end. threads: how many
+    will write, None for one a core.
+    """
+
+    def __init__(
+        self, names: Sequence[str], inputs: Inputs, sizes: Sequence[int] | None, threads: int | None = None
+    ) -> None:
+        self.names = names
+        self.sinks: list[Sink] = []
+        self._threads = threads
+        self._reserved: Sequence[int] = ()
+        try:
+            for number, name in enumerate(names):
+                count = None if sizes is None else inputs.order.count(sizes[number])
+                self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head))
+        except BaseException:
+            self.abort()
+            raise
+
+    @property
+    def seekable(self) -> bool:
+        """True if writes may come in any order."""
+        return self.sinks[0].seekable
+
+    def reserve(self, sizes: Sequence[int]) -> None:
+        """Take room for so many bytes of items of each part; again, once sizes are better known. See Sink."""
+        if sizes != self._reserved:
+            for sink, size in zip(self.sinks, sizes, strict=True):
+                sink.reserve(size, self._threads)
+        self._reserved = sizes
+
+    def populate(self) -> None:
+        """Have what was reserved brought into memory while no core is needed for anything else: a device does the work.
+
+        Not if it is large for the memory: then the system would have to write it to storage to find room.
+        """
+        if sum(self._reserved) <= available_memory() // _SHARE:
+            for sink in self.sinks:
+                sink.populate(max(1, (self._threads or min(cores(), _MOST_AHEAD)) // len(self.sinks)))
+
+    def commit(self, outcome: Outcome, *, durable: bool) -> None:
+        """Put all files in their places. If one of them cannot be, those are taken back that are. Raises OutputError.
+
+        durable: as of Sink.
+        """
+        filled = [outcome.parts.get(number, Filled()) for number in range(len(self.sinks))]
+        for sink, part in zip(self.sinks, filled, strict=True):
+            sink.finish(count=part.items, durable=durable)
+        try:
+            for sink in self.sinks:
+                sink.commit(durable=durable, keep=len(self.sinks) > 1)
+        except OutputError as error:
+            stay = [sink.name for sink in self.sinks if not sink.take_back()]
+            if len(self.sinks) > 1:
+                error.way_out = f"these parts are new: {', '.join(stay)}" if stay else "all parts are as they were"
+            raise
+        self.abort()
+
+    def abort(self) -> None:
+        """Remove what was written; after `commit`, what was kept of files that were replaced."""
+        for sink in self.sinks:
+            with suppress(OSError):
+                sink.abort()
+
+    def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
+        """What each part holds, for a report."""
+        found = (outcome.parts.get(number, Filled()) for number in range(len(self.names)))
+        return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))
