@@ -101,9 +101,11 @@ def _numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     return devices
 
 
-def only_devices(choice: str) -> bool:
-    """Whether the cores of the host only read and write."""
-    return choice == "gpu"
+def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
+    """Whether a sort is likely to be a device's, so that the cores of the host have nothing to do while that starts."""
+    if choice != "auto":
+        return choice == "gpu"
+    return gpu.in_sight() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
 
 
 def host() -> ComparedBackend:
@@ -143,20 +145,24 @@ def select(
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if nbytes is None:
         return _first({"gpu": 0.0, "cpu": 0.0}, device, lambda name: "its kernels are the fastest")
-    known = costs.load()
-    cores = len(os.sched_getaffinity(0))
+    seconds, still = _predicted(order, nbytes, sharing=sharing, sorts=sorts)
+
+    def why(name: str) -> str:
+        told = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in seconds if other != name)
+        own = units.format_seconds(seconds[name])
+        once = f", {units.format_seconds(still[name])} of them to compile, once," if still[name] else ""
+        return f"{own}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load().source}); {told}"
+
+    return _first({name: still[name] for name in seconds}, device, why)
+
+
+def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple[dict[str, float], dict[str, float]]:
+    """(seconds by the cost model for each backend, the least first; those of them that kernels still compile for)."""
+    known, cores = costs.load(), len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": gpu.compile_seconds()}
     items = f"sorted_{order.costs_as}" if sorts else order.costs_as
     seconds = {name: known.predict(name, items, nbytes, cores, sharing, still[name]) for name in still}
-    ranked = sorted(seconds, key=lambda name: seconds[name])
-
-    def why(name: str) -> str:
-        told = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in ranked if other != name)
-        own = units.format_seconds(seconds[name])
-        once = f", {units.format_seconds(still[name])} of them to compile, once," if still[name] else ""
-        return f"{own}{once} for {units.format_bytes(nbytes)} by the cost model ({known.source}); {told}"
-
-    return _first({name: still[name] for name in ranked}, device, why)
+    return dict(sorted(seconds.items(), key=lambda one: one[1])), still
 
 
 def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:

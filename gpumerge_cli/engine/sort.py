@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.select import Selected, one_of, only_devices
+from gpumerge_cli.backends.select import Selected, one_of, sorts_on_devices
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
@@ -88,7 +88,7 @@ def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: 
     """The backend, which may take a while to start; meanwhile room is taken for the output, if its size is known."""
     if not request.unique:
         output.reserve(sizes)
-        if only_devices(request.on.backend):
+        if sorts_on_devices(request.on.backend, inputs.order, inputs.nbytes):
             output.populate()
     return selected_for(request.on, inputs)
 

@@ -209,6 +209,7 @@ int64_t gm_map_ahead(unsigned char* memory, int64_t nbytes, int64_t processes, i
             for (int64_t at = started * AHEAD; at < nbytes && getppid() == parent; at += processes * AHEAD) {
                 const size_t here = static_cast<size_t>(std::min(AHEAD, nbytes - at));
                 if (madvise(memory + at, here, POPULATE_WRITE) != 0) break;
+                madvise(memory + at, here, MADV_DONTNEED);  // the page cache keeps them; the process need not
             }
             _exit(0);
         }

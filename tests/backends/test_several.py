@@ -502,7 +502,7 @@ def test_sort_over_devices_from_python(rng: np.random.Generator, gpu_backend: ob
     assert gpumerge_cli.sort(array, devices=devices, out=target, descending=True) is target
     assert (target.get() == np.sort(values)[::-1]).all()
     days = values.astype("M8[D]")
-    days[7] = np.datetime64("NaT")
+    days[7] = np.datetime64("NaT", "D")
     assert (np.sort(days) == gpumerge_cli.sort(days, devices=devices))[:-1].all()
     shares_ = []
     for number in devices:
