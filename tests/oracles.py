@@ -26,7 +26,7 @@ def merged_keys(runs: Sequence[NDArray[Any]], *, descending: bool = False) -> ND
 def number_of(line: bytes) -> Decimal:
     """The value that GNU sort -n sees in a line, exactly."""
     text = line.lstrip(b" \t")
-    sign, text = (-1, text[1:]) if text[:1] == b"-" else (1, text)
+    negative, text = (1, text[1:]) if text[:1] == b"-" else (0, text)
     whole = text[: len(text) - len(text.lstrip(b"0123456789"))]
     rest = text[len(whole) :]
     fraction = b""
@@ -34,7 +34,7 @@ def number_of(line: bytes) -> Decimal:
         rest = rest[1:]
         fraction = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
     digits = (whole + fraction).decode() or "0"
-    return sign * Decimal((0, tuple(map(int, digits)), -len(fraction)))
+    return Decimal((negative, tuple(map(int, digits)), -len(fraction)))  # arithmetic would round it
 
 
 def sorted_lines(lines: Sequence[bytes], *, numeric: bool = False, descending: bool = False) -> list[bytes]:

@@ -66,8 +66,9 @@ class Output:
         Not if it is large for the memory: then the system would have to write it to storage to find room.
         """
         if sum(self._reserved) <= available_memory() // _SHARE:
-            for sink in self.sinks:
-                sink.populate(max(1, (self._threads or min(cores(), _MOST_AHEAD)) // len(self.sinks)))
+            processes = self._threads or min(cores(), _MOST_AHEAD)
+            for sink in self.sinks[:processes]:
+                sink.populate(max(1, processes // len(self.sinks)))
 
     def commit(self, outcome: Outcome, *, durable: bool) -> None:
         """Put all files in their places. If one of them cannot be, those are taken back that are. Raises OutputError.

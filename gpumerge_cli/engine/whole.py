@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise, zip_longest
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -150,15 +150,12 @@ class WholeWorker:
                 edges[1:-1] = [nearest_line_edge(workspace, edge, order.end[0]) for edge in edges[1:-1]]
             if self._site.work.equals.keeps_all:
                 self._output.reserve([high - low for low, high in pairwise(edges)])
-        spans = list(enumerate(pairwise(edges)))
-        starts = zip_longest(*(range(low, high, self._part) for _, (low, high) in spans))
-        found = [
-            (number, at, min(at + self._part, high), at - low)
-            for each in starts
-            for at, (number, (low, high)) in zip(each, spans, strict=True)
-            if at is not None
-        ]
-        return [_Piece(turn, low, high, Place(part, offset)) for turn, (part, low, high, offset) in enumerate(found)]
+        in_turn = sorted(
+            (at - low, part, at, min(at + self._part, high))
+            for part, (low, high) in enumerate(pairwise(edges))
+            for at in range(low, high, self._part)
+        )
+        return [_Piece(turn, low, high, Place(part, at)) for turn, (at, part, low, high) in enumerate(in_turn)]
 
     def _write(self, piece: _Piece) -> None:
         try:

@@ -15,12 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.engine import output as engine_output
+from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.output import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.test_sort_files import SPILLED, small_pieces, sort  # noqa: F401
@@ -274,3 +278,20 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
 def test_standard_output_has_no_parts(write: Write) -> None:
     with pytest.raises(UsageError, match="--parts 3: the output is standard output; name the parts"):
         merge_files(MergeRequest((write("a.i32", np.arange(10, dtype=np.int32)),), parts=3))
+
+
+@pytest.mark.parametrize(("parts", "threads", "asked"), [(1, None, [8]), (3, 7, [2, 2, 2]), (20, 3, [1, 1, 1])])
+def test_parts_share_the_processes_that_bring_pages_ahead(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int, threads: int | None, asked: list[int]
+) -> None:
+    found: list[int] = []
+    monkeypatch.setattr(ItemSink, "populate", lambda self, processes: found.append(processes))
+    monkeypatch.setattr(engine_output, "cores", lambda: 16)
+    names = output_names(str(tmp_path / "o{part}"), parts)
+    with opened((write("a.i32", np.arange(60, dtype=np.int32)),), ItemRequest("raw", "int32")) as inputs:
+        output = Output(names, inputs, [240 // parts] * parts, threads)
+        output.reserve([240 // parts] * parts)
+        output.populate()
+        output.abort()
+    assert found == asked
+    assert os.listdir(tmp_path) == ["a.i32"]
