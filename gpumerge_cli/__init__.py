@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 BEGUN = time.perf_counter() - time.process_time()
-"""When the program began, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
+"""The program's begin, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
 __version__ = "0.1.0"
 __all__ = [
     "DeviceError",

@@ -76,7 +76,7 @@ class Stopwatch:
 
     @property
     def origin(self) -> float:
-        """When the run began, in seconds of time.perf_counter."""
+        """The begin of the run, in seconds of time.perf_counter."""
         return self._origin
 
     def name_lane(self, lane: str) -> None:

@@ -44,7 +44,7 @@ _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
-# What the units call of the C++ library, from the ziglang wheel's sources: compiling all of it takes longer than all
+# The parts of the C++ library that the units call, from the ziglang wheel's sources: all of it takes longer than all
 # else together. Of these the linker keeps what is called.
 _RUNTIME = {
     "libcxx": ("new_helpers", "stdexcept", "verbose_abort"),
@@ -70,7 +70,7 @@ def levels() -> tuple[str, ...]:
 
 
 def version() -> str:
-    """What `gm_version` says: the package's version, and a checksum of the entries that Python calls."""
+    """The text that `gm_version` gives: the package's version, and a checksum of the entries that Python calls."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return f"{project['version']}-{zlib.crc32((KERNELS / 'cpu' / 'entries.h').read_bytes()):08x}"
 
@@ -84,7 +84,7 @@ class Compiler:
 
     @cached_property
     def identity(self) -> str:
-        """What tells this compiler from others, wherever it lies."""
+        """A text that tells this compiler from others, in whatever folder it lies."""
         said = self.run(["--version"], f"{self.command[0]} does not run").partition("\n")[0]
         return f"zig {said}" if self.zig else f"{self.command} {said}"
 
@@ -93,7 +93,7 @@ class Compiler:
         return str(flag).replace(str(self.zig), "ZIG") if self.zig else str(flag)
 
     def flags(self, level: str) -> list[str]:
-        """What every call for `level` is given ahead of the files."""
+        """The arguments of every call for `level`, ahead of the files."""
         machine = platform.machine()
         march = [f"-march={level}"] if level in _LEVELS.get(machine, ()) else []
         if self.zig:
@@ -120,7 +120,7 @@ class Compiler:
         return [self.zig / file for file in named]
 
     def run(self, arguments: Iterable[str | Path], failure: str) -> str:
-        """What the compiler prints. Raises BuildError that begins with `failure`."""
+        """The output of the compiler. Raises BuildError that begins with `failure`."""
         try:
             done = subprocess.run(
                 [*self.command, *map(str, arguments)], capture_output=True, text=True, env=self._environment()
@@ -140,7 +140,7 @@ class Compiler:
 
     @property
     def zig_cache(self) -> Path:
-        """Where zig keeps what it made.
+        """The folder in which zig keeps its results.
 
         Zig takes its headers for the same wherever they lie, but what it keeps names them by their places. So a zig at
         another place, as pip puts it for each build, must not find it.
@@ -276,7 +276,7 @@ class Build:
         return done
 
     def _header(self, level: str) -> list[str | Path]:
-        """What has a unit take the standard headers as the compiler parsed them before."""
+        """The flags by which a unit takes the standard headers as the compiler parsed them before."""
         if not self._compiler.zig:
             return []
         with self._locks[level]:
@@ -331,7 +331,7 @@ class Build:
         text: bytes,
         more: Callable[[], list[str | Path]] = list,
     ) -> Path:
-        """What the compiler makes of `flags` and `more`, unless it did before. text: what is in the files named."""
+        """The compiler's output for `flags` and `more`, or the kept one. text: the content of the files named."""
         digest = _digest(self._compiler.identity, [self._compiler.anywhere(flag) for flag in flags], text)
         target = self._objects / f"{name}-{digest}{suffix}"
         self._used.add(target)

@@ -49,7 +49,7 @@ __device__ inline Place skip_field(Place at, Place stop)
     return find_blank(skip_blanks(at, stop), stop);
 }
 
-// Where the field that begins at `at` ends: at a separator that no quotes enclose, or at `stop`.
+// The end of the field that begins at `at`: a separator that no quotes enclose, or `stop`.
 __device__ inline Place field_end(Place at, Place stop, long long separator)
 {
     if (separator >= QUOTED)
@@ -57,7 +57,7 @@ __device__ inline Place field_end(Place at, Place stop, long long separator)
     return find_byte(at, stop, separator & 255);
 }
 
-// Where a line of CSV ends: ahead of the carriage return of its newline.
+// The end of a line of CSV: ahead of the carriage return of its newline.
 __device__ __forceinline__ Place record_end(Text line)
 {
     return line.stop - (line.start < line.stop && line.stop[-1] == '\r');

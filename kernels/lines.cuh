@@ -76,7 +76,7 @@ struct Lines {
     }
 #endif
 
-    // How many bytes two plain lines with equal prefixes have in common at least. length: that of the shorter line.
+    // The least number of bytes that two plain lines with equal prefixes have in common. length: that of the shorter line.
     __device__ __forceinline__ long long alike(long long length) const { return length < 8 ? length : 8; }
 };
 

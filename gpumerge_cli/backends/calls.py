@@ -18,14 +18,14 @@ Bytes = NDArray[np.uint8]
 
 
 class Readable(Protocol):
-    """What is needed of formats.base.Source."""
+    """The part of formats.base.Source that calls need."""
 
     name: str
     size: int
 
     @property
     def extent(self) -> Extent | None:
-        """Where its bytes lie; None if only `read_into` gets at them."""
+        """The place of its bytes; None if only `read_into` gets at them."""
 
     def read_into(self, start: int, out: Bytes) -> None:
         """Fill `out` from `start` on."""
@@ -33,7 +33,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class ChunkWork:
-    """What is done with every chunk of a merge that goes from reading to writing in one call.
+    """The work on every chunk of a merge that goes from reading to writing in one call.
 
     policy: how a chunk's runs are merged, or sorted again. unique: of items that compare equal only the first goes out.
     targets: where results go, by the numbers of the output's parts; none if they stay in memory.

@@ -1,4 +1,4 @@
-"""How long a merge of files will take on each backend: start-up, then bytes over the slowest of what moves them.
+"""The expected time of a merge of files on each backend: start-up, then bytes over the rate of the slowest stage.
 
 The built-in constants were measured once; `gpumerge info --measure` takes them afresh on the user's machine.
 """
@@ -28,7 +28,7 @@ _AT_RATE = 1 << 40  # bytes, of which start-up is no part to speak of
 
 @dataclass(frozen=True)
 class Mix:
-    """What is expected of a run. seconds: of the whole program. alone: of each kind of worker, if it did all.
+    """The estimate of a run. seconds: of the whole program. alone: of each kind of worker, if it did all.
 
     shares: the part of the bytes that each kind does. pays: whether the GPU should join the CPU.
     """
@@ -101,7 +101,7 @@ class Costs:
         self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,
         compiling: float = 0.0,
     ) -> Mix:  # fmt: skip
-        """What to expect of the CPU, if `host`, and so many GPUs on the chunks of one merge.
+        """The estimate for the CPU, if `host`, and so many GPUs on the chunks of one merge.
 
         A GPU starts while the CPU works. From then on each takes what it can, as far as the storage gives it. The other
         arguments are predict's.
@@ -124,7 +124,7 @@ class Costs:
         return Mix(seconds, alone, {"cpu": by_cpu, "gpu": 1 - by_cpu}, pays)
 
     def ceilings(self, backend: str, items: str, cores: int) -> list[tuple[str, tuple[str, ...], float, int]]:
-        """What bounds a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
+        """A bound of a run: a name, the stages that take turns at it, bytes of input a second, how many do it at once.
 
         backend: one of BACKENDS. items: as of predict.
         """
@@ -137,18 +137,18 @@ class Costs:
 
 
 def costs_file() -> Path:
-    """Where the user's measured costs are kept."""
+    """The file that keeps the user's measured costs."""
     return Path(cache_folder()) / "costs.json"
 
 
 def load(path: Path | None = None) -> Costs:
-    """What was measured on this machine; the built-in constants if that cannot be read or makes no sense."""
+    """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
     names = {field.name for field in fields(Costs)}
     try:
         data = read_own(path or costs_file())
         import json
 
-        # What older versions did not measure is as built in.
+        # The built-in constants stand for anything that older versions did not measure.
         found = {name: getattr(Costs, name) for name in _ADDED} | dict(json.loads(data))
         numbers = {name: float(found[name]) for name in names - {"source"}}
         if all(math.isfinite(number) and number > 0 for number in numbers.values()):

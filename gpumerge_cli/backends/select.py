@@ -1,4 +1,4 @@
-"""Which backends do the work, and why."""
+"""The choice of the backends that do the work, with its reason."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def host() -> ComparedBackend:
 
 
 def count_of_gpus() -> int:
-    """How many GPUs programs may use, as the system says; 0 if it does not say. Needs no CuPy."""
+    """The number of GPUs that programs may use, as the system says; 0 if it does not say. Needs no CuPy."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     try:
         there = len(os.listdir(_DRIVERS_GPUS))

@@ -17,7 +17,7 @@ from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrde
 from gpumerge_cli.words import did_you_mean
 
 LETTERS = "bdfghiMnRrV"
-"""Of the options that say how keys compare."""
+"""The letters of the options that say how keys compare."""
 _COMPARISONS: dict[str, Comparison] = {
     "n": "numeric", "g": "general", "h": "human", "M": "month", "R": "random", "V": "version",
 }  # fmt: skip

@@ -14,9 +14,10 @@ from gpumerge_cli.words import did_you_mean, nearest
 
 @dataclass(frozen=True)
 class Values:
-    """What a command line, settings and defaults give a command, each an attribute: values.record_size.
+    """The values that a command line, settings and defaults give a command, each an attribute: values.record_size.
 
-    said: what is not left to the defaults, by the names of parameters. given: those that the command line itself has.
+    said: the values that are not left to the defaults, by the names of parameters. given: the names that were
+    on the command line.
     """
 
     command: str

@@ -1,4 +1,4 @@
-"""Messages of disorder: which items, where, by which key, and in which order the file would be."""
+"""Messages of disorder: they name the items, their places, the key, and an order that the file does have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = 1 << 16
 def disorder_error(
     source: Source, offset: int, order: Order, first_in: Callable[[Order], int | None], *, unique: bool = False
 ) -> DisorderError:
-    """The error for the disorder at `offset`: where it is, what stands there, and what order would hold.
+    """The error for the disorder at `offset`. It says where it is, shows both items, and names an order that holds.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
     disorder, too.
@@ -49,12 +49,12 @@ def disorder_error(
 
 
 def _counted(place: str, order: Order, *, back: int = 0) -> str:
-    """The name of the line at `place`, "FILE:LINE", or of the line so many ahead of it: "line 7"."""
+    """The name of the line at `place`, "FILE:LINE"; or that of an earlier line of the same file: "line 7"."""
     return f"{order.item_word} {int(place.rpartition(':')[2]) - back}"
 
 
 def _sorting(where: str, here: bytes, ahead: bytes, order: Order, *, unique: bool) -> str:
-    """The way out if the items are in no other order that is known."""
+    """The way out if no known order fits the items."""
     if unique:
         return "sort it with -u first"
     if not order.item_word:
@@ -77,7 +77,7 @@ def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
 
 
 def _keys_are_empty(here: bytes, ahead: bytes, order: Order) -> bool:
-    """Whether both lines have nothing at the places of all keys, of which there are some."""
+    """Whether there are keys, and all of them are empty in both lines."""
     count = len(order.by_key()) if order.item_word else 0
     bounds = [key_bounds(order, number, line) for number in range(count) for line in (here, ahead)]
     return count > 0 and all(start >= end for start, end in bounds)
@@ -95,7 +95,7 @@ def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
 
 
 def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:
-    """Two items, keys of records or parts of lines in short, from a little ahead of where they differ."""
+    """Two items in short: keys of records, or parts of lines from a little ahead of the first difference."""
     first, second = order.number(here), order.number(ahead)
     if first is not None and second is not None:
         return first, second
@@ -105,7 +105,7 @@ def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:
 
 
 def _common(a: bytes, b: bytes) -> int:
-    """How many bytes two items have in common at their start."""
+    """The number of bytes that two items have in common at their start."""
     shorter = min(len(a), len(b))
     low = next((at for at in range(0, shorter, _BLOCK) if a[at : at + _BLOCK] != b[at : at + _BLOCK]), shorter)
     return next((at for at in range(low, min(shorter, low + _BLOCK)) if a[at] != b[at]), shorter)

@@ -1,7 +1,7 @@
 """The executor: hands the tasks of one supply to all workers at once.
 
 Workers start in threads of their own, so a device that is still starting only means that others take more. A worker
-that cannot start, or fails midway, is told of in the report, and its task goes on to another one.
+that cannot start, or fails midway, is named in the report, and its task goes to another one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LOOK = 0.2
 
 @dataclass
 class WorkerLog:
-    """What one worker did. Times are seconds of time.perf_counter; first is 0 if it did nothing.
+    """The work of one worker. Times are seconds of time.perf_counter; first is 0 if it did nothing.
 
-    note: what became of it, if it did not simply work.
+    note: says why it did not start, or why it stopped; "" if it simply worked.
     """
 
     worker: Worker
@@ -43,12 +43,12 @@ class WorkerLog:
 
 @dataclass(frozen=True)
 class Job:
-    """What an executor is to do.
+    """The job of an executor.
 
-    task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether nothing of that
-    number is wanted any more. took: is told what came of tasks. stop: has whoever waits for a turn come back. leave:
-    takes what is left of a task at an item out of order, and says whether that is no error. waits: whether threads that
-    have begun a task come back soon.
+    task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether the result of that
+    number is no longer wanted. took: is told each task's outcome. stop: makes threads that wait for their turn come back.
+    leave: takes the rest of a task that met an item out of order, and says whether that is no error. waits: whether
+    threads that have begun a task come back soon.
     """
 
     supply: Supply
@@ -62,7 +62,7 @@ class Job:
 
 @dataclass
 class _Counts:
-    """Threads: begun, those of them in a worker's start, and those that have ended; and all that were launched."""
+    """Counts of threads: launched, begun, in a worker's start, and ended."""
 
     launched: int = 0
     begun: int = 0
@@ -72,14 +72,14 @@ class _Counts:
 
 @dataclass
 class Executor:
-    """Does a job with all workers. Lanes of the stopwatch are named by them."""
+    """Does a job with all workers. The stopwatch has a lane for each, under the worker's name."""
 
     workers: Sequence[Worker]
     job: Job
     stopwatch: Stopwatch
     logs: list[WorkerLog] = field(init=False)
     began: float = 0.0
-    """When the first task was taken."""
+    """The time at which the first task was taken."""
     _error: BaseException | None = None
     _stopped: bool = False
     _counts: _Counts = field(default_factory=_Counts)
@@ -89,7 +89,7 @@ class Executor:
         self.logs = [WorkerLog(worker) for worker in self.workers]
 
     def run(self) -> None:
-        """Do all tasks. Raises the first error of any worker but those that others make up for; the others stop."""
+        """Do all tasks. Raises the first error that no other worker makes up for; all workers then stop."""
         try:
             for log in self.logs:
                 if not self._launch(log, new=True):
@@ -172,7 +172,7 @@ class Executor:
                 self._changed.notify_all()
 
     def _start(self, log: WorkerLog) -> bool:
-        """Start the worker, and the other threads that work for it. Returns False if it could not be."""
+        """Start the worker, and the other threads that work for it. Returns False if it could not be started."""
         failed: DeviceError | UsageError | None = None
         try:
             log.worker.start()
@@ -200,7 +200,7 @@ class Executor:
             self._carry_out(self.job.task(*taken), log)
 
     def _carry_out(self, task: ChunkTask, log: WorkerLog) -> None:
-        """Have the worker do the task; if the worker is lost over it, another one."""
+        """Have the worker do the task. If the worker is lost over it, another one does it."""
         start = time.perf_counter()
         self.began = self.began or start
         try:
@@ -212,13 +212,13 @@ class Executor:
             if not isinstance(unfinished.cause, DeviceError) or unfinished.rest is None:
                 raise unfinished.cause from None
             self._lose(log, unfinished.cause, "lost")
-            # Whoever is to write behind this task may be waiting for it, all of them; so this thread sees it done.
+            # All other threads may wait to write behind this task, so this thread sees it done.
             heir = self._heir(unfinished.cause)
             self.stopwatch.name_lane(heir.worker.name)
             self._carry_out(unfinished.rest, heir)
 
     def _heir(self, cause: BaseException) -> WorkerLog:
-        """A worker that is there, waited for if any may still come to be. Raises `cause` if there is none."""
+        """A worker that has started; waits while any may still start. Raises `cause` if there is none."""
         with self._changed:
             while not self._stopped:
                 here = [log for log in self.logs if log.started and log.lost is None]
@@ -230,7 +230,7 @@ class Executor:
         raise cause
 
     def _lose(self, log: WorkerLog, error: DeviceError | UsageError, how: str) -> None:
-        """The worker does no more. Raises its error if it was the last one."""
+        """Take note that the worker has stopped. Raises its error if it was the last one."""
         with self._changed:
             log.lost = log.lost or error
             log.note = log.note or f"{how}: {error}"
@@ -256,7 +256,7 @@ class Executor:
         self.job.stop()
 
     def _end(self) -> None:
-        """Close the workers that are done. One that is still starting is left to itself, and finds nothing to do."""
+        """Close the workers that are done. One that is still starting is left alone, and will find nothing to do."""
         with self._changed:
             self._stopped = True
             idle = self._idle()

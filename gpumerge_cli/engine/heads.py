@@ -1,7 +1,7 @@
-"""A merge by looking at the inputs' next lines only: what GNU sort -m does with any input, in order or not.
+"""A merge that only looks at the inputs' next lines, as GNU sort -m does with any input, in order or not.
 
-It always takes the least of the inputs' next lines, of equal ones that of the first input. Of sorted inputs this gives
-what every merge gives. Here it goes on where a merge in chunks has met a line out of order.
+It always takes the least of the inputs' next lines; among equal ones, that of the first input. For sorted inputs the
+result is that of every merge. This merge goes on where a merge in chunks has met a line out of order.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def merge_heads(
     stopwatch: Stopwatch,
     advance: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Merge to the sink what `outcome`, which is brought up to date, has left of the site's work.
+    """Merge the rest of the site's work, which `outcome` has left, to the sink, and bring `outcome` up to date.
 
-    memory: bytes that it may take, but where single lines are longer.
+    memory: bytes that it may take, unless single lines are longer.
     """
     assert outcome.rest is not None
     sources, work, unique = site.sources, site.work, not site.work.equals.keeps_all
@@ -77,7 +77,7 @@ def merge_heads(
 
 
 class _Windows:
-    """What is looked at of each source at once: the more, the more of it went out last.
+    """The bytes to look at in each source: more, if more of it went out last.
 
     room: bytes of all windows together. taken: bytes that went out of each source's last window.
     """
@@ -104,7 +104,7 @@ class _Windows:
 
 
 def _first_of_equals(site: Site, starts: Sequence[int], last: bytes | None) -> Unique:
-    """Which of the lines that compare equal go out, where `last` was the last line that did."""
+    """The lines that go out of several that compare equal. `last` was the last line that went out."""
     if site.work.equals.keeps_all:
         return None
     if last is None:

@@ -56,7 +56,7 @@ class MemoryFile:
     read_exactly = read
 
     def check_unchanged(self) -> None:
-        """Nothing else writes to it."""
+        """Nothing to check: nobody else writes to it."""
 
     def close(self) -> None:
         """Give the memory back."""
@@ -100,7 +100,7 @@ class SpilledFile:
         return out.tobytes()
 
     def check_unchanged(self) -> None:
-        """It has no name by which something could write to it."""
+        """Nothing to check: it has no name by which anybody could write to it."""
 
     def close(self) -> None:
         """Give its room back."""
@@ -180,7 +180,7 @@ class PackedFile:
 
 
 class Codec:
-    """How blocks of temporary files are compressed. block: bytes of one, but for a run's last."""
+    """A way to compress blocks of temporary files. block: bytes of one, except a run's last."""
 
     def __init__(self, pack: Callable[[bytes], bytes], unpack: Callable[[bytes], bytes], block: int) -> None:
         self.pack = pack
@@ -189,7 +189,7 @@ class Codec:
 
     @classmethod
     def of(cls, program: str | None) -> Codec | None:
-        """What --compress-program names: None for none, "builtin" for the one built in, else a program.
+        """The compression that --compress-program names: None for none, "builtin" for the one built in, else a program.
 
         Raises OutputError for a program that cannot be run.
         """
@@ -203,7 +203,7 @@ class Codec:
 
 
 class Spill:
-    """Where runs go that are not to stay in memory: temporary folders in turn."""
+    """Takes runs that should not stay in memory, to temporary folders in turn."""
 
     def __init__(self, folders: Sequence[str], program: str | None) -> None:
         self._folders = tuple(folders) or (tempfile.gettempdir(),)
@@ -212,7 +212,7 @@ class Spill:
         self._next = 0
 
     def check_room(self, nbytes: int) -> None:
-        """Raise OutputError for a folder that is none, or if `nbytes` do not fit into all of them together."""
+        """Raise OutputError if a name is no folder, or if `nbytes` do not fit into all folders together."""
         free: dict[int, int] = {}
         for folder in self._folders:
             try:
@@ -237,7 +237,7 @@ class Spill:
 
 
 def _blocks(parts: Iterable[Bytes], size: int) -> Iterator[bytes]:
-    """The parts' bytes in blocks of that size, of which the last may be shorter."""
+    """The parts' bytes in blocks of that size. The last one may be shorter."""
     rest = np.empty(0, np.uint8)
     for part in parts:
         rest = np.concatenate([rest, part])

@@ -1,4 +1,4 @@
-"""Which workers a run has: made of what the cost model chose, and not yet started."""
+"""The workers of a run, made as the cost model chose them, and not yet started."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpumerge_cli.engine.station import Station
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
 
 Feed = Callable[[Backend, float], Shares]
-"""Given a backend and the share of the memory that it may take: how many hands feed it, and chunks of which size."""
+"""Given a backend and its share of the memory, gives the hands that feed it, and the bytes of their chunks."""
 
 
 @dataclass(frozen=True)
 class Hired:
-    """The workers of a run. station: what those on the CPU share; None if none works there."""
+    """The workers of a run. station: shared by those on the CPU; None if none works there."""
 
     workers: list[Worker]
     station: Station | None

@@ -73,7 +73,7 @@ class Inputs:
 
     @property
     def head(self) -> bytes:
-        """What goes ahead of all items in the output: the header of the first input that has one."""
+        """The start of the output, ahead of all items: the header of the first input that has one."""
         headers = (source.header for source in self.sources if isinstance(source, LineSource))
         return next(filter(None, headers), b"")
 

@@ -1,4 +1,4 @@
-"""Whole inputs in memory, for comparisons of kernels on the same resident data."""
+"""Whole inputs in memory, so that kernels are compared on the same resident data."""
 
 from __future__ import annotations
 

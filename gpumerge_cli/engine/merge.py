@@ -38,7 +38,7 @@ def merge_files(
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time. settle: called once, before the output takes its
-    place; what stops the run after that must not say that there is no output. Raises UsageError, InputError,
+    place; an error after that must not say that there is no output. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError; the output is then as it was.
     """
     clock = Clock(since_start)
@@ -108,7 +108,7 @@ def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | N
 
 
 def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> DisorderError:
-    """The error for the first disorder in a source, which is sought anew: chunks meet it in any order."""
+    """The error for the first disorder in a source. It is searched again, since chunks meet disorder in any order."""
     from gpumerge_cli.engine.check import disorder_in
 
     backend = hired.station.backend if hired.station is not None else select.host()
@@ -128,7 +128,7 @@ def plan_files(request: MergeRequest) -> Plan:
 
 
 def _fed(request: MergeRequest, inputs: Inputs, backend: Backend, share: float) -> Shares:
-    """How a backend is fed that may take this share of the memory."""
+    """The hands and chunks for a backend that may take this share of the memory."""
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
     memory = int(share * (default_memory() if request.memory is None else request.memory))
     return shares(pace, inputs.nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)

@@ -1,4 +1,4 @@
-"""How far inputs are that a pass goes over before the work can begin: compressed ones, and those of CSV."""
+"""The progress of passes over inputs before the work can begin: over compressed ones, and over CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Passes:
         self._counts = [max(1, _count(name, chosen)) for name, chosen in zip(names, formats, strict=True)]
 
     def of(self, number: int) -> Callable[[float], None]:
-        """What to call with the share of file `number` that one pass has gone on by."""
+        """A function to call with the share of file `number` by which one pass has gone on."""
         size = self._sizes[number] / self._counts[number]
 
         def went_on(share: float) -> None:
@@ -51,7 +51,7 @@ class Passes:
         )
 
     def rest(self, advance: Advance | None) -> Advance | None:
-        """What to tell the work's progress to, which is the second half where there were passes."""
+        """A function that takes the work's progress, which is the second half where there were passes."""
         if advance is None or not self.total:
             return advance
         return lambda done, total: advance((total + done) // 2, total)

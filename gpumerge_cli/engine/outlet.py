@@ -1,4 +1,4 @@
-"""Where results of tasks go: to a sink, each chunk in its place, or to sorted runs that are merged later."""
+"""Outlets take the results of tasks: to a sink, each chunk in its place, or to sorted runs to be merged later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpumerge_cli.measure import Span
 
 
 class Merged(Protocol):
-    """What a chunk came to. counts: items of each source. dropped: those left out. merged_bytes: of the result."""
+    """The result of a chunk. counts: items of each source. dropped: those left out. merged_bytes: its size."""
 
     counts: list[int]
     dropped: int
@@ -29,7 +29,7 @@ class Merged(Protocol):
 
 
 class HalfWrittenError(Exception):
-    """A piece of a result was written behind what went out before, and cannot be written again. cause: the error."""
+    """A piece of a result was written behind earlier output, and cannot be written again. cause: the error."""
 
     def __init__(self, cause: DeviceError) -> None:
         super().__init__(str(cause))
@@ -41,32 +41,32 @@ class Outlet(Protocol):
 
     @property
     def targets(self) -> Sequence[Target]:
-        """Where compiled code may write results itself, by the numbers of parts; none if only `put` takes them.
+        """The places where compiled code may write results itself, by the numbers of parts. Ask once room is reserved.
 
-        Known once room is reserved.
+        There are none if only `put` takes them.
         """
 
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        """Take a piece of task number `turn`, the last one or not; the bytes that went out, None if it is over.
+        """Take a piece of task number `turn`, the last one or not. Returns the bytes that went out, None if it is over.
 
         Adds its spans to those of `merged`.
         """
 
     def is_over(self, turn: int) -> bool:
-        """Whether nothing of task number `turn` is wanted any more."""
+        """Whether the result of task number `turn` is no longer wanted."""
 
     def leave(self, turn: int, place: Place) -> int | None:
-        """Task number `turn` and those behind it are not to be written; those ahead of it are.
+        """Write the results ahead of task number `turn`, but not its own or those behind it.
 
-        place: the one that the plan gives it. Where in the output it would have gone, None if it is over.
+        place: the one that the plan gives it. Returns its place in the output, or None if it is over.
         """
 
     def stop(self) -> None:
-        """Nothing more is wanted; whoever waits comes back."""
+        """Take no more results; threads that wait come back."""
 
 
 class SinkOutlet:
-    """Results go to a sink, or to one for each part of the output, which are alike. See Outlet."""
+    """Puts results into a sink, or into one for each part of the output, which are alike. See Outlet."""
 
     def __init__(self, sinks: Sequence[Sink], equals: Equals) -> None:
         self._sinks = sinks
@@ -121,9 +121,9 @@ class SinkOutlet:
 
 
 class RunsOutlet:
-    """Each task's result becomes a sorted run. See Outlet.
+    """Keeps each task's result as a sorted run. See Outlet.
 
-    keep: makes a run of its parts. runs: by the numbers of their tasks.
+    keep: makes a run from its parts. runs: the runs by the numbers of their tasks.
     """
 
     targets: Sequence[Target] = ()

@@ -13,8 +13,8 @@ T = TypeVar("T")
 def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, wait: bool = True) -> None:
     """Call `work` for every item, from so many threads, each taking the next one.
 
-    The first error of any is raised, and one that comes from outside (a signal) too; the threads then end with the item
-    that they are at. wait: for them, even so; not where one may be stuck.
+    Raises the first error of any thread, or one from outside (a signal); each thread then ends with its present item.
+    wait: wait for the threads after an error, too; False if one may be stuck.
     """
     pending = iter(items)
     lock = threading.Lock()
@@ -60,9 +60,9 @@ class Crew:
         return started(self._pool, self._run, self._workers)
 
     def stop(self, *, wait: bool) -> None:
-        """Let none begin any more. wait: until those that have begun are done.
+        """Let no more threads begin. wait: wait until those that have begun are done.
 
-        What they use must stay until then. A pool does not know a thread that a signal came with the start of.
+        The data that they use must stay until then. A pool does not know a thread whose start a signal interrupted.
         """
         with self._changed:
             self._stopped = True
@@ -88,7 +88,7 @@ class Crew:
 
 
 def started(pool: ThreadPoolExecutor, work: Callable[[], None], workers: int) -> list[Future[None]]:
-    """`work` from so many threads of the pool, or from as many as the system lets it start.
+    """Do `work` in so many threads of the pool, or in as many as the system lets it start.
 
     Raises MemoryError if that is none.
     """

@@ -14,7 +14,7 @@ _TAIL = 1 << 16
 def by_lines(parts: Iterable[Bytes], end: int | None) -> Iterator[Bytes]:
     """The bytes of `parts` in parts that each end with the byte `end`; as they are if it is None.
 
-    Each is valid until the next is asked for. Of nothing one that is empty.
+    Each is valid until the next is asked for. An empty result gives one empty part.
     """
     held: list[Bytes] = []
     for part in parts:
@@ -29,7 +29,7 @@ def by_lines(parts: Iterable[Bytes], end: int | None) -> Iterator[Bytes]:
 
 
 def lines_that_begin(workspace: Workspace, low: int, high: int, end: int) -> Bytes:
-    """Of the workspace's result, whole, the lines that begin in low:high; valid until the thread's next call.
+    """The whole lines of the workspace's result that begin in low:high; valid until the thread's next call.
 
     end: the byte that ends each line.
     """

@@ -1,4 +1,4 @@
-"""Where chunks go in the output, and in which order they may."""
+"""The places of chunks in the output, and the order in which they may take them."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class Places:
         self._changed.notify_all()
 
     def is_over(self, turn: int) -> bool:
-        """Whether nothing of chunk number `turn` is to be written any more."""
+        """Whether the result of chunk number `turn` is no longer wanted."""
         return self._stopped or turn >= self._first_left
 
     def leave(self, turn: int) -> None:
-        """Chunk number `turn` and those behind it are not to be written; those ahead of it are."""
+        """Give places to the chunks ahead of number `turn`, but not to it or those behind it."""
         with self._changed:
             self._first_left = min(self._first_left, turn)
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Nothing more is to be written; whoever waits comes back."""
+        """Give no more places; threads that wait come back."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

@@ -37,7 +37,7 @@ def plain(value: Any) -> Any:
 
 
 def restored(kind: type[T], told: Any) -> T:
-    """The value of type `kind` that `plain` has made `told` of. Raises InputError for anything else."""
+    """The value of type `kind` from which `plain` made `told`. Raises InputError for anything else."""
     try:
         value: T = _restored(kind, told)
         return value
@@ -73,7 +73,7 @@ def _restored(kind: Any, told: Any) -> Any:
 
 
 def _one_of(kinds: tuple[Any, ...], told: Any) -> Any:
-    """A value of the first of several types that `told` is of; objects are known by the names of their fields."""
+    """`told` as a value of the first type that fits; objects are known by the names of their fields."""
     if told is None and NoneType in kinds:
         return None
     for kind in kinds:

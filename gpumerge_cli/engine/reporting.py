@@ -1,4 +1,4 @@
-"""The report of a merge or sort, put together of what was asked for, what the workers did, and what was timed."""
+"""The report of a merge or sort, made from the request, the work of the workers, and the times."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _STAGES = (
 class Clock:
     """The moments of a run, in seconds of time.perf_counter.
 
-    called: when the run was asked for. before: seconds that the process had run by then. started: when the work began;
-    0 until then.
+    called: the time of the call. before: seconds that the process had run by then. started: the begin of the work; 0
+    until then.
     """
 
     before: float
@@ -42,10 +42,10 @@ class Clock:
 
 @dataclass(frozen=True)
 class Ran:
-    """What ran, as a report tells it. Fields of the same names are MergeReport's.
+    """The run, as a report tells it. Fields of the same names are MergeReport's.
 
-    expected: by the cost model; None where it has no say. about: the policy of the whole run, where it is not that of
-    the worker which did most.
+    expected: by the cost model; None where it has no say. about: the policy of the whole run, if it is not that of
+    the worker that did most.
     """
 
     kind: Literal["merge", "sort"]
@@ -66,7 +66,7 @@ def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clo
     about = ran.about or _about_all(logs)
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
     files = inputs.files(outcome.counts)
-    # Where only devices work, their start is the run's.
+    # The run starts when its devices have started, if only devices work.
     started = clock.started if "cpu" in backends else max(clock.started, outcome.began)
     measured = MergeReport(
         inputs=files,
@@ -112,7 +112,7 @@ def _at_work(logs: Sequence[WorkerLog]) -> list[WorkerLog]:
 
 
 def _about_all(logs: Sequence[WorkerLog]) -> About:
-    """What the workers ran on, the one first that did most."""
+    """The names of what the workers ran on; the first is the one that did most."""
     ranked = sorted(logs, key=lambda log: -log.nbytes)
     kinds = {log.worker.backend: log.worker.about() for log in reversed(ranked)}
     kinds = dict(reversed(kinds.items()))
@@ -129,7 +129,7 @@ def _about_all(logs: Sequence[WorkerLog]) -> About:
 
 
 def _ceilings(backends: Sequence[str], items: str, workers: int) -> tuple[Ceiling, ...]:
-    """What the cost model takes the stages for at their fastest, with so many workers; () for several backends."""
+    """The cost model's fastest rates of the stages, with so many workers; () for several backends."""
     if len(backends) != 1 or backends[0] not in costs.BACKENDS:
         return ()
     known = costs.load()

@@ -1,4 +1,4 @@
-"""What the user wants done, wholly said and not yet judged: the value between the door and the engine."""
+"""Requests of users, complete and not yet judged: the values between the door and the engine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FormatChoice = str
 
 @dataclass(frozen=True)
 class ItemRequest:
-    """How to read items and how they compare.
+    """The way to read items and to compare them.
 
     format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
-    header. lines: how lines compare; None for bytewise, where inputs are text. reverse: descending order of items that
+    header. lines: the order of lines; None for bytewise. reverse: descending order of items that
     are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
-    those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: what is said of
-    fixed-size records. plain: the names of files say nothing of their content, so none is compressed; for lines alone.
-    shown: makes of whole lines what is written of them, not compressed; without `csv`.
+    those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: the options of
+    fixed-size records. plain: the names of files say nothing about their content, so none is compressed; for lines
+    alone. shown: turns whole lines into the text to write, not compressed; without `csv`.
     """
 
     format: FormatChoice | None = None
@@ -40,10 +40,10 @@ class ItemRequest:
 
 @dataclass(frozen=True)
 class BackendRequest:
-    """Where to work: backend, kernel and launch shape, host threads (None: as many as there are cores).
+    """The place of the work: backend, kernel and launch shape, host threads (None: as many as there are cores).
 
-    devices: the numbers of the GPUs that may work; () for all there are, None for the first one. sharing: how many runs
-    of this process share its start-up.
+    devices: the numbers of the GPUs that may work; () for all there are, None for the first one. sharing: the runs
+    of this process that share its start-up.
     """
 
     backend: BackendChoice = "auto"
@@ -54,13 +54,13 @@ class BackendRequest:
 
     @property
     def device(self) -> int:
-        """The number of the GPU where only one can work."""
+        """The number of the GPU, for work that only one can do."""
         return self.devices[0] if self.devices else 0
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """One check of every input by itself. unique, memory: as of MergeRequest, but that equal items are disorder."""
+    """One check of every input by itself. unique: equal items are disorder, too. memory: see MergeRequest."""
 
     inputs: tuple[str, ...]
     items: ItemRequest = field(default_factory=ItemRequest)
@@ -73,10 +73,10 @@ class CheckRequest:
 class SortFilesRequest:
     """One sort: inputs to one output; "-" is standard input or output.
 
-    sort: algorithm and kernel. unique, memory, durable, parts: as of MergeRequest, but that memory is for all that is
-    held, and None takes half of what is available. folders: for temporary files, in turn; none for the system's.
-    compress_program: what packs them, "builtin" for what needs none. always_spill: as if there were no memory for all
-    of it.
+    sort: algorithm and kernel. unique, durable, parts: see MergeRequest. memory: bytes for everything that is held; None
+    takes half of what is available. folders: for temporary files, in turn; empty for the system's folder.
+    compress_program: the program that packs them; "builtin" needs no program. always_spill: use temporary files even if
+    there is memory for everything.
     """
 
     inputs: tuple[str, ...]
@@ -97,12 +97,12 @@ class SortFilesRequest:
 class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
-    check: verify the order of the inputs while they are merged. unique: of items that compare equal, only the first
+    check: verify the order of the inputs while they are merged. unique: only the first of several equal items
     goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
     device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
-    storage before it is shown. lenient: of lines that are not in order, give what sort -m gives, and say nothing;
-    with parts they are an error. parts: the number of files that the output becomes, each a range of it; `output` has
-    {part} in the place of their numbers. None for one file.
+    storage before it is shown. lenient: merge lines that are not in order as sort -m does, and say nothing; with parts
+    they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in the
+    place of their numbers. None for one file.
     """
 
     inputs: tuple[str, ...]

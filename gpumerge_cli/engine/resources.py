@@ -1,4 +1,4 @@
-"""How much of the machine a run takes: cores, workers, bytes in flight."""
+"""The share of the machine that a run takes: cores, workers, bytes in flight."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_READ = 16 << 10
 _LEAST_CHUNK = 64 << 10
 # Whatever the memory: every cut looks at every input, so a chunk must be some bytes of each.
 _LEAST_ITEMS = 1 << 10
-# What allocators and interpreter add to a workspace's own count, and chunks that come out larger than asked for.
+# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than asked for.
 _SLACK = 1.5
 _M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _LARGE_BLOCK = 1 << 20
@@ -33,7 +33,7 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class Shares:
-    """How a merge takes its share of the machine: chunks in flight at once, and bytes of each."""
+    """A merge's share of the machine: chunks in flight at once, and bytes of each."""
 
     workers: int
     chunk_bytes: int
@@ -87,7 +87,7 @@ def available_memory() -> int:
 
 
 def _left_in_group(root: str = "/sys/fs/cgroup") -> int:
-    """What the process's control group still allows, as containers set it; a great deal if it sets no limit."""
+    """Bytes that the process's control group still allows, as containers set it; a great deal if it sets no limit."""
     try:
         with open("/proc/self/cgroup") as file:
             path = next(line.rstrip("\n").partition("::")[2] for line in file if line.startswith("0::"))

@@ -32,9 +32,9 @@ Held = MemoryFile | SpilledFile | PackedFile
 class External:
     """A sort by runs that is ready to run.
 
-    work: of the sort as a whole. pieces: what is sorted to a run each, in the order of the inputs. shares: how many
+    work: the sort as a whole. pieces: what is sorted to a run each, in the order of the inputs. shares: how many
     pieces are sorted at once, and bytes of each but where one item is longer. memory: bytes of the host's that the
-    merge may take. threads: how many the user asked for. spill: where runs go; None if they stay in memory.
+    merge may take. threads: how many the user asked for. spill: takes the runs; None if they stay in memory.
     """
 
     inputs: Inputs
@@ -47,7 +47,7 @@ class External:
     spill: Spill | None
 
     def sort(self, output: Output, stack: ExitStack, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
-        """Sort it all to the output. stack: closes at the end what must stay open until then."""
+        """Sort everything to the output. stack: closes at the end all that must stay open until then."""
         total = self.inputs.nbytes
         outlet = RunsOutlet(MemoryFile.of if self.spill is None else self.spill.keep)
         made = self._runs(outlet, stopwatch, _part_of(advance, lambda done: done // 2))
@@ -105,7 +105,7 @@ class External:
         return [CpuWorker(number, station) for number in range(chosen.workers)]
 
     def _source(self, held: Held) -> Source:
-        """A run as what is merged."""
+        """A run as an input of the merge."""
         dtype = self.inputs.dtype
         if dtype is None:
             return LineSource(held, self.inputs.order.end[0])  # type: ignore[arg-type]
@@ -130,12 +130,12 @@ def pieces_of(sources: Sequence[Source], size: int) -> list[Chunk]:
 
 
 def _part_of(advance: Advance | None, done_of: Callable[[int], int]) -> Advance | None:
-    """What to tell the progress of one of the two passes to."""
+    """A function that takes the progress of one of the two passes."""
     return None if advance is None else (lambda done, total: advance(done_of(done), total))
 
 
 def _joined(first: Sequence[WorkerLog], second: Sequence[WorkerLog]) -> list[WorkerLog]:
-    """What workers of the same names did in both passes."""
+    """The work of workers with the same names in both passes, added."""
     found = {log.worker.name: log for log in first}
     for log in second:
         one = found.setdefault(log.worker.name, log)

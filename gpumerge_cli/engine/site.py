@@ -1,4 +1,4 @@
-"""What the names in a task mean in this process: opened sources, and the outlet that results go to."""
+"""The things in this process that a task names: opened sources, and the outlet that takes the results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from gpumerge_cli.plan import Chunk, Planner
 
 @dataclass(frozen=True)
 class Site:
-    """Where tasks of one work are carried out.
+    """The place where the tasks of one work are carried out.
 
-    sources: the opened inputs of the work. outlet: where results go. parts: of the sources, one for each part of the
-    output; none if that is one. lenient: an item out of order ends the work ahead
-    of it instead of being an error.
+    sources: the opened inputs of the work. outlet: takes the results. parts: of the sources, one for each part of the
+    output; none if that is one. lenient: an item out of order is no error; the work ends ahead of it.
     """
 
     work: TaskWork
@@ -42,7 +41,7 @@ def work_of(
     inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest, *, equals: Equals,
     check: bool = False,
 ) -> TaskWork:  # fmt: skip
-    """The work on opened inputs. items: how they were read."""
+    """The work on opened inputs. items: the way in which they were read."""
     return TaskWork(
         action,
         tuple(InputName(source.name, inputs.format.name, source.size) for source in inputs.sources),
@@ -59,7 +58,7 @@ def work_of(
 def opened_site(work: TaskWork, sink: Sink) -> Iterator[Site]:
     """A site for tasks that come from elsewhere: inputs are opened by name, and results go to `sink`.
 
-    Raises InputError for an input that cannot be opened, or is not what it was when the task was made.
+    Raises InputError for an input that cannot be opened, or that has changed since the task was made.
     """
     with opened([one.name for one in work.inputs], work.items) as inputs:
         for source, one in zip(inputs.sources, work.inputs, strict=True):

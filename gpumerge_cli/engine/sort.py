@@ -1,4 +1,4 @@
-"""Sort files: at once, where all fits and that is faster, or by pieces that become sorted runs, which are merged."""
+"""Sorts of files: at once if everything fits and that is faster, else by pieces that become runs to be merged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LEAST_PIECE = 64 << 10
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 _OWN_BYTES = 96 << 20
-"""What the interpreter and its libraries take, with room to spare: small sorts take half of it in all."""
+"""Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 
 
 def sort_files(
@@ -94,7 +94,7 @@ def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: 
 
 
 def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
-    """The backend that `on` asks for, or that `inputs` are best sorted with."""
+    """The backend that `on` asks for, or the one that sorts `inputs` fastest."""
     return one_of(on.backend, on.devices, inputs.order, inputs.nbytes, sharing=on.sharing)
 
 
@@ -104,9 +104,9 @@ class _NoRoomError(Exception):
 
 @dataclass(frozen=True)
 class _Sizes:
-    """How a sort takes its share of the machine.
+    """A sort's share of the machine.
 
-    shares: how many work at once, and bytes of what each takes. whole: everything is sorted at once, and these are the
+    shares: the number of workers, and bytes of what each takes. whole: everything is sorted at once, and these are the
     threads that read and write, and bytes of a part. memory: bytes of the host's.
     """
 
@@ -154,7 +154,7 @@ class _Job:
         return max(memory // 4, memory - _OWN_BYTES)
 
     def _whole(self) -> _Sizes | None:
-        """How everything is sorted at once; None if it should not be."""
+        """The job that sorts everything at once; None if it should not be."""
         request, order, nbytes = self.request, self.inputs.order, self.inputs.nbytes
         if not nbytes or request.always_spill:
             return None
@@ -168,7 +168,7 @@ class _Job:
         return _Sizes(Shares(min(hands, -(-nbytes // part)), part), memory, whole=True)
 
     def _by_pieces(self) -> _Sizes:
-        """How pieces are sorted."""
+        """The job that sorts pieces."""
         request, order, nbytes = self.request, self.inputs.order, self.inputs.nbytes
         pace = self.backend.sort_pace(order, self.inputs.item_bytes)
         workers, memory = request.on.threads or pace.workers or cores(), self._memory()
@@ -182,7 +182,7 @@ class _Job:
         return _Sizes(Shares(max(1, min(workers, -(-nbytes // piece))), piece), memory, spilled=spilled)
 
     def _is_mostly_one_line(self, pieces: list[Chunk], size: int) -> bool:
-        """Whether all but one long line fits into one piece. To keep that line as a run takes more time and memory."""
+        """Whether all but one long line fits into one piece. A run of that line alone takes more time and memory."""
         pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
         if not pace.outgrows or self.request.always_spill or not pieces:
             return False

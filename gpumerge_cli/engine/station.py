@@ -1,4 +1,4 @@
-"""A backend at work on the tasks of one site: how it launches, how large its chunks are, and the hands that do them."""
+"""A backend at work on the tasks of one site: its launches, the size of its chunks, and the hands that do them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sorts_again(backend: Backend, work: TaskWork) -> bool:
 
 
 def policy_of(backend: Backend, work: TaskWork) -> LaunchPolicy | SortPolicy:
-    """How the backend carries out the work. Raises UsageError for a wish that it cannot meet."""
+    """The launch by which the backend carries out the work. Raises UsageError for a wish that it cannot meet."""
     if isinstance(work.launch, SortRequest):
         if work.action == "sort" or sorts_again(backend, work):
             return backend.resolve_sort(work.launch, work.order, work.nbytes)
@@ -49,10 +49,10 @@ def _named_sort(span: Span) -> Span:
 
 
 class Station:
-    """What the hands of one backend share.
+    """The state that the hands of one backend share.
 
     shares: how many hands it has, and bytes of a chunk that suits them. calls: do a chunk in one call, if the backend
-    has such. written_by_calls: whether they write its result, too. shrunk_to: bytes of the largest chunk that is tried
+    can. written_by_calls: whether they write its result, too. shrunk_to: bytes of the largest chunk that is tried
     since the device has run out of memory; 0 if it never did.
     """
 
@@ -68,7 +68,7 @@ class Station:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Have ready what all hands use; further calls do nothing. The outlet's targets must be known by now."""
+        """Prepare the things that all hands use; further calls do nothing. The outlet's targets must be known by now."""
         site, work = self.site, self.site.work
         with self._lock:
             if not self._opened and work.action == "merge":
@@ -80,7 +80,7 @@ class Station:
 
     @cached_property
     def device(self) -> str:
-        """The name of what it works on."""
+        """The name of its device."""
         return self.backend.info().name
 
     def warm_up(self) -> None:
@@ -109,7 +109,7 @@ class Station:
     def shrink(self, failed: int, tried: int) -> bool:
         """Take note that the device had no memory for a chunk of `failed` bytes; False if nothing smaller can help.
 
-        tried: the limit that the chunk was cut to, as far as its lines let it.
+        tried: the limit to which the chunk was cut, as far as its lines allow.
         """
         with self._lock:
             if self.limit < tried:
@@ -175,7 +175,7 @@ class Hand:
         merged.spans.clear()
 
     def _merged(self, piece: Chunk, place: Place) -> Merged:
-        """The merge of the piece, held by what made it, or written to its place by it."""
+        """The merge of the piece by one call, which also writes the result to its place or keeps it."""
         station, site = self._station, self._site
         if site.lenient and not site.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)

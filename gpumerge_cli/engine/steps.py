@@ -15,7 +15,7 @@ from gpumerge_cli.plan import Chunk
 
 
 class FoundDisorderError(DisorderError):
-    """A chunk that is not in order; which disorder comes first in the file is for a scan of it to say."""
+    """A chunk is not in order. Only a scan of the file can say which disorder comes first."""
 
     def __init__(self, source: int) -> None:
         super().__init__("out of order")
@@ -42,7 +42,7 @@ def check_beginnings(sources: Sequence[Source], chunk: Chunk, order: Order) -> N
 
 
 def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
-    """Whether the item at `start` sorts before the one ahead of it, or as it does if `unique`."""
+    """Whether the item at `start` sorts before the one ahead of it; with `unique`, also whether it equals that one."""
     if start == 0:
         return False
     compared = Comparison(order)(source.item_at(start), source.item_before(start))

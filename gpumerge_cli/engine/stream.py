@@ -1,4 +1,4 @@
-"""A merge in chunks: makes the tasks, has all workers do them at once, and counts what comes of them.
+"""A merge in chunks: makes the tasks, has all workers do them at once, and counts their outcomes.
 
 Chunks are independent, so the stages of different chunks overlap: while one worker reads, another merges and a third
 writes. Nothing waits in a queue; memory is a workspace a worker. A chunk that a device has no memory for is cut in two,
@@ -26,7 +26,7 @@ from gpumerge_cli.plan import Chunk
 
 Advance = Callable[[int, int], None]
 _LEAST_AHEAD = 64
-"""Chunks that are ready where several kinds of workers take them: some take many at once."""
+"""Chunks to hold ready for several kinds of workers: some take many at once."""
 
 
 @dataclass
@@ -39,12 +39,12 @@ class Filled:
 
 @dataclass
 class Outcome:
-    """What a run did. counts: items that each source gave. dropped: those left out. written: bytes of the output.
+    """The outcome of a run. counts: items that each source gave. dropped: those left out. written: bytes of the output.
 
     chunks, largest: how many chunks there were, and bytes of the largest. workers: how many threads worked on them.
-    logs: what each worker did. parts: what went to each part of the output, as far as any did. began: when the first
-    chunk was taken, in seconds of time.perf_counter, 0 if none was.
-    rest: where a lenient run met disorder: what lies ahead of its ranges was put out, up to its offset in the output.
+    logs: the work of each worker. parts: the outcome of each part of the output, if it has several. began: the time of
+    the first chunk, in seconds of time.perf_counter; 0 if there was none. rest: the ranges that a lenient run has left
+    because it met disorder, and their offset in the output.
     """
 
     counts: list[int]
@@ -61,7 +61,7 @@ class Outcome:
 
 @dataclass
 class _Count:
-    """Counts what comes of tasks. total: bytes that all of them read."""
+    """Counts the outcomes of tasks. total: bytes that all of them read."""
 
     outcome: Outcome
     outlet: Outlet
@@ -89,7 +89,7 @@ class _Count:
                     self.advance(self.done, self.total)
 
     def leave(self, unfinished: UnfinishedError) -> bool:
-        """Take note of disorder, if it may be."""
+        """Take note of disorder, if the run is lenient."""
         rest = unfinished.rest
         if not self.lenient or not isinstance(unfinished.cause, FoundDisorderError) or rest is None:
             return False
@@ -106,8 +106,8 @@ def merge(
 ) -> Outcome:
     """Merge every chunk of the site's sources into its outlet.
 
-    advance: as in merge_files. waits: as of Job. The first error that no other worker makes up for is raised; the
-    others stop.
+    advance: see merge_files. waits: see Job. Raises the first error that no other worker makes up for; all workers then
+    stop.
     """
     spans = partial(site.planner.spans, parts=site.parts)
     return carry_out(site, workers, spans, stopwatch, advance, waits=waits)

@@ -1,4 +1,4 @@
-"""One piece of a merge or sort as pure data, which pickles and prints as JSON, and what came of it.
+"""One piece of a merge or sort as pure data, which pickles and prints as JSON, and its outcome.
 
 Whoever carries a task out needs nothing but the task: a thread of this process, the thread that feeds a GPU, or another
 process, which opens the inputs by their names (engine.site.opened_site).
@@ -23,7 +23,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class Equals(Enum):
-    """Which of the items that compare equal go out."""
+    """The items that go out of several that compare equal."""
 
     ALL = "all"
     FIRST = "first"
@@ -50,7 +50,7 @@ class InputName:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a task's result goes: from byte `offset` of the items of part number `part` on.
+    """The place of a task's result: it begins at byte `offset` of the items of part number `part`.
 
     An output that is one file is part 0. While pieces are sorted to runs, each run is a part of its own.
     """
@@ -61,10 +61,10 @@ class Place:
 
 @dataclass(frozen=True)
 class TaskWork:
-    """What all tasks of one merge or sort have in common.
+    """The facts that all tasks of one merge or sort share.
 
-    items: how the inputs are read. order: how items compare. equals: which of the equal ones go out. check: the inputs'
-    order is checked on the way. launch: the kernel asked for, and the algorithm where the task belongs to a sort.
+    items: the way to read the inputs. order: compares items. equals: says which of equal items go out. check: the
+    inputs' order is checked on the way. launch: the kernel asked for, and the algorithm if it is a sort.
     item_bytes: bytes of an item on average.
     """
 
@@ -142,10 +142,10 @@ class ChunkTask:
 
 @dataclass
 class TaskResult:
-    """What came of a task. counts: items that each input gave. dropped: those left out. written: bytes put out.
+    """The outcome of a task. counts: items that each input gave. dropped: those left out. written: bytes put out.
 
-    part: of the output, which they went to. largest: bytes of the largest chunk that was worked on at once. spans: what
-    took how long.
+    part: the part of the output to which they went. largest: bytes of the largest chunk that was worked on at once.
+    spans: the time of each stage.
     """
 
     counts: list[int] = field(default_factory=list)
@@ -169,8 +169,8 @@ class TaskResult:
 class UnfinishedError(Exception):
     """A worker could not carry a task out to its end.
 
-    done: what came of it until then. rest: the task that is left to be done; None if it cannot be begun again. cause:
-    the error.
+    done: the outcome until then. rest: the task that is left to be done; None if it cannot be begun again. cause: the
+    error.
     """
 
     def __init__(self, cause: BaseException, done: TaskResult, rest: ChunkTask | None) -> None:
@@ -181,12 +181,12 @@ class UnfinishedError(Exception):
 
 
 class Doer(Protocol):
-    """Whoever can carry out a task."""
+    """A worker, or anything else that can carry out a task."""
 
     def do(self, task: ChunkTask) -> TaskResult:
         """Carry it out to its last byte. Raises UnfinishedError, which tells how far it came."""
 
 
 def run(task: ChunkTask, worker: Doer) -> TaskResult:
-    """Have a worker of any kind carry out the task. Raises UnfinishedError."""
+    """Have any kind of worker carry out the task. Raises UnfinishedError."""
     return worker.do(task)

@@ -1,4 +1,4 @@
-"""A sort of everything at once: read by parts into where it is sorted, sorted there, written by parts from there."""
+"""A sort of everything at once: parts are read into one workspace, sorted there, and written from there."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class WholeWorker:
     """Sorts all items of a site's sources to an output, as one task. See engine.workers.Worker.
 
     shares: how many threads read and write, and bytes of what each reads or writes at once: whole items unless those
-    are lines. advance: called with the bytes that were read or written, from any thread but one at a time. chunks: how
-    many pieces were written. filled: what went to each part of the output.
+    are lines. advance: called with the bytes that were read or written, from any thread, but one at a time. chunks: the
+    number of pieces written. filled: the outcome of each part of the output.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class WholeWorker:
         self._workspace = self._on.workspace(self._site.work.order, self.chunk_bytes, threads=threads)
 
     def do(self, task: ChunkTask) -> TaskResult:
-        """Read, sort, write. Raises UnfinishedError for a lack of memory ahead of writing anything, if at all."""
+        """Read, sort, write. Raises UnfinishedError if memory is short, and only before anything is written."""
         try:
             return self._do(task)
         except DeviceError as error:

@@ -1,4 +1,4 @@
-"""Workers: what carries out tasks, be it a thread on the CPU or a GPU with its streams."""
+"""Workers carry out tasks. A worker is a thread on the CPU, or a GPU with its streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpumerge_cli.engine.task import ChunkTask, TaskResult
 
 @dataclass(frozen=True)
 class About:
-    """What a worker runs on and how, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
+    """A worker's device and launch, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
 
     device: str = ""
     kernel: str = ""
@@ -38,20 +38,20 @@ class Worker(Protocol):
     chunk_bytes: int
 
     def start(self) -> None:
-        """Get ready, in a thread that works for it. Raises DeviceError if that cannot be, UsageError for a wish."""
+        """Get ready, in a thread that works for it. Raises DeviceError if it cannot, UsageError for a wrong wish."""
 
     def do(self, task: ChunkTask) -> TaskResult:
         """Carry out a task. Raises UnfinishedError."""
 
     def about(self) -> About:
-        """What it runs on, as far as it has started."""
+        """Its device and launch, as far as it has started."""
 
     def close(self) -> None:
         """Give all memory back. No thread works for it any more."""
 
 
 class _StationWorker:
-    """What both kinds have in common: each thread has a hand of the station."""
+    """The common part of both kinds: each thread has a hand of the station."""
 
     def __init__(self, name: str, backend: str) -> None:
         self.name = name
@@ -103,7 +103,7 @@ class CpuWorker(_StationWorker):
 class DeviceWorker(_StationWorker):
     """A device with its streams, each fed by a thread.
 
-    create: makes its backend, which may take seconds. feed: says how many hands feed it, and with chunks of which size.
+    create: makes its backend, which may take seconds. feed: gives its hands and the bytes of their chunks.
     """
 
     def __init__(

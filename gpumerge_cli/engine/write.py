@@ -27,7 +27,7 @@ def write_array(
     *,
     settle: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write `count` items of `dtype` that come in 1-D `blocks`: of keys in native byte order, or of bytes.
+    """Write `count` items of `dtype`, given as 1-D `blocks` of keys in native byte order, or of bytes.
 
     dtype None: lines of text. settle: called once, before the output takes its place. Raises OutputError.
     """

@@ -168,7 +168,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
 
 
 def _workers_told(report: MergeReport) -> list[tuple[str, str]]:
-    """What was expected of the run beside what came true; where several kinds of workers were at it, of each kind.
+    """The expected and the actual figures of the run; if several kinds of workers did it, those of each kind.
 
     Also what kept a worker from working to the end.
     """

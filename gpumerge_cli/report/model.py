@@ -63,7 +63,7 @@ class OutputPart:
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """What one worker did: a thread on the CPU, or a GPU with the threads that feed it.
+    """The work of one worker: a thread on the CPU, or a GPU with the threads that feed it.
 
     chunks, nbytes: how many chunks it did, and how many bytes of the inputs they were. hands: how many threads worked
     for it. busy: seconds during which its threads had a chunk, added up over them. first, last: when the first of its
@@ -87,7 +87,7 @@ class WorkerReport:
 
 @dataclass(frozen=True)
 class KindReport:
-    """What was expected of one kind of worker beside what came true.
+    """The expected and the actual speed of one kind of worker.
 
     expected: seconds of the whole program if this kind did all of the work, 0 where the cost model has no say.
     expected_share, share: the part of the bytes that it was expected to do, and did. workers: how many there were.

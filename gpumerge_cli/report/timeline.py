@@ -32,7 +32,7 @@ ORDER = (
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
 _AHEAD = ("spool", "decompress", "csv", "compile", "plan")
-"""What is no stage of the workers' time."""
+"""The spans that are no stage of the workers' time."""
 
 
 def timeline(report: MergeReport) -> Element:
@@ -128,7 +128,7 @@ def overlap(stretches: Sequence[Stretch]) -> tuple[float, float, dict[tuple[str,
 
 
 def overlap_told(report: MergeReport) -> str:
-    """What overlapped what, in words."""
+    """The stages that overlapped, in words."""
     some, several, both = overlap(report.timeline)
     if not both or some <= 0:
         return ""

@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    // How far a cut may lie from its target.
+    // The distance that a cut may lie from its target.
     int64_t near(int64_t number) const
     {
         const int64_t target = spec_.targets[number];

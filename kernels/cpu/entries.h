@@ -16,7 +16,7 @@ extern "C" {
 
 enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_FAILED = 4, NO_MEMORY = 5, CALLBACK_FAILED = 6 };
 
-/* What went wrong. error: the errno of a call. input: the number of the source or run. position: the byte in that source;
+/* The failure of a call. error: its errno, if it has one. input: the number of the source or run. position: the byte in that source;
  * for DISORDER the byte of the first item that goes before the one ahead of it. */
 struct Failure {
     int64_t error, input, position;
@@ -73,7 +73,7 @@ struct SinkSpec {
     unsigned char* memory;
 };
 
-/* What a chunk did. items: the items that went out. dropped: the items left out. nbytes: the bytes of the result. *_ns: the
+/* The outcome of a chunk. items: the items that went out. dropped: the items left out. nbytes: the bytes of the result. *_ns: the
  * nanoseconds of each stage. */
 struct ChunkResult {
     int64_t items, dropped, nbytes;

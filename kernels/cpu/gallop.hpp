@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// How many of `count` items go ahead. goes_ahead(index) must be true of a first part of them, and false of the rest.
+// The number of `count` items that go ahead. goes_ahead(index) must be true of a first part, and false of the rest.
 // Source: Bentley and Yao, An Almost Optimal Algorithm for Unbounded Searching, 1976.
 template <typename GoesAhead>
 inline int64_t gallop(int64_t count, GoesAhead goes_ahead)

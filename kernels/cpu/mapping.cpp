@@ -19,7 +19,7 @@
 struct MappedFile {
     std::atomic<uintptr_t> start{0}, size{0};  // size: of whole pages; start 0: the entry is free
     std::atomic<bool> lost{false};
-    // What follows is under the mutex.
+    // The mutex guards everything below.
     int64_t users = 0;
     bool closed = false;
     int64_t low = 0, high = 0, written = 0;  // bytes written since pages were unmapped, and the places between which they lie

@@ -2,7 +2,7 @@
 // SIGBUS comes to the thread that writes, which gets another page in place of the lost one, and goes on. So a call is not
 // interrupted; it fails at its end.
 //
-// What is written to a mapping must not steer what is done: other programs can change it, and lost pages read as zeros.
+// Data in a mapping must not steer the program: other programs can change it, and lost pages read as zeros.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct Cut {
 constexpr int WARP = 32;
 constexpr int WINDOWS = RUNS == 2 ? 1 : RUNS;  // searched for one cut
 
-// How the threads of a block share the search for several cuts. The threads of one cut are neighbours in one warp: one thread
+// The threads of a block share the search for several cuts. The threads of one cut are neighbours in one warp: one thread
 // for each window, or `lanes` threads, a power of two, for the one window of two runs. A block needs WINDOWS threads or more.
 struct Team {
     int at_once;       // cuts that the block searches for at the same time

@@ -27,7 +27,7 @@ static_assert(TILE > 0 && BLOCK_SIZE >= WINDOWS, "a block needs more threads for
 constexpr int SLICE_VECTORS = (TILE * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
 [[maybe_unused]] constexpr int STAGED_BYTES = SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + VECTOR;
 
-// Where the slices lie in shared memory, and where they come from.
+// The places of the slices in shared memory, and their sources.
 struct Staged {
     int begin[RUNS];             // the byte at which a slice begins
     int base[RUNS + 1];          // the number of items in all slices ahead

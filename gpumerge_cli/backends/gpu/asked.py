@@ -1,4 +1,4 @@
-"""What one sort by several devices asks of them (see exchange.py), and how it is to be done."""
+"""The interface between one sort by several devices and the devices (see exchange.py), and the plan of the sort."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Room(Protocol):
 
 
 class Devices(Protocol):
-    """What several devices do. All is queued on the current stream, which `on` or `way` chooses; see team.Team."""
+    """Several devices. Their work is queued on the current stream, which `on` or `way` chooses; see team.Team."""
 
     @property
     def linked(self) -> bool: ...
@@ -39,9 +39,9 @@ class Devices(Protocol):
 
 
 class Hands(Protocol):
-    """What is done to items on a device of the team, which is the current one, on the current stream.
+    """The kernels for items on the current device of the team, on the current stream.
 
-    fan_in: runs that a merge takes at once. most_cut: runs that `cuts` takes.
+    fan_in: the most runs that a merge takes at once. most_cut: the most runs that `cuts` takes.
     """
 
     order: Order
@@ -64,11 +64,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a sort is carried out.
+    """The plan of a sort.
 
-    pieces: parts of a share that are sorted one behind the other. A device that alone gets all results sorts its share
-    as a whole, and the others theirs in `returned`. direct: whether merges read the last piece where it is, over the
-    link, instead of fetching it first. overlapped: bytes from which on all this is worth while.
+    pieces: the number of parts of a share, which are sorted one behind the other. If one device alone gets all results,
+    it sorts its share as a whole, and the others sort theirs in `returned` parts. direct: merges read the last piece
+    over the link instead of fetching it first. overlapped: the least bytes for which several pieces pay.
     """
 
     pieces: tuple[float, ...] = (0.875, 0.125)

@@ -147,7 +147,7 @@ class GpuBackend:
             )
 
     def prepared_merge(self, order: Order, runs: int) -> PreparedMerge | None:
-        """Merges of so many runs, ready to launch; None where it takes several passes to merge them."""
+        """Merges of so many runs, ready to launch; None if it takes several passes to merge them."""
         launch = self.resolve(LaunchRequest(), order, runs)
         if runs > launch.fan_in or not named(launch.kernel).gpu.cut_ahead:
             return None
@@ -210,7 +210,7 @@ class GpuBackend:
 
 
 def check_array(array: Any, order: Order) -> None:
-    """Raises UsageError for what is no contiguous CuPy array of the order's keys."""
+    """Raises UsageError unless it is a contiguous CuPy array of the order's keys."""
     if not isinstance(array, cupy.ndarray):
         raise UsageError(f"{type(array).__name__} is not an array on the GPU", way_out="pass CuPy arrays")
     if order.is_rows or array.dtype != order.dtype:

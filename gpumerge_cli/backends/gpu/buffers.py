@@ -57,7 +57,7 @@ class DeviceBuffer:
 class OwnedStream:
     """A stream of its own that does not wait for the default one, destroyed by `close`.
 
-    CuPy's own objects complain from their destructor where there was no memory to create them.
+    CuPy's own objects complain from their destructor if there was no memory to create them.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""One GPU: that it is there, what it is, what it allows."""
+"""One GPU: its presence, its name and its limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def select(number: int) -> cupy.cuda.Device:
 
 
 def numbered(count: int) -> str:
-    """Which GPUs there are, in words."""
+    """The machine's GPUs, in words."""
     if count == 0:
         return "none is there"
     if count == 1:
@@ -34,7 +34,7 @@ def numbered(count: int) -> str:
 
 
 def limits(device: cupy.cuda.Device) -> DeviceLimits:
-    """What the device's attributes say."""
+    """The limits that the device's attributes give."""
     runtime = cupy.cuda.runtime
 
     def told(name: str) -> int:

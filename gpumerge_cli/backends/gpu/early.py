@@ -1,4 +1,4 @@
-"""The driver's start, in the background: making a context takes as long as importing CuPy, and needs none of it."""
+"""Starts the driver in the background: a context takes as long to make as CuPy takes to import, and needs no CuPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _begun: set[int] = set()
 
 
 def begin(numbers: Sequence[int]) -> None:
-    """Have the driver make the primary contexts of GPUs, which CUDA's runtime uses; whatever fails is left to that."""
+    """Let the driver make primary contexts of GPUs. If that fails, CUDA's runtime makes them, or reports why not."""
     if "cupy" in sys.modules:
         return
     for number in set(numbers) - _begun:
@@ -21,7 +21,7 @@ def begin(numbers: Sequence[int]) -> None:
 
 
 def _make_context(number: int) -> None:
-    """Without the interpreter's lock, while another thread imports."""
+    """Make the contexts, without the interpreter's lock, while another thread imports."""
     try:
         driver = ctypes.CDLL(_DRIVER)
     except OSError:

@@ -1,9 +1,9 @@
 """One sort by several devices: each sorts a share, and merges its range of the result from the shares of all.
 
-A share is sorted in pieces, the larger first. While the next piece is sorted, the parts of a sorted one that other
-devices will need are fetched; where they begin and end is estimated from samples then, and known exactly in the end.
+A share is sorted in pieces, the larger first. While the next piece is sorted, other devices fetch the parts of the
+sorted one that they will need. Samples give estimates of these parts; exact cuts follow when all pieces are sorted.
 
-Pure, as shares.py is: what devices do is asked of a team (see team.Team), memory is addresses.
+Pure, as shares.py is: a team does all work on devices (see team.Team), and memory is addresses.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
 
 _SAMPLES = 1 << 14
 _UNIT = 16
-"""Items: pieces begin at multiples of it, and so at the start of a vector if their shares do."""
+"""Pieces begin at multiples of so many items, and so at the start of a vector if their shares do."""
 _VECTOR = 16
 
 
 @dataclass
 class _Piece:
-    """A piece of a share, sorted to `address`. items: unsorted, perhaps on another device. done: behind its sort."""
+    """A piece of a share, sorted to `address`. items: unsorted, on any device. done: the event behind its sort."""
 
     member: int
     items: Place
@@ -46,7 +46,7 @@ class _Piece:
 
 @dataclass
 class _Arrival:
-    """Where a part of a sorted piece arrives on another device, and the memory that is there for it."""
+    """The memory on another device where a part of a sorted piece arrives."""
 
     landing: shares.Landing
     memory: Room
@@ -57,9 +57,9 @@ def sort_shares(
 ) -> None:
     """Sort the items of all places of `given`, stably, into the targets, one behind the other.
 
-    given: for each device of the team the share that it sorts, wherever it lies; empty ones are allowed. targets: for
-    some devices, each at most once, where its range of the result goes; all counts together are those of `given`. What
-    is given stays as it is. Work that was queued before on other streams must be done. Waits until all is done.
+    given: for each device of the team the share that it sorts, on any device; empty ones are allowed. targets: places
+    for ranges of the result, at most one for each device; all counts together are those of `given`. The shares stay as
+    they are. Work that was queued before on other streams must be done. Waits until all is done.
     """
     exchange = _Exchange(team, hands, given, targets, plan or Plan())
     try:
@@ -69,7 +69,7 @@ def sort_shares(
 
 
 def even(total: int, parts: int) -> list[shares.Range]:
-    """`total` items in ranges of one size, but for the last ones."""
+    """`total` items in ranges of one size; only the last ones may be smaller."""
     each = -(-total // parts)
     return list(pairwise([min(total, part * each) for part in range(parts + 1)]))
 
@@ -133,7 +133,7 @@ class _Exchange:
                 run.queued.set()
 
     def _bring(self, run: _Piece) -> tuple[int, Any]:
-        """Where the piece's items are on its own device, and the event behind their way there, if they had one."""
+        """The address of the piece's items on its own device, and the event behind their copy, if there was one."""
         home = run.items.member
         if home == run.member:
             return run.items.address, None
@@ -148,10 +148,10 @@ class _Exchange:
         self._kept.append(room)
         return room
 
-    # What changes hands
+    # Segments change hands
 
     def _send_early(self) -> None:
-        """Fetch what targets will probably need of all pieces but the last, each as soon as it is sorted."""
+        """Fetch the parts that targets will probably need of all pieces but the last, each as soon as it is sorted."""
         cuts, slack = self._estimated()
         for at, run in enumerate(self._runs):
             if run.last and len(self._targets) > 1:
@@ -169,7 +169,7 @@ class _Exchange:
                 self._arrivals[number, at] = arrival
 
     def _estimated(self) -> tuple[list[list[int]], int]:
-        """About the cuts at the targets' edges, and how far off they may be."""
+        """Estimates of the cuts at the targets' edges, and their greatest error."""
         if len(self._targets) == 1:
             return [[0] * len(self._runs), self._counts], 0
         step = max(1, self._ends[-1] // _SAMPLES)
@@ -180,7 +180,7 @@ class _Exchange:
         return [[0] * len(self._runs), *inner, self._counts], shares.slack(step, self._counts)
 
     def _fetch(self, run: _Piece, to: int, arrival: _Arrival, part: shares.Range) -> None:
-        """Queue the way of a part of a sorted piece to where it arrives."""
+        """Queue the copy of a part of a sorted piece to the device that needs it."""
         if part[0] < part[1]:
             self._team.wait(run.done)
             target = arrival.memory.address + (part[0] - arrival.landing.room[0]) * self._size
@@ -188,7 +188,7 @@ class _Exchange:
             self._team.fetch(run.member, address, to, target, nbytes)
 
     def _cuts(self) -> list[list[int]]:
-        """For each edge of the targets how many items of each run lie ahead of it."""
+        """For each edge of the targets, the number of items of each run ahead of it."""
         ranks = self._ends[1:-1]
         if self._team.linked and 0 < len(self._runs) <= self._hands.most_cut:
             inner = self._cut_by_devices(ranks)
@@ -201,7 +201,7 @@ class _Exchange:
         return [[0] * len(self._runs), *inner, self._counts]
 
     def _cut_by_devices(self, ranks: Sequence[int]) -> list[list[int]]:
-        """Each edge by the device whose target begins there."""
+        """The edges by the devices whose targets begin there."""
         table = [(run.address, run.count) for run in self._runs]
         found: list[Callable[[], list[int]]] = []
         for target, rank in zip(self._targets[1:], ranks, strict=True):
@@ -220,7 +220,7 @@ class _Exchange:
         places: Sequence[Place],
         on: Callable[[int], AbstractContextManager[object]],
     ) -> list[NDArray[Any]]:
-        """The key images of slices of items at these places. on: enters the stream of a device that reads them."""
+        """The key images of slices of items at these places. on: enters the stream of the device that reads them."""
         packed = []
         for number, start, stop, step in slices:
             place = places[number]
@@ -235,7 +235,7 @@ class _Exchange:
     # The merges
 
     def _merge(self, number: int, cuts: Sequence[Sequence[int]]) -> None:
-        """Queue what is missing of a target's segments, and their merge."""
+        """Queue the copies of a target's missing segments, and the merge."""
         target, size = self._targets[number], self._size
         segments = [
             self._segment(number, at, wanted)
@@ -263,7 +263,7 @@ class _Exchange:
                 )
 
     def _segment(self, number: int, at: int, wanted: shares.Range) -> Run:
-        """The `wanted` items of run `at`, where target `number` merges them."""
+        """The `wanted` items of run `at`, at the place where target `number` merges them."""
         run, to = self._runs[at], self._targets[number].member
         count = wanted[1] - wanted[0]
         if run.member == to or not count or (self._plan.direct and run.last and self._team.linked):

@@ -1,4 +1,4 @@
-"""What the exchange of several devices asks of kernels, done by them: see asked.Hands."""
+"""The kernels' side of the exchange of several devices: see asked.Hands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpumerge_cli.order import Order
 
 
 class GpuHands:
-    """See asked.Hands: the kernels for one order on the devices of a team. limits: what all of them allow."""
+    """See asked.Hands: the kernels for one order on the devices of a team. limits: those that hold for all of them."""
 
     most_cut = FAN_INS[-1]
 

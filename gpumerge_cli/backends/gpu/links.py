@@ -13,7 +13,7 @@ from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.team import link, sees
 
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
-"""Of PCIe, by GT/s."""
+"""The generations of PCIe by their GT/s."""
 _BYTES, _TURNS = 256 << 20, 3
 
 
@@ -21,7 +21,7 @@ _BYTES, _TURNS = 256 << 20, 3
 class Gpu:
     """One GPU. memory: bytes. link: to the host, "" if the system does not say. peers: GPUs whose memory it reads.
 
-    rates: bytes a second that were measured, by where to and where from: "from host", "to host", "from GPU 1".
+    rates: measured bytes a second, by the way of the copy: "from host", "to host", "from GPU 1".
     """
 
     number: int
@@ -33,7 +33,7 @@ class Gpu:
 
 
 def gpus(*, measure: bool = False) -> list[Gpu]:
-    """All that the driver shows. measure: copies are timed, a second for each GPU. Raises DeviceError."""
+    """All GPUs that the driver shows. measure: copies are timed, a second for each GPU. Raises DeviceError."""
     with device_errors():
         numbers = range(cupy.cuda.runtime.getDeviceCount())
         found = []

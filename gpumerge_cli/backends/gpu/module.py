@@ -49,7 +49,7 @@ _BYTES_PER_THREAD = 16  # rows.cu
 
 @lru_cache(maxsize=256)
 def _function(device: int, file: str, name: str, macros: Macros, largest: int) -> Any:
-    """The kernel, for the current device, whose number is `device`; 0 or `largest`: bytes of shared memory.
+    """The kernel for the current device, whose number is `device`. largest: bytes of shared memory, 0 for the usual.
 
     A kernel that needs more than the usual is allowed the most there is, so that all launch shapes share it.
     """
@@ -157,7 +157,7 @@ class Kernels:
         )  # fmt: skip
 
     def cuts(self, runs: Sequence[tuple[Address, int]], rank: int) -> cupy.ndarray:
-        """How many items of each sorted run are among the first `rank` of all, stably: int64, and zeros behind them.
+        """The number of items of each sorted run that are among the first `rank` of all, stably: int64, then zeros.
 
         Runs, at most FAN_INS[-1] of them, may lie on any device that this one can read.
         """

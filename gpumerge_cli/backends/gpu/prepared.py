@@ -2,7 +2,7 @@
 
 A call from Python takes the host longer than the device if it decides everything anew: which policy, which kernel, how
 much shared memory. None of that depends on addresses, and only the grid depends on lengths. So it is decided once for
-each kind of merge, and what is left for a call is a table of runs and one or two launches.
+each kind of merge, and a call only makes a table of runs and one or two launches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CUT_BYTES = 8
 class PreparedMerge:
     """Merges of up to `policy.fan_in` runs of one order on one device, by a kernel whose tiles are cut beforehand.
 
-    Whoever calls it makes that device the current one. Launches go to the current stream, and nothing waits for them.
+    The caller makes that device the current one. Launches go to the current stream, and nothing waits for them.
     """
 
     def __init__(self, kernels: Kernels, policy: LaunchPolicy, limits: DeviceLimits) -> None:

@@ -1,4 +1,4 @@
-"""Several GPUs as one backend: sorts in memory are shared out among them, all else goes to one at a time."""
+"""Several GPUs as one backend: they share sorts in memory, and all other work goes to one at a time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
 
 _HOME = 1.2
-"""The share of the device that holds all items and gets all results, where those of the others are 1."""
+"""The share of the device that holds all items and gets all results; the share of each other device is 1."""
 
 
 @lru_cache(maxsize=8)
@@ -99,8 +99,8 @@ class SeveralGpus(GpuBackend):
     ) -> None:
         """Sort the keys of CuPy arrays, one behind the other, stably, into `outs`, which have as many items in all.
 
-        parts, outs: one for each device, that lies on it; or one array, and one on the same device, that all devices
-        work on. Waits until all is done.
+        parts, outs: one array on each device; or a single array each, both on the same device, on which all devices
+        work. Waits until all is done.
         """
         for array in (*parts, *outs):
             check_array(array, order)

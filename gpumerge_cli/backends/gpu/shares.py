@@ -1,7 +1,7 @@
-"""How a sort is shared out among devices: shares of the input, exact cuts of sorted runs, segments that change hands.
+"""The division of a sort among devices: shares of the input, exact cuts of sorted runs, segments that change hands.
 
-Pure: runs are read through a function, so that everything is tested without a device. A run is what one device has
-sorted of its share; runs are numbered in the order of the input, so ties go by run, then by position in the run.
+Pure: runs are read through a function, so that everything is tested without a device. A run is a sorted part of one
+device's share; runs are numbered in the order of the input, so ties go by run, then by position in the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Range = tuple[int, int]
 Slice = tuple[int, int, int, int]
 """Items `start`, `start + step`, ... below `stop` of run number `run`: (run, start, stop, step)."""
 Read = Callable[[Sequence[Slice]], Sequence[NDArray[Any]]]
-"""Gives the key images of all slices, in one go: a read of a device takes as long for a thousand keys as for one."""
+"""Gives the key images of all slices in one go: reading a thousand keys of a device takes as long as reading one."""
 
 _SAMPLES = 2048
 """Keys that a round of a search reads of each run."""
@@ -36,7 +36,7 @@ def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
 
 
 def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
-    """How many items of each sorted run are among the first `rank` of all: by key, then run, then position.
+    """The number of items of each sorted run that are among the first `rank` of all: by key, then run, then position.
 
     Each round reads samples of the windows in which the cuts lie, and narrows the windows.
     """
@@ -54,7 +54,7 @@ def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Samples:
-    """Sampled items in their order. runs, positions: of each. of: the sampled positions of each run, ascending."""
+    """Sampled items in their order. runs, positions: those of each item. of: sampled positions by run, ascending."""
 
     runs: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -72,8 +72,7 @@ def _samples(read: Read, places: Sequence[Slice]) -> _Samples:
 def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> None:
     """Move `low` and `high` of all runs to the samples next to the cut. left: items to take from within the windows.
 
-    Within its window, a run has at least as many items ahead of a sample as up to its own last sample ahead of that,
-    and at most as many as up to its next one.
+    A run's samples on both sides of another run's sample bound the number of its items ahead of that one.
     """
     least = np.zeros(len(samples.runs), np.int64)
     most = np.zeros(len(samples.runs), np.int64)
@@ -93,7 +92,7 @@ def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> No
 
 
 def estimates(samples: Sequence[NDArray[Any]], step: int, counts: Sequence[int], rank: int) -> list[int]:
-    """About where `cuts` will lie, told by every `step`-th key image of each run, from before the runs are sorted."""
+    """Estimates of `cuts` before the runs are sorted, from every `step`-th key image of each run."""
     keys = np.concatenate(samples)
     runs = np.concatenate([np.full(len(sample), run, np.int64) for run, sample in enumerate(samples)])
     first = runs[np.argsort(keys, kind="stable")[: round(rank / step)]]
@@ -102,19 +101,19 @@ def estimates(samples: Sequence[NDArray[Any]], step: int, counts: Sequence[int],
 
 
 def slack(step: int, counts: Sequence[int]) -> int:
-    """Items by which estimates may be off, five standard deviations of a random sample."""
+    """The items by which estimates may be off: five standard deviations of a random sample."""
     return step * (3 + int(2.5 * np.sqrt(sum(counts) / step)))
 
 
 @dataclass(frozen=True)
 class Landing:
-    """Room for a part of a run on another device than its own: items `room` of it, of which `sent` are there early."""
+    """Room for a part of a run on another device than its own. room: the items it can hold. sent: those sent early."""
 
     room: Range
     sent: Range
 
     def missing(self, wanted: Range) -> list[Range] | None:
-        """What else has to be sent, so that the `wanted` items are there; None if there is no room for them."""
+        """The items still to be sent, so that the `wanted` ones are there; None if there is no room for them."""
         start, stop = wanted
         if start == stop:
             return []
@@ -133,7 +132,7 @@ def landing(cuts: Range, slack: int, count: int) -> Landing:
 
 
 def located(ends: Sequence[int], start: int, stop: int) -> list[tuple[int, int, int]]:
-    """Bytes `start` to `stop` of what lies on several devices: (device, its first byte, how many), none of them empty.
+    """Bytes `start` to `stop` of data spread over several devices: (device, first byte, count), none of them empty.
 
     ends: where the part of each device ends, one behind the other.
     """

@@ -19,7 +19,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
 RANKS = Order.records(1, 0, 1)
-"""The order of all rows whose prefixes decide. It does not matter what they are prefixes of."""
+"""The order of all rows whose prefixes decide, whatever the rows stand for."""
 
 _VECTOR = 16
 _IMAGE_BYTES = 8

@@ -31,7 +31,7 @@ from gpumerge_cli.order import Order
 
 
 class SeveralWorkspace(GpuWorkspace):
-    """See Workspace. What is staged goes to one device; what comes by parts, as whole sorts do, to all of `team`.
+    """See Workspace. Staged data goes to one device; data that comes by parts (whole sorts) goes to all of `team`.
 
     Parts of rows go to one device, too: their text would have to follow them.
     """
@@ -73,7 +73,7 @@ class SeveralWorkspace(GpuWorkspace):
         self.merged_bytes = sum(lengths)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
-        """See Workspace. Of parts it returns when all are sorted."""
+        """See Workspace. For parts it returns when all are sorted."""
         if self._spread is None:
             super().sort(policy, unique)
             return
@@ -143,7 +143,7 @@ class Spread:
             sent += length
 
     def sort(self, total: int, policy: SortPolicy, unique: Unique = None) -> int:
-        """Sort the first `total` bytes; returns the bytes that are left of them, when they are there."""
+        """Sort the first `total` bytes. Returns the bytes that are left, once they are in place."""
         size, team = self._order.item_bytes, self._team
         edges = [min(total, end) // size for end in (0, *self._ends)]
         given = [
@@ -179,7 +179,7 @@ class Spread:
         self._team.close()
 
     def _distinct(self, hands: GpuHands, targets: Sequence[Place], unique: Unique) -> list[int]:
-        """Keep the first of equal items in each output, but none that an output ahead of it ends with."""
+        """Keep the first of equal items in each output, unless an earlier output ends with an equal one."""
         ends = [self._ends_of(target) for target in targets]
         found: list[int] = []
         before = None

@@ -48,7 +48,7 @@ class Team:
     def linked(self) -> bool:
         """Whether kernels of each device can read what `room` gives on all others.
 
-        Memory that a caller has CuPy take in another way is not open to other devices. Copies need no link: without
+        Memory that CuPy takes in another way is not open to other devices. Copies need no link: without
         one the driver takes them through host memory.
         """
         pool = getattr(cupy.cuda.get_allocator(), "__self__", None)
@@ -60,15 +60,15 @@ class Team:
 
     @contextmanager
     def on(self, member: int) -> Iterator[cupy.cuda.Stream]:
-        """A device and its stream are the current ones, and their errors this project's."""
+        """Make a device and its stream the current ones, and turn their errors into this project's."""
         with device_errors(), self.devices[member], self.stream(member) as stream:
             yield stream
 
     @contextmanager
     def way(self, source: int, to: int) -> Iterator[cupy.cuda.Stream]:
-        """The stream of device `to` that fetches from `source`, and that device, are the current ones.
+        """Make device `to`, and its stream that fetches from `source`, the current ones.
 
-        It waits for no work of either; memory that is taken here is no memory that such work has freed.
+        The stream waits for no work of either device. Memory taken here is never memory that such work has freed.
         """
         with device_errors(), self.devices[to]:
             with self._lock:
@@ -84,7 +84,7 @@ class Team:
         runtime.memcpyPeerAsync(target, self.devices[to].id, address, self.devices[source].id, nbytes, stream)
 
     def copy(self, address: int, target: int, nbytes: int) -> None:
-        """Copy bytes to the current device from whichever device they lie on, if that is linked."""
+        """Copy bytes to the current device from a linked device that holds them."""
         runtime = cupy.cuda.runtime
         runtime.memcpyAsync(target, address, nbytes, runtime.memcpyDefault, cupy.cuda.get_current_stream().ptr)
 
@@ -93,7 +93,7 @@ class Team:
         return Room(cupy.empty(nbytes, cupy.uint8))
 
     def packed(self, address: int, size: int, items: range) -> Callable[[], NDArray[np.uint8]]:
-        """Pack some of the items of `size` bytes at an address of the current device; gives their bytes when called."""
+        """Pack some items of `size` bytes at an address of the current device. Gives a function that returns them."""
         rows = view(address, items.stop * size, np.dtype(np.uint8)).reshape(items.stop, size)
         chosen = cupy.ascontiguousarray(rows[items.start : items.stop : items.step])
         device, stream = cupy.cuda.Device(), cupy.cuda.get_current_stream()
@@ -110,7 +110,7 @@ class Team:
         cupy.cuda.get_current_stream().wait_event(event)
 
     def event(self) -> cupy.cuda.Event:
-        """An event behind what the current stream has been given so far."""
+        """An event behind all work that is queued on the current stream so far."""
         event = cupy.cuda.Event(disable_timing=True)
         event.record(cupy.cuda.get_current_stream())
         return event

@@ -38,7 +38,7 @@ _HEAD_START = 500_000  # nanoseconds, several times what the host needs to queue
 class GpuWorkspace:
     """See backends.compared.ComparedWorkspace. Every span carries the bytes of the chunk, once.
 
-    Lines are counted on the device: of them `counts` says 0 from `upload` until `disorder` or `merge`.
+    Lines are counted on the device, so `counts` gives 0 for them from `upload` until `disorder` or `merge`.
     """
 
     remote = True
