@@ -77,8 +77,8 @@ def written(option: Option) -> str:
 
 
 def sentence(option: Option) -> str:
-    """The help of an option, with its default where the text has none."""
-    shown = option.takes_value and option.default not in (None, "", 0) and "default" not in option.help
+    """The help of an option, with its default if it has one."""
+    shown = option.takes_value and option.default not in (None, "", 0)
     return f"{option.help} (default: {option.default})" if shown else option.help
 
 

@@ -15,7 +15,7 @@ ACTIONS = (
     Option("check-quiet", "Actions", ("sort",), "As --check=quiet.", letter="C"),
     Option(
         "debug", "Actions", ("sort",),
-        "Underline in each line what its keys compare, and note on standard error what may be meant otherwise.",
+        "Underline the keys in each line, and note on standard error the options that may not do what was meant.",
         gnu=True,
     ),
     Option("plan", "Actions", ("merge",), "Print the plan as JSON on standard output instead of merging."),
@@ -30,7 +30,7 @@ ACTIONS = (
     ),
     Option(
         "repeat", "Actions", ("merge", "sort"),
-        "How often --compare runs each way of working; 5 by default.",
+        "Times that --compare runs each kernel and library; 5 by default.",
         kind="number", least=1,
     ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),
@@ -41,21 +41,21 @@ ACTIONS = (
     ),
     Option(
         "resume", "Actions", ("batch",),
-        "Leave out what --joblog says has run: jobs that are done and whose inputs and outputs nobody has written "
-        "since, and jobs that failed. A job is known by its command.",
+        "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has written "
+        "since, and those that failed. A job is known by its command.",
     ),
-    Option("resume-failed", "Actions", ("batch",), "As --resume, but run again what failed."),
+    Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again."),
     Option(
         "render", "Actions", ("bench",), "Run nothing: make tables and figures from RESULTS. Needs no device.",
     ),
     Option(
         "kernels", "Actions", ("bench",),
-        f"Which kernels, of {', '.join(NAMES)}; all by default. A list has commas.",
+        f"Kernels to time, of {', '.join(NAMES)}; all by default. A list has commas.",
         kind="text", placeholder="LIST",
     ),
     Option(
         "dtypes", "Actions", ("bench",),
-        "Which types of items, as int32,float16; int32+4 is a key with a payload of 4 bytes.",
+        "Types of items, as int32,float16; int32+4 is a key with a payload of 4 bytes.",
         kind="text", placeholder="LIST",
     ),
     Option(
@@ -65,16 +65,16 @@ ACTIONS = (
     ),
     Option(
         "shapes", "Actions", ("bench",),
-        "Which shapes, of uniform, few, equal, disjoint, blocky, one-sided and tiny.",
+        "Shapes of inputs, of uniform, few, equal, disjoint, blocky, one-sided and tiny.",
         kind="text", placeholder="LIST",
     ),
     Option(
-        "runs", "Actions", ("bench",), "How many runs are merged: 2,4,8,16.", kind="text", placeholder="LIST",
+        "runs", "Actions", ("bench",), "Numbers of runs to merge, as 2,4,8,16.", kind="text", placeholder="LIST",
     ),
     Option("quick", "Actions", ("bench",), "Fewer and smaller cases: about a minute."),
     Option(
         "repeat", "Actions", ("bench",),
-        "How often each is timed; 7 by default, 3 with --quick.",
+        "Times that each is run; 7 by default, 3 with --quick.",
         kind="number", least=1,
     ),
     Option("seed", "Actions", ("bench",), "The same seed makes the same runs.", kind="number", default=0),
@@ -85,17 +85,17 @@ ACTIONS = (
     ),
     Option(
         "rounds", "Actions", ("path",),
-        "Show what the circular or the tiled kernel holds in shared memory, round by round. With -o, the figure shows "
-        "that instead of the path.",
+        "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
+        "figure shows them instead of the path.",
     ),
     Option("json", "Actions", ("info",), "Print a JSON object instead of tables."),
     Option(
         "measure", "Actions", ("info",),
-        "First measure what auto's cost model goes by on this machine, and keep it for later runs. Takes a minute or "
-        "two, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
+        "First measure this machine for auto's cost model, and keep the results for later runs. Takes a minute or two, "
+        "and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
     ),
     Option(
         "config", "Actions", ("info",),
-        "Show every setting instead, and what it came from: a variable, a file's line.",
+        "Show every setting instead, and its source: a variable, a file's line.",
     ),
 )  # fmt: skip

@@ -77,7 +77,7 @@ _BENCH = """\b
 Shapes: those of gpumerge generate, and
   tiny       uniform keys, all runs but the first a thousandth of the whole
 
-Dtypes, sizes, shapes and runs are varied one at a time about a middle case. Where any is named, all combinations are
+Dtypes, sizes, shapes and runs are varied one at a time about a middle case. If any is named, all combinations are
 run."""
 
 _PATH = f"""\b
@@ -102,22 +102,22 @@ Shapes, of the files named together:
 _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
 
 
-def _command(name: str, about: str, *arguments: Argument, epilog: str = "") -> Command:
+def _command(name: str, summary: str, details: str, *arguments: Argument, epilog: str = "") -> Command:
     options = [row.of(name) for row in _ROWS if name in row.commands]
     options.sort(key=lambda option: GROUPS.index(option.group))
-    return Command(name, about, tuple(options), arguments, epilog, EXAMPLES.get(name, ()))
+    return Command(name, summary, details, tuple(options), arguments, epilog, EXAMPLES.get(name, ()))
 
 
 COMMANDS = (
     _command(
         "",
-        "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.\n\n"
+        "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.",
         epilog=_EPILOG,
     ),
     _command(
         "merge",
-        "Merge sorted files into one.\n\n"
+        "Merge sorted files into one.",
         "The merge is stable: items that compare equal come in the order of FILES. Text keeps its lines as they are. "
         "NaN sorts last and -0.0 equals 0.0, as in NumPy. At the end one line on standard error says how much was "
         "merged, how fast and where, and what bounded it.",
@@ -126,7 +126,7 @@ COMMANDS = (
     ),
     _command(
         "sort",
-        "Sort lines as GNU sort does.\n\n"
+        "Sort lines as GNU sort does.",
         "Sorts lines, merges sorted files of lines (-m), or checks one (-c): the same options and the same bytes as "
         "GNU sort in the C locale. GNU's long options may be shortened. Without FILE, or where FILE is -, standard "
         "input is read. Files of numbers and records are sorted, too, where suffixes or options say so.",
@@ -135,7 +135,7 @@ COMMANDS = (
     ),
     _command(
         "check",
-        "Check that each file is in order.\n\n"
+        "Check that each file is in order.",
         "Says nothing and exits 0 if all are; otherwise names the first disorder of each file on standard error, "
         "counts the files that have one, and exits 1. Each file is judged alone: the last item of one and the first of "
         "the next may be in any order.",
@@ -144,7 +144,7 @@ COMMANDS = (
     ),
     _command(
         "batch",
-        "Run many merges, sorts and checks, as a file of jobs says.\n\n"
+        "Run many merges, sorts and checks, as a file of jobs says.",
         "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
         "the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
@@ -152,7 +152,7 @@ COMMANDS = (
     ),
     _command(
         "bench",
-        "Time every kernel and library on synthetic runs.\n\n"
+        "Time every kernel and library on synthetic runs.",
         "Runs are made in memory and merged by every kernel, and by the libraries' ways where there are any: cupy.sort "
         "and CUB on the GPU; NumPy's stable sort and, if it is installed, polars on the CPU. Every output is checked "
         "before anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in "
@@ -162,15 +162,15 @@ COMMANDS = (
     ),
     _command(
         "path",
-        "Draw the merge path of two sorted inputs.\n\n"
-        "Shows where blocks and threads cut the merge: by the sizes that merge would launch its kernel with, or those "
-        "that are given. Inputs that are too large to be drawn item by item are drawn to a scale, which is said.",
+        "Draw the merge path of two sorted inputs.",
+        "Shows where blocks and threads cut the merge: by the sizes with which merge would launch its kernel, or by "
+        "the given ones. Large inputs are drawn to a scale, which is said.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         epilog=_PATH,
     ),
     _command(
         "generate",
-        "Make test files, sorted or shuffled.\n\n"
+        "Make test files, sorted or shuffled.",
         "Makes one file for each name. Integers are spread over their whole range, floats over -1 to 1; lines are "
         "numbers. Keys of records that are bytes are big-endian integers; the records' other bytes look random. A "
         ".npy file holds int32 unless --dtype says otherwise.",
@@ -179,7 +179,7 @@ COMMANDS = (
     ),
     _command(
         "info",
-        "Show devices, versions and auto's picks.\n\n"
+        "Show devices, versions and auto's picks.",
         "For a few sizes of input it says where --backend auto would work, and why.",
     ),
 )

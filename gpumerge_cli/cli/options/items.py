@@ -25,7 +25,7 @@ INPUT = (
     ),
     Option(
         "format", "Input", _TYPED,
-        "How the files are laid out; by default their suffixes say.",
+        "The layout of the files; by default their suffixes say.",
         kind="text", choices=FORMATS,
     ),
     Option(
@@ -75,7 +75,7 @@ INPUT = (
     ),
     Option(
         "shape", "Output", ("generate",),
-        "How the keys of the files interleave.",
+        "The way in which the keys of the files interleave.",
         kind="text", choices=("uniform", "few", "equal", "disjoint", "blocky", "one-sided"), default="uniform",
     ),
     Option("seed", "Output", ("generate",), "The same seed makes the same files.", kind="number", default=0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -128,21 +127,22 @@ class Argument:
 class Command:
     """One command, or, with the name "", gpumerge itself.
 
-    about, epilog: paragraphs with empty lines between them; one that begins with a backspace keeps its lines. examples:
-    command lines, each with a sentence about it. options: in the order of GROUPS.
+    summary: one sentence. details, epilog: paragraphs with empty lines between them; one that begins with a backspace
+    keeps its lines. examples: command lines, each with a sentence about it. options: in the order of GROUPS.
     """
 
     name: str
-    about: str
+    summary: str
+    details: str
     options: tuple[Option, ...]
     arguments: tuple[Argument, ...] = ()
     epilog: str = ""
     examples: tuple[tuple[str, str], ...] = ()
 
     @property
-    def summary(self) -> str:
-        """The first sentence of the description."""
-        return re.split(r"(?<=[.!?])\s", self.about)[0].replace("\n", " ")
+    def about(self) -> str:
+        """The whole description."""
+        return f"{self.summary}\n\n{self.details}"
 
     @property
     def usage(self) -> str:

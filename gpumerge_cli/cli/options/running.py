@@ -12,7 +12,8 @@ _KERNELS = ("auto", *NAMES)
 OUTPUT = (
     Option(
         "output", "Output", ("merge", "sort"),
-        "Where the output goes; standard output by default. May be an input. Appears whole or not at all.",
+        "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
+        "at all.",
         letter="o", kind="file", written=True, gnu=True,
     ),
     Option(
@@ -93,23 +94,23 @@ OUTPUT = (
 WHERE = (
     Option(
         "backend", "Where to run", (*_FILES, "bench"),
-        "Where to work. auto explains its choice in the report.",
+        "The processor that works. auto explains its choice in the report.",
         kind="text", choices=("auto", "gpu", "cpu"), default="auto", neutral=True,
     ),
     Option(
         "backend", "Where to run", ("path",),
-        "Whose cuts. auto: where launch sizes are given, what the GPU's rules make of them, GPU or not; else those of "
-        "the backend that is there.",
+        "Show the cuts of this backend. auto takes the GPU's rules if launch sizes are given, even without a GPU, and "
+        "else the backend that merge would choose.",
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
         "device", "Where to run", _FILES,
-        "Which GPUs may work, counted from 0: one, several as 0,1, or all; by default the first. A check takes one.",
+        "The GPUs that may work, counted from 0: one, several as 0,1, or all; by default the first. A check takes one.",
         kind="numbers", neutral=True,
     ),
     Option(
         "device", "Where to run", ("bench", "path"),
-        "Which GPU, counted from 0.",
+        "The number of the GPU, counted from 0.",
         kind="number", default=0,
     ),
     Option(
@@ -147,7 +148,7 @@ WHERE = (
     ),
     Option(
         "temporary-directory", "Where to run", ("sort",),
-        "Where temporary files go; by default $TMPDIR or /tmp. May be given again.",
+        "Put temporary files into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
     ),
     Option(
@@ -193,12 +194,12 @@ ABOUT = (
 TUNING = (
     Option(
         "kernel", "Tuning", ("merge", "sort", "path"),
-        "Which kernel merges; auto is path.",
+        "The kernel that merges; auto takes the fastest one.",
         kind="text", choices=_KERNELS, default="auto", neutral=True,
     ),
     Option(
         "algorithm", "Tuning", ("sort",),
-        "How the GPU or the CPU sorts: auto, merge, bottom-up, iterative, recursive or radix.",
+        "The way of the GPU or the CPU to sort: auto, merge, bottom-up, iterative, recursive or radix.",
         kind="text", placeholder="NAME", neutral=True,
         choices=("auto", "merge", "bottom-up", "iterative", "recursive", "radix"),
     ),
@@ -213,23 +214,23 @@ TUNING = (
     ),
     Option(
         "tile-load", "Tuning", ("merge", "path"),
-        "How much the tiled kernel loads a round: --tile-size items of each input, or the slices that it needs.",
+        "For kernels that can do both, load in each round --tile-size items of each input, or only the items needed.",
         kind="text", choices=("full", "exact"),
     ),
     Option("blocks", "Tuning", ("merge",), "Blocks in the grid.", kind="number", least=1),
     Option(
         "blocks", "Tuning", ("path",),
-        "Blocks in the grid of the tiled and the circular kernel; 1 where the launch's other sizes are given.",
+        "Blocks in the grid, for kernels that stage rounds; 1 if other sizes of the launch are given.",
         kind="number", least=1,
     ),
     Option(
         "fan-in", "Tuning", ("merge", "sort"),
-        "Runs that one pass of the path kernel merges at most: 2, 4, 8 or 16.",
+        "The most runs that one pass merges: 2, 4, 8 or 16.",
         kind="number", neutral=True,
     ),
     Option(
         "transfer", "Tuning", ("merge",),
-        "How the path kernel's tiles are moved: by the bulk copy engine of newer GPUs, or by the threads.",
+        "Move tiles by the bulk copy engine of newer GPUs, or by the threads.",
         kind="text", choices=("bulk", "vector"),
     ),
 )  # fmt: skip
