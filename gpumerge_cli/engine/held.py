@@ -6,23 +6,19 @@ Each is read as an input is: these classes stand in for formats.input.SeekableIn
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import tempfile
 import threading
-import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from gpumerge_cli.engine.packing import BlockCodec
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.units import format_bytes
 
-_BLOCK = 1 << 20
-_PROGRAM_BLOCK = 8 << 20
 _KEPT_BLOCKS = 4  # of each run, unpacked
 _LARGEST_CALL = 1 << 30
 
@@ -114,7 +110,7 @@ class PackedFile:
 
     name = "a temporary file"
 
-    def __init__(self, parts: Iterable[Bytes], folder: str, codec: Codec) -> None:
+    def __init__(self, parts: Iterable[Bytes], folder: str, codec: BlockCodec) -> None:
         self.size = 0
         self._codec = codec
         self._ends = [0]
@@ -179,35 +175,12 @@ class PackedFile:
             return block
 
 
-class Codec:
-    """A way to compress blocks of temporary files. block: bytes of one, except a run's last."""
-
-    def __init__(self, pack: Callable[[bytes], bytes], unpack: Callable[[bytes], bytes], block: int) -> None:
-        self.pack = pack
-        self.unpack = unpack
-        self.block = block
-
-    @classmethod
-    def of(cls, program: str | None) -> Codec | None:
-        """The compression that --compress-program names: None for none, "builtin" for the one built in, else a program.
-
-        Raises OutputError for a program that cannot be run.
-        """
-        if program is None:
-            return None
-        if program == "builtin":
-            return cls(lambda data: zlib.compress(data, 1), zlib.decompress, _BLOCK)
-        if shutil.which(program) is None:
-            raise OutputError("no such program", where=program, way_out="install it, or leave --compress-program out")
-        return cls(lambda data: _piped([program], data), lambda data: _piped([program, "-d"], data), _PROGRAM_BLOCK)
-
-
 class Spill:
     """Takes runs that should not stay in memory, to temporary folders in turn."""
 
     def __init__(self, folders: Sequence[str], program: str | None) -> None:
         self._folders = tuple(folders) or (tempfile.gettempdir(),)
-        self._codec = Codec.of(program)
+        self._codec = BlockCodec.of(program)
         self._lock = threading.Lock()
         self._next = 0
 
@@ -227,6 +200,11 @@ class Spill:
                 where=", ".join(self._folders),
                 way_out="name another folder with -T, or compress them with --compress-program",
             )
+
+    def stop(self) -> None:
+        """End packing with an error, as soon as can be."""
+        if self._codec is not None:
+            self._codec.stop()
 
     def keep(self, parts: Iterable[Bytes]) -> SpilledFile | PackedFile:
         """Write the parts of a run to the next folder. From any thread. Raises OutputError."""
@@ -262,17 +240,3 @@ def _written(parts: Iterable[Bytes], folder: str) -> tuple[int, int]:
             return os.dup(file.fileno()), size
     except OSError as error:
         raise output_error(error, folder) from None
-
-
-def _piped(command: list[str], data: bytes) -> bytes:
-    try:
-        done = subprocess.run(command, input=data, capture_output=True, check=False)
-    except OSError as error:
-        raise output_error(error, command[0]) from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise OutputError(
-            f"{' '.join(command)} ended with code {done.returncode}{': ' + said[-1] if said else ''}",
-            way_out="use another --compress-program, or none",
-        )
-    return done.stdout

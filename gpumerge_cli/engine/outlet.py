@@ -123,13 +123,14 @@ class SinkOutlet:
 class RunsOutlet:
     """Keeps each task's result as a sorted run. See Outlet.
 
-    keep: makes a run from its parts. runs: the runs by the numbers of their tasks.
+    keep: makes a run from its parts. halt: ends calls of `keep` under way. runs: by the numbers of their tasks.
     """
 
     targets: Sequence[Target] = ()
 
-    def __init__(self, keep: Callable[[Iterable[Bytes]], Any]) -> None:
+    def __init__(self, keep: Callable[[Iterable[Bytes]], Any], halt: Callable[[], None] = lambda: None) -> None:
         self._keep = keep
+        self._halt = halt
         self._stopped = False
         self.runs: dict[int, Any] = {}
 
@@ -148,6 +149,7 @@ class RunsOutlet:
 
     def stop(self) -> None:
         self._stopped = True
+        self._halt()
 
     def close(self) -> None:
         """Close all runs."""

@@ -49,7 +49,7 @@ class External:
     def sort(self, output: Output, stack: ExitStack, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
         """Sort everything to the output. stack: closes at the end all that must stay open until then."""
         total = self.inputs.nbytes
-        outlet = RunsOutlet(MemoryFile.of if self.spill is None else self.spill.keep)
+        outlet = RunsOutlet(MemoryFile.of) if self.spill is None else RunsOutlet(self.spill.keep, self.spill.stop)
         made = self._runs(outlet, stopwatch, _part_of(advance, lambda done: done // 2))
         sources = [self._source(outlet.runs[number]) for number in sorted(outlet.runs)]
         for source in sources:
