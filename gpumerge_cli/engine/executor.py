@@ -45,10 +45,10 @@ class WorkerLog:
 class Job:
     """The job of an executor.
 
-    task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether the result of that
-    number is no longer wanted. took: is told each task's outcome. stop: makes threads that wait for their turn come back.
-    leave: takes the rest of a task that met an item out of order, and says whether that is no error. waits: whether
-    threads that have begun a task come back soon.
+    task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether the result of
+    that number is no longer wanted. took: is told each task's outcome. stop: makes threads that wait for their turn
+    come back. leave: takes the rest of a task that met an item out of order, and says whether that is no error. waits:
+    whether threads that have begun a task come back soon.
     """
 
     supply: Supply

@@ -29,8 +29,8 @@ def output_names(output: str, parts: int | None) -> tuple[str, ...]:
 class Output:
     """An opened output. sinks: its parts, which are alike; one alone if it has none. Raises OutputError.
 
-    names: of the files. sizes: bytes of the items of each; None if that is known only at the end. threads: how many
-    will write, None for one a core.
+    names: those of the files. sizes: bytes of the items of each; None if known only at the end. threads: the number of
+    threads that will write, None for one a core.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Output:
         self._reserved = sizes
 
     def populate(self) -> None:
-        """Have what was reserved brought into memory while no core is needed for anything else: a device does the work.
+        """Bring the reserved pages into memory while a device does the work and the cores have nothing else to do.
 
         Not if it is large for the memory: then the system would have to write it to storage to find room.
         """
@@ -71,9 +71,9 @@ class Output:
                 sink.populate(max(1, processes // len(self.sinks)))
 
     def commit(self, outcome: Outcome, *, durable: bool) -> None:
-        """Put all files in their places. If one of them cannot be, those are taken back that are. Raises OutputError.
+        """Put all files in their places. If one fails, those already in place are taken back. Raises OutputError.
 
-        durable: as of Sink.
+        durable: see Sink.
         """
         filled = [outcome.parts.get(number, Filled()) for number in range(len(self.sinks))]
         for sink, part in zip(self.sinks, filled, strict=True):
@@ -95,6 +95,6 @@ class Output:
                 sink.abort()
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
-        """What each part holds, for a report."""
+        """The content of each part, for a report."""
         found = (outcome.parts.get(number, Filled()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))

@@ -14,8 +14,8 @@ class Places:
     """Gives every piece of every chunk its place in the output.
 
     planned: places are those of the plan, so pieces go out as they come. Otherwise a piece's place is behind those of
-    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once. parts: how
-    many the output has, each with places of its own.
+    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once. parts: the
+    number of parts of the output, each with places of its own.
     """
 
     def __init__(self, *, planned: bool, seekable: bool, parts: int = 1) -> None:
@@ -29,10 +29,10 @@ class Places:
 
     @contextmanager
     def place(self, turn: int, planned: Place, nbytes: int, *, last: bool) -> Iterator[int | None]:
-        """The place of a piece of `nbytes` of chunk number `turn`, to be written to inside the body; None if stopped.
+        """The place of a piece of `nbytes` of chunk number `turn`, for writing inside the body; None if stopped.
 
-        It is one in the part that the plan says. planned: where the plan puts it. last: whether it is the chunk's last
-        piece. None, too, for a chunk that `leave` has left.
+        planned: the place that the plan gives it, in its part. last: whether it is the chunk's last piece. It is None,
+        too, for a chunk that `leave` has left.
         """
         if not self._in_turns:
             yield None if self.is_over(turn) else planned.offset

@@ -73,8 +73,8 @@ class CheckRequest:
 class SortFilesRequest:
     """One sort: inputs to one output; "-" is standard input or output.
 
-    sort: algorithm and kernel. unique, durable, parts: see MergeRequest. memory: bytes for everything that is held; None
-    takes half of what is available. folders: for temporary files, in turn; empty for the system's folder.
+    sort: algorithm and kernel. unique, durable, parts: see MergeRequest. memory: bytes for all that is held; None takes
+    half of what is available. folders: for temporary files, in turn; empty for the system's folder.
     compress_program: the program that packs them; "builtin" needs no program. always_spill: use temporary files even if
     there is memory for everything.
     """
@@ -101,7 +101,7 @@ class MergeRequest:
     goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
     device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
     storage before it is shown. lenient: merge lines that are not in order as sort -m does, and say nothing; with parts
-    they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in the
+    they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in
     place of their numbers. None for one file.
     """
 

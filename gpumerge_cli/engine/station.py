@@ -68,7 +68,7 @@ class Station:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Prepare the things that all hands use; further calls do nothing. The outlet's targets must be known by now."""
+        """Prepare what all hands use; further calls do nothing. The outlet's targets must be known by now."""
         site, work = self.site, self.site.work
         with self._lock:
             if not self._opened and work.action == "merge":

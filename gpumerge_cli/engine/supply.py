@@ -11,7 +11,7 @@ from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
 Spans = Callable[[int], Iterator[Sequence[list[Chunk]]]]
-"""Given the bytes of a chunk, gives all chunks of about that size, some at a time: a list for each part of the output."""
+"""Given the bytes of a chunk, gives all chunks of about that size, some at a time, in a list for each part."""
 
 
 class Supply:

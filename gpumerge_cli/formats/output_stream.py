@@ -75,7 +75,7 @@ class OutputStream:
             raise output_error(error, self.name) from None
 
     def take_back(self) -> bool:
-        """What went into a stream stays there."""
+        """Nothing to take back: bytes in a stream stay there."""
         return False
 
     def abort(self) -> None:
