@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import joined
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
@@ -16,7 +16,7 @@ from gpumerge_cli.errors import UsageError
 class Device:
     """Merges and sorts CuPy arrays of one device. Raises DeviceError if the device cannot be used."""
 
-    def __init__(self, arrays: Sequence[Any], keys: Keys, backend: str) -> None:
+    def __init__(self, arrays: Sequence[Any], keys: ArrayKeys, backend: str) -> None:
         if backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         if keys.dated or keys.order.is_rows:
@@ -37,13 +37,13 @@ class Device:
         return cupy.empty(count, self._keys.dtype)
 
     def run(self, array: Any) -> Any:
-        """The array as the backend takes it: contiguous, of dtype Keys.items."""
+        """The array as the backend takes it: contiguous, of dtype ArrayKeys.items."""
         import cupy
 
         return cupy.ascontiguousarray(array).view(self._keys.items)
 
     def merge(self, runs: Sequence[Any], request: LaunchRequest, out: Any) -> None:
-        """Merge runs into `out`, which has room for all of them. All have dtype Keys.items."""
+        """Merge runs into `out`, which has room for all of them. All have dtype ArrayKeys.items."""
         policy = self._backend.resolve(request, self._keys.order, len(runs))
         self._backend.merge_arrays(runs, self._keys.order, policy, out)
 
@@ -52,7 +52,7 @@ class Device:
         return self._backend.prepared_merge(self._keys.order, runs)
 
     def sort(self, run: Any, request: SortRequest, out: Any) -> None:
-        """Sort a run into `out`, which is as long. Both have dtype Keys.items."""
+        """Sort a run into `out`, which is as long. Both have dtype ArrayKeys.items."""
         policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
         self._backend.sort_array(run, self._keys.order, policy, out)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import joined
 from gpumerge_cli.backends.base import Backend, LaunchRequest, SortRequest, Workspace
 
@@ -19,12 +19,12 @@ _KEY, _PLACE = "key", "place"
 
 @dataclass(frozen=True)
 class Host:
-    """Merges and sorts runs that Keys.run made of NumPy arrays. threads: the host threads that share the work."""
+    """Merges and sorts runs that ArrayKeys.run made of NumPy arrays. threads: the host threads that share the work."""
 
     backend: Backend
     threads: int
 
-    def merge(self, runs: Sequence[Array], keys: Keys, request: LaunchRequest, out: Array) -> None:
+    def merge(self, runs: Sequence[Array], keys: ArrayKeys, request: LaunchRequest, out: Array) -> None:
         """Merge runs into `out`, which has room for all of them."""
         nats = [keys.nats(run) for run in runs]
         dates, after = keys.split(out, sum(nats))
@@ -44,7 +44,7 @@ class Host:
             after[position : position + len(run)] = run
             position += len(run)
 
-    def sort(self, run: Array, keys: Keys, request: SortRequest, out: Array) -> None:
+    def sort(self, run: Array, keys: ArrayKeys, request: SortRequest, out: Array) -> None:
         """Sort a run into `out`, which is as long."""
         policy = self.backend.resolve_sort(request, keys.order, run.nbytes)
         if self._in_place(keys):
@@ -60,7 +60,7 @@ class Host:
         if turned is not out:
             out[:] = turned
 
-    def merged_ranks(self, runs: Sequence[Array], keys: Keys, request: LaunchRequest) -> NDArray[np.int64]:
+    def merged_ranks(self, runs: Sequence[Array], keys: ArrayKeys, request: LaunchRequest) -> NDArray[np.int64]:
         """The indices that merge the runs: int64, into the runs laid one behind the other."""
         if self._in_place(keys):
             # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
@@ -73,7 +73,7 @@ class Host:
         self.merge(pairs, of_pairs, request, out)
         return np.ascontiguousarray(out[_PLACE])
 
-    def sorted_ranks(self, run: Array, keys: Keys, request: SortRequest) -> NDArray[np.int64]:
+    def sorted_ranks(self, run: Array, keys: ArrayKeys, request: SortRequest) -> NDArray[np.int64]:
         """The indices that sort the run: int64."""
         if self._in_place(keys):
             policy = self.backend.resolve_sort(request, keys.order, run.nbytes)
@@ -84,7 +84,7 @@ class Host:
         self.sort(pairs, of_pairs, request, out)
         return np.ascontiguousarray(out[_PLACE])
 
-    def in_order(self, run: Array, keys: Keys) -> bool:
+    def in_order(self, run: Array, keys: ArrayKeys) -> bool:
         """True if the run is in order."""
         run, _ = keys.split(run, keys.nats(run))
         if keys.dated and keys.is_nat(run).any():
@@ -99,10 +99,10 @@ class Host:
         finally:
             workspace.close()
 
-    def _in_place(self, keys: Keys) -> bool:
+    def _in_place(self, keys: ArrayKeys) -> bool:
         return not self.backend.remote and not keys.order.is_rows
 
-    def _filled(self, runs: Sequence[Array], keys: Keys) -> Workspace:
+    def _filled(self, runs: Sequence[Array], keys: ArrayKeys) -> Workspace:
         nbytes = sum(run.nbytes for run in runs)
         workspace = self.backend.workspace(keys.order, nbytes, threads=self.threads)
         staging = workspace.staging(nbytes)
@@ -114,11 +114,11 @@ class Host:
         return workspace
 
 
-def _numbered(runs: Sequence[Array], keys: Keys) -> tuple[Array, Keys]:
+def _numbered(runs: Sequence[Array], keys: ArrayKeys) -> tuple[Array, ArrayKeys]:
     """Records of an item and its index, and their keys. Every backend merges and sorts them."""
     pairs = np.empty(sum(len(run) for run in runs), [(_KEY, keys.dtype), (_PLACE, np.int64)])
     field = _KEY if keys.field is None else f"{_KEY}.{keys.field}"
-    of_pairs = Keys.of([pairs], field, keys.order.descending)
+    of_pairs = ArrayKeys.of([pairs], field, keys.order.descending)
     items = pairs.view(of_pairs.items)
     position = 0
     for run in runs:

@@ -26,7 +26,7 @@ _NAT = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
-class Keys:
+class ArrayKeys:
     """The order of the items of arrays.
 
     dtype: the arrays' dtype, in native byte order, except for records, which stay as they are. items: the dtype of the
@@ -42,7 +42,7 @@ class Keys:
     dated: bool
 
     @classmethod
-    def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> Keys:
+    def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:
         """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
         if field is not None and not isinstance(field, str):
             raise UsageError(f"key={field!r} is no field's name", way_out="name a field of the arrays' dtype")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
-from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_request, same_side
 from gpumerge_cli.arrays.payload import gathered, joined, payload
 from gpumerge_cli.arrays.remembered import merged_again, remember
@@ -86,7 +86,7 @@ def merge(
         if found is not None:
             return found
     given = [taken(array) for array in arrays]
-    keys = Keys.of(given, key, descending)
+    keys = ArrayKeys.of(given, key, descending)
     on_device = same_side(given)
     request = launch_request(tuning)
     workers = host_threads(threads)
@@ -110,7 +110,7 @@ def merge(
 
 
 def _on_device(
-    arrays: Sequence[Any], rows: Sequence[Any] | None, device: Device, keys: Keys, request: LaunchRequest, out: Any
+    arrays: Sequence[Any], rows: Sequence[Any] | None, device: Device, keys: ArrayKeys, request: LaunchRequest, out: Any
 ) -> Any:
     with device.current():
         runs = [device.run(array) for array in arrays]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_out, same_side
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends import gpu
@@ -35,7 +35,7 @@ def sort_by_several(
     if devices is None or not len(devices):
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
     given = taken(array)
-    keys = Keys.of([given], key, descending)
+    keys = ArrayKeys.of([given], key, descending)
     if out is not None:
         judge_out(out, keys.dtype, len(given), [given])
     if not same_side([given]):
@@ -51,7 +51,7 @@ def sort_by_several(
 def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, descending: bool, out: Any) -> list[Any]:
     if not all(hasattr(part, "__cuda_array_interface__") for part in given):
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
-    keys = Keys.of(given, key, descending)
+    keys = ArrayKeys.of(given, key, descending)
     _judge_keys(keys)
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):
@@ -64,13 +64,13 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
     return _on_gpus(given, keys, numbers, request, out)
 
 
-def _judge_keys(keys: Keys) -> None:
+def _judge_keys(keys: ArrayKeys) -> None:
     if keys.dated or keys.order.is_rows:
         raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
 
 
 def _on_gpus(
-    given: Sequence[Any], keys: Keys, numbers: Sequence[int], request: SortRequest, outs: Sequence[Any] | None
+    given: Sequence[Any], keys: ArrayKeys, numbers: Sequence[int], request: SortRequest, outs: Sequence[Any] | None
 ) -> list[Any]:
     import cupy
 
@@ -90,7 +90,7 @@ def _on_gpus(
     return targets
 
 
-def _of_host(given: Any, keys: Keys, backend: Backend, request: SortRequest, out: Any) -> Any:
+def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest, out: Any) -> Any:
     """Sort an array of host memory through a workspace, brought and fetched by parts."""
     run = keys.run(given)
     target = np.empty(len(given), keys.dtype) if out is None else out

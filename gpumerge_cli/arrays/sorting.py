@@ -9,7 +9,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
-from gpumerge_cli.arrays.keys import Keys
+from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
@@ -75,7 +75,7 @@ def sort(
         request = SortRequest(algorithm, LaunchRequest(kernel))
         return sort_by_several(array, devices, request, key=key, descending=descending, out=out)
     given = taken(array)
-    keys = Keys.of([given], key, descending)
+    keys = ArrayKeys.of([given], key, descending)
     on_device = same_side([given])
     request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
     rows = None if values is None else payload([values], [given])
@@ -138,7 +138,7 @@ def argsort(
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
     given = taken(array)
-    keys = Keys.of([given], key, descending)
+    keys = ArrayKeys.of([given], key, descending)
     request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
     if same_side([given]):
         on = Device([given], keys, backend)
@@ -169,7 +169,7 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
     UsageError: an array that has no order, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
     given = taken(array)
-    keys = Keys.of([given], key, descending)
+    keys = ArrayKeys.of([given], key, descending)
     if same_side([given]):
         on = Device([given], keys, "gpu")
         with on.current():

@@ -23,7 +23,7 @@ from gpumerge_cli.jobs.spec import Job, Limits, Result
 from gpumerge_cli.units import format_counted
 
 if TYPE_CHECKING:
-    from gpumerge_cli.cli.batch_view import Bar
+    from gpumerge_cli.cli.batch_view import BatchBar
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class _Batch:
         if wishes.report is not None:
             self._lines = LineFile(wishes.report, keep=wishes.resume, begins='{"job": ', what="report of a batch")
             stack.callback(self._lines.close)
-        self._bar: Bar | None = None
+        self._bar: BatchBar | None = None
         if wishes.progress and sys.stderr is not None and sys.stderr.isatty():
             from gpumerge_cli.cli.batch_view import bar
 

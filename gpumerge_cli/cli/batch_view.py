@@ -24,7 +24,7 @@ _STYLES = {"failed": "bold red", "left": "yellow"}
 _WORDS = {"left": "did not run"}
 
 
-class Bar:
+class BatchBar:
     """A progress bar of jobs. It appears once they have taken a second."""
 
     def __init__(self, progress: Progress, jobs: Sequence[Job]) -> None:
@@ -72,7 +72,7 @@ def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
 
 
 @contextmanager
-def bar(jobs: Sequence[Job]) -> Iterator[Bar]:
+def bar(jobs: Sequence[Job]) -> Iterator[BatchBar]:
     """A bar that disappears at the end."""
     columns = (
         TextColumn("{task.description}"),
@@ -83,7 +83,7 @@ def bar(jobs: Sequence[Job]) -> Iterator[Bar]:
     )
     progress = Progress(*columns, console=PlainConsole(stderr=True), transient=True)
     try:
-        yield Bar(progress, jobs)
+        yield BatchBar(progress, jobs)
     finally:
         if progress.live.is_started:
             progress.stop()

@@ -36,7 +36,7 @@ each item, such as indices. Many keys are not sorted to judge a merge.
 
 
 @dataclass(frozen=True)
-class Items:
+class CaseItems:
     """The items of a case: their name and their order."""
 
     name: str
@@ -48,7 +48,7 @@ class Items:
         return self.order.item_bytes
 
 
-def items_named(name: str) -> Items:
+def items_named(name: str) -> CaseItems:
     """The items called `name`: a NumPy dtype of keys, or a key with a payload of so many bytes, such as "int32+4".
 
     Raises UsageError for anything else.
@@ -58,10 +58,10 @@ def items_named(name: str) -> Items:
         raise UsageError(f"{name!r} names no key", way_out="say its dtype, for example int32+4")
     order = Order.of(key)
     if not plus:
-        return Items(order.dtype.name, order)
+        return CaseItems(order.dtype.name, order)
     if not payload.isdecimal() or int(payload) == 0:
         raise UsageError(f"{name!r} names no payload", way_out="say its bytes, for example int32+4")
-    return Items(f"{order.dtype.name}+{int(payload)}", Order.records(order.width + int(payload), 0, order.dtype))
+    return CaseItems(f"{order.dtype.name}+{int(payload)}", Order.records(order.width + int(payload), 0, order.dtype))
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Case:
     or there is no such shape.
     """
 
-    items: Items
+    items: CaseItems
     shape: str
     runs: int
     size: int

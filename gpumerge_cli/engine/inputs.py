@@ -33,7 +33,7 @@ from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.csv_records import Records
+    from gpumerge_cli.formats.csv_records import CsvRecords
 
 _SHOWN = 60
 _LARGEST = 8
@@ -177,7 +177,7 @@ def _warn(inputs: Inputs) -> None:
         getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], others, doubt)
 
 
-def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> Records:
+def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> CsvRecords:
     """The records of CSV, whose copies take a span "csv"."""
     from gpumerge_cli.formats.csv_records import records_of
 

@@ -26,7 +26,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Shape:
+class CsvShape:
     """The traits of the records of one file or of several.
 
     proper: quotes enclose whole fields, and carriage returns stand ahead of newlines alone; otherwise the rest says
@@ -37,11 +37,11 @@ class Shape:
     lines: bool = True
     doubled: bool = False
 
-    def __or__(self, other: Shape) -> Shape:
-        return Shape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
+    def __or__(self, other: CsvShape) -> CsvShape:
+        return CsvShape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
 
 
-def shape_of(file: SeekableInput, separator: int) -> Shape:
+def shape_of(file: SeekableInput, separator: int) -> CsvShape:
     """The traits of the file's records, found by reading it once. separator: the byte between fields."""
     marks = _Marks(separator)
     for data, block, _ in _blocks(file):
@@ -96,7 +96,7 @@ class _Marks:
     """
 
     def __init__(self, separator: int) -> None:
-        self.shape = Shape()
+        self.shape = CsvShape()
         self.inside = False
         self._separator = separator
         self._bound = True  # the last byte ended a field
@@ -117,7 +117,7 @@ class _Marks:
         astray = opening & ~(_behind(bounds, self._bound) | behind_closing)
         astray |= behind_closing & ~(bounds | quotes | returns)
         astray |= _behind(returns, self._return) & ~newlines
-        self.shape |= Shape(
+        self.shape |= CsvShape(
             proper=not astray.any(),
             lines=not (newlines & inside).any(),
             doubled=bool((opening & behind_closing).any()),

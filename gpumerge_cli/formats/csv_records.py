@@ -30,7 +30,7 @@ _NUMBERS = ("numeric", "human", "general", "month")
 
 
 @dataclass(frozen=True)
-class Records:
+class CsvRecords:
     """Records as lines: sources of them, their order, and what makes of whole lines the records that are written.
 
     shown: None if lines are records.
@@ -43,7 +43,7 @@ class Records:
 
 def records_of(
     sources: Sequence[LineSource], order: LineOrder, told: Callable[[int, float], None] = lambda number, share: None
-) -> Records:
+) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
     order: counts fields. told: called with (number of the source, share of it gone through), again and again while it
@@ -55,11 +55,11 @@ def records_of(
     counted = any(key.start_char or key.compare == "random" for key in order.keys)  # then a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
         copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
-        return Records(copied, order_of_fields(order), without_fields)
+        return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
-        return Records(list(sources), within, None)
+        return CsvRecords(list(sources), within, None)
     copied = [_copied(source, number, write_records, order, told) for number, source in enumerate(sources)]
-    return Records(copied, replace(within, terminator=NUL), with_newlines)
+    return CsvRecords(copied, replace(within, terminator=NUL), with_newlines)
 
 
 def separator_of(order: LineOrder) -> int:

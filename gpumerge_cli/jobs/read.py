@@ -12,7 +12,7 @@ from gpumerge_cli.jobs.document import Entry, Mistake, read_document
 from gpumerge_cli.jobs.draft import Draft, Drafting
 from gpumerge_cli.jobs.expand import Folder
 from gpumerge_cli.jobs.files import Files
-from gpumerge_cli.jobs.spec import Job, Limits, Operation, Task, quoted
+from gpumerge_cli.jobs.spec import Job, JobTask, Limits, Operation, quoted
 
 
 def read_jobs(
@@ -112,7 +112,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
     )
 
 
-def _task(draft: Draft, drafting: Drafting, limits: Limits) -> Task | GpumergeError:
+def _task(draft: Draft, drafting: Drafting, limits: Limits) -> JobTask | GpumergeError:
     """The task of the job's command line, or the error that it ends with."""
     operation = drafting.operations[draft.operation]
     try:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 State = Literal["done", "skipped", "failed", "left"]
 
 
-class Task(Protocol):
+class JobTask(Protocol):
     """A parsed command line. memory, threads: bytes and host threads that it asks for, None if it asks for none."""
 
     @property
@@ -44,7 +44,7 @@ class Operation:
 
     options: Mapping[str, JobOption]
     writes: bool
-    parse: Callable[[Sequence[str]], Task]
+    parse: Callable[[Sequence[str]], JobTask]
     settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
     reserved: frozenset[str] = frozenset()
 
@@ -69,7 +69,7 @@ class Job:
     command: str
     after: frozenset[int] = frozenset()
     nbytes: int = 0
-    task: Task | None = None
+    task: JobTask | None = None
 
 
 @dataclass(frozen=True)

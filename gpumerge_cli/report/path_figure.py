@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Polygon
 
 from gpumerge_cli.report.figure import save
-from gpumerge_cli.report.path_model import Axis, Cut, CutLevel, PathReport, Search
+from gpumerge_cli.report.path_model import Cut, CutLevel, InputAxis, PathReport, Search
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
 from gpumerge_cli.units import format_count, format_counted, visible
 
@@ -115,7 +115,7 @@ def _ground(grid: Any, report: PathReport, per_item: float) -> list[Any]:
     return areas
 
 
-def _axes(grid: Any, a: Axis, b: Axis, per_item: float) -> None:
+def _axes(grid: Any, a: InputAxis, b: InputAxis, per_item: float) -> None:
     """Keys on top and on the left, positions at the bottom and on the right."""
     top, right = grid.secondary_xaxis("top"), grid.secondary_yaxis("right")
     for side in (grid, top, right):
@@ -132,12 +132,12 @@ def _axes(grid: Any, a: Axis, b: Axis, per_item: float) -> None:
     right.set_ylabel("i, items taken from A", color=FAINT, fontsize=8)
 
 
-def _name(axis: Axis, letter: str) -> str:
+def _name(axis: InputAxis, letter: str) -> str:
     name = "" if axis.name == letter else f" {_plain(visible(axis.name))},"
     return f"{letter}:{name} {format_counted(axis.count, 'item')}"
 
 
-def _keys(set_ticks: Callable[..., object], axis: Axis, colour: str, per_item: float, *, turn: bool) -> None:
+def _keys(set_ticks: Callable[..., object], axis: InputAxis, colour: str, per_item: float, *, turn: bool) -> None:
     """Draw an item's key between the positions before and after it, or at the position before it if some are not shown.
 
     turn: keys that are too long to lie beside each other stand upright.
@@ -155,7 +155,7 @@ def _keys(set_ticks: Callable[..., object], axis: Axis, colour: str, per_item: f
     set_ticks(places, named, color=colour, fontsize=size, rotation=90 * upright)
 
 
-def _positions(axis: Axis) -> tuple[list[int], list[str]]:
+def _positions(axis: InputAxis) -> tuple[list[int], list[str]]:
     """Labelled positions and their labels: the end, and others that have room beside it."""
     shown = _shown(axis)
     shown = shown[:: -(-len(shown) // 16) or 1]
@@ -164,7 +164,7 @@ def _positions(axis: Axis) -> tuple[list[int], list[str]]:
     return named, [format_count(at) for at in named]
 
 
-def _shown(axis: Axis) -> list[int]:
+def _shown(axis: InputAxis) -> list[int]:
     """The items whose keys are shown: all, or those at round numbers."""
     if axis.step == 1 and axis.count <= _KEYS:
         return list(range(axis.count))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Axis:
+class InputAxis:
     """An input as an axis. count: its items. labels belong to the items 0, step, 2 * step, ..."""
 
     name: str
@@ -122,8 +122,8 @@ class PathReport:
     pieces to the smallest. rounds: those of all blocks, if asked for.
     """
 
-    a: Axis
-    b: Axis
+    a: InputAxis
+    b: InputAxis
     order: str
     launch: str
     rules: str

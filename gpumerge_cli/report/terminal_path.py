@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.report.path_model import Axis, Buffer, Cut, CutLevel, PathReport, Round, Search
+from gpumerge_cli.report.path_model import Buffer, Cut, CutLevel, InputAxis, PathReport, Round, Search
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
@@ -127,16 +127,16 @@ def _fit(report: PathReport, room: int) -> _Grid:
     return _Grid(_coarser(a, _MOST_ROWS), _coarser(b, max(1, (room - 1) // 2)), 2, 1)
 
 
-def _widest(axis: Axis) -> int:
+def _widest(axis: InputAxis) -> int:
     return max(map(cell_len, axis.labels), default=0)
 
 
-def _coarser(axis: Axis, most: int) -> int:
+def _coarser(axis: InputAxis, most: int) -> int:
     """Items to a step, a multiple of the axis's own, so that there are at most `most` steps."""
     return axis.step * max(1, -(-axis.count // (axis.step * most)))
 
 
-def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
+def _header(b: InputAxis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
     """The lines of B's keys: side by side if they fit, else downwards if short, else at some columns, with marks."""
     labels = b.labels[:: grid.b // b.step]
     longest = max(map(cell_len, labels), default=0)
@@ -152,7 +152,7 @@ def _header(b: Axis, grid: _Grid, glyphs: _Glyphs) -> Iterator[str]:
         yield "".join(f"{glyphs.mark:<{every * grid.wide}}" for _ in labels[::every]).rstrip()
 
 
-def _rows(a: Axis, grid: _Grid) -> dict[int, str]:
+def _rows(a: InputAxis, grid: _Grid) -> dict[int, str]:
     """The keys of A by line: between two nodes if there is a line between them, else at the upper one."""
     shown = a.labels[:: grid.a // a.step]
     return {row * grid.high + grid.high // 2: label for row, label in enumerate(shown)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpumerge_cli.corank import bound, co_rank
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.report.path_model import Axis, Cut, CutLevel, Search, SearchStep
+from gpumerge_cli.report.path_model import Cut, CutLevel, InputAxis, Search, SearchStep
 from gpumerge_cli.trace.items import Items, b_first
 from gpumerge_cli.trace.shape import Shape, count_cuts, cut_ranks
 
@@ -13,10 +13,10 @@ MOST_STEPS = 1000
 MOST_CUTS = 4096
 
 
-def axis_of(run: Items, *, most: int = MOST_STEPS) -> Axis:
+def axis_of(run: Items, *, most: int = MOST_STEPS) -> InputAxis:
     """The run as an axis of at most `most` steps."""
     step = max(1, -(-run.size // most))
-    return Axis(run.name, run.size, step, tuple(run.label(number) for number in range(0, run.size, step)))
+    return InputAxis(run.name, run.size, step, tuple(run.label(number) for number in range(0, run.size, step)))
 
 
 def path_points(a: Items, b: Items, a_step: int = 1, b_step: int = 1) -> tuple[tuple[int, int], ...]:

@@ -75,7 +75,7 @@ def test_the_bar_goes_by_bytes_and_jobs(monkeypatch: pytest.MonkeyPatch) -> None
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
     with Progress(TextColumn("{task.description}"), console=console) as progress:
         jobs = [job(1), job(2), job(3, {1, 2}, 50)]
-        bar = batch_view.Bar(progress, jobs)
+        bar = batch_view.BatchBar(progress, jobs)
         (task,) = progress.tasks
         assert task.total == 100 + 100 + 250
         bar.advance(jobs[0], 30, 60)

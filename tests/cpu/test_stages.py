@@ -10,7 +10,7 @@ import pytest
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.calls import ChunkWork
-from gpumerge_cli.backends.cpu.chunks import Chunks, ChunkWorker
+from gpumerge_cli.backends.cpu.chunks import Chunks, CpuChunkWorker
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.order import Order
 
@@ -21,7 +21,7 @@ def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
     source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda start, out: np.copyto(out, data))
     work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, False, ())
-    worker = ChunkWorker(Chunks(work), 100)
+    worker = CpuChunkWorker(Chunks(work), 100)
     merge = library().gm_chunk
 
     def slow(*arguments: object) -> object:

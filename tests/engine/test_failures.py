@@ -156,7 +156,7 @@ def test_an_output_loses_its_bytes(inputs: list[str], tmp_path: Path, command: s
     output = str(tmp_path / "out.i32")
     program = (
         "import faulthandler, glob, itertools, os, sys\n"
-        "from gpumerge_cli.backends.cpu.chunks import ChunkWorker\n"
+        "from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker\n"
         "from gpumerge_cli.formats.output import OutputFile\n"
         "faulthandler.enable()\n"
         "calls = itertools.count(1)\n"
@@ -166,7 +166,7 @@ def test_an_output_loses_its_bytes(inputs: list[str], tmp_path: Path, command: s
         f"            os.truncate(*glob.glob({str(tmp_path / '.out.i32.gpumerge-*')!r}), 9999)\n"
         "        return really(*arguments)\n"
         "    return act\n"
-        "OutputFile.write_at, ChunkWorker.run = acting(OutputFile.write_at), acting(ChunkWorker.run)\n"
+        "OutputFile.write_at, CpuChunkWorker.run = acting(OutputFile.write_at), acting(CpuChunkWorker.run)\n"
         "from gpumerge_cli.__main__ import main\n"
         f"sys.argv[1:] = {[command, *COMMAND[4:], *inputs, '-o', output]!r}\n"
         "main()\n"
@@ -216,7 +216,7 @@ def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_pat
     }[change]
     program = (
         "import itertools, os, sys\n"
-        "from gpumerge_cli.backends.cpu.chunks import ChunkWorker\n"
+        "from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker\n"
         "calls = itertools.count(1)\n"
         f"name = {inputs[1]!r}\n"
         "def acting(really):\n"
@@ -225,7 +225,7 @@ def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_pat
         f"            {act}\n"
         "        return really(*arguments)\n"
         "    return act\n"
-        "os.preadv, ChunkWorker.run = acting(os.preadv), acting(ChunkWorker.run)\n"
+        "os.preadv, CpuChunkWorker.run = acting(os.preadv), acting(CpuChunkWorker.run)\n"
         "from gpumerge_cli.__main__ import main\n"
         f"sys.argv[1:] = {[*COMMAND[3:], *inputs, '-o', output]!r}\n"
         "main()\n"

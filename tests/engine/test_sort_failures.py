@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.cpu.chunks import ChunkWorker
+from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine import held
@@ -159,20 +159,20 @@ def test_an_error_while_runs_are_merged(
 ) -> None:
     """Temporary files that are cut short, as by a failing disk."""
     spilled: list[held.SpilledFile] = []
-    keep, work, calls = held.SpilledFile.__init__, ChunkWorker.run, iter(range(1 << 30))
+    keep, work, calls = held.SpilledFile.__init__, CpuChunkWorker.run, iter(range(1 << 30))
 
     def kept(self: held.SpilledFile, *arguments: Any) -> None:
         keep(self, *arguments)
         spilled.append(self)
 
-    def fail(self: ChunkWorker, *arguments: Any) -> None:
+    def fail(self: CpuChunkWorker, *arguments: Any) -> None:
         if next(calls) == 3:
             for file in spilled:
                 os.ftruncate(file._descriptor, 0)
         work(self, *arguments)
 
     monkeypatch.setattr(held.SpilledFile, "__init__", kept)
-    monkeypatch.setattr(ChunkWorker, "run", fail)
+    monkeypatch.setattr(CpuChunkWorker, "run", fail)
     assert door.run(["sort", "--backend=cpu", "-S1M", *place.arguments]) == 2
     assert len(spilled) > 1
     assert capsys.readouterr().err.endswith("a temporary file has become shorter\n")

@@ -19,7 +19,7 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRe
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats import csv_parser, csv_quotes
-from gpumerge_cli.formats.csv_quotes import Shape, shape_of
+from gpumerge_cli.formats.csv_quotes import CsvShape, shape_of
 from gpumerge_cli.formats.csv_records import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
@@ -146,23 +146,23 @@ def test_blocks_without_quotes_are_taken_to_pieces_alike(
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
-        (b"", Shape()),
-        (b"a,b\nc\n", Shape()),
-        (b'"a,b",c\r\n"",d\r\n', Shape()),
-        (b'"a""b"\n', Shape(doubled=True)),
-        (b'""""\n', Shape(doubled=True)),
-        (b'"a\nb"\n', Shape(lines=False)),
-        (b'"a\r"\n', Shape()),
-        (b'a"b\n', Shape(proper=False)),
-        (b'"a"b\n', Shape(proper=False)),
-        (b' "a"\n', Shape(proper=False)),
-        (b"a\rb\n", Shape(proper=False)),
-        (b"a\r\r\n", Shape(proper=False)),
-        (b'"a\n', Shape(proper=False, lines=False)),
-        (b'\xef\xbb\xbf"a",b\n', Shape()),
+        (b"", CsvShape()),
+        (b"a,b\nc\n", CsvShape()),
+        (b'"a,b",c\r\n"",d\r\n', CsvShape()),
+        (b'"a""b"\n', CsvShape(doubled=True)),
+        (b'""""\n', CsvShape(doubled=True)),
+        (b'"a\nb"\n', CsvShape(lines=False)),
+        (b'"a\r"\n', CsvShape()),
+        (b'a"b\n', CsvShape(proper=False)),
+        (b'"a"b\n', CsvShape(proper=False)),
+        (b' "a"\n', CsvShape(proper=False)),
+        (b"a\rb\n", CsvShape(proper=False)),
+        (b"a\r\r\n", CsvShape(proper=False)),
+        (b'"a\n', CsvShape(proper=False, lines=False)),
+        (b'\xef\xbb\xbf"a",b\n', CsvShape()),
     ],
 )
-def test_what_the_quotes_of_a_file_are_like(write: Write, text: bytes, shape: Shape) -> None:
+def test_what_the_quotes_of_a_file_are_like(write: Write, text: bytes, shape: CsvShape) -> None:
     for ahead in (b"", b"x" * 61 + b"\n", b"x" * 63 + b"\n", b"y\n" * 200_000):
         file = SeekableInput(write("a.csv", ahead + text if not text.startswith(csv_quotes.BOM) else text))
         found = shape_of(file, ord(","))

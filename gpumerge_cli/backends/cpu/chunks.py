@@ -40,16 +40,16 @@ class Chunks:
                 raise MemoryError
             self.gates.append(gate)
 
-    def worker(self, capacity: int) -> ChunkWorker:
-        return ChunkWorker(self, capacity)
+    def worker(self, capacity: int) -> CpuChunkWorker:
+        return CpuChunkWorker(self, capacity)
 
     def __del__(self) -> None:
         for gate in getattr(self, "gates", ()):
             library().gm_gate_close(gate)
 
 
-class ChunkWorker:
-    """See calls.ChunkWorker."""
+class CpuChunkWorker:
+    """See calls.CpuChunkWorker."""
 
     def __init__(self, chunks: Chunks, capacity: int) -> None:
         self.counts: list[int] = []
