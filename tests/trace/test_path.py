@@ -163,7 +163,7 @@ def test_sizes_asked_for_are_held_against_the_device_that_is_there(monkeypatch: 
     on = BackendRequest(launch=LaunchRequest(block_size=64))
     assert shape_of(on, INT32, 1000, 1).policy.block_size == 64
     monkeypatch.setattr(gpu, "limits_of", lambda device: DeviceLimits(8 << device, 100_000, 4))
-    assert shape_of(replace(on, device=3), INT32, 1000, 1).policy.block_size == 64
+    assert shape_of(replace(on, devices=(3,)), INT32, 1000, 1).policy.block_size == 64
     with pytest.raises(UsageError, match="--block-size 64 is more than the 8 threads"):
         shape_of(on, INT32, 1000, 1)
 
