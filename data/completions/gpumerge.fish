@@ -227,7 +227,7 @@ complete -c gpumerge -n '__gpumerge_command path' -l version-sort -s V -d 'Lines
 complete -c gpumerge -n '__gpumerge_command path' -l sort -xa 'general-numeric human-numeric month numeric random version' -d 'The order as a word: general-numeric (-g), human-numeric (-h), month (-M), numeric (-n), random (-R) or version (-V).'
 complete -c gpumerge -n '__gpumerge_command path' -l stable -s s -d 'Lines with equal keys keep their order. Without this option all their bytes decide.'
 complete -c gpumerge -n '__gpumerge_command path' -l output -s o -rF -d 'Draw a figure: .svg or .png. Needs gpumerge[plot]. In the terminal if not said.'
-complete -c gpumerge -n '__gpumerge_command path' -l backend -xa 'auto gpu cpu' -d 'Show the cuts of this backend. auto takes the GPU\'s rules if launch sizes are given, even without a GPU, and else the backend that merge would choose.'
+complete -c gpumerge -n '__gpumerge_command path' -l backend -xa 'auto gpu cpu' -d 'Show the cuts of this backend. auto takes the GPU\'s rules if launch sizes are given, even without a GPU, and else the backend of this machine.'
 complete -c gpumerge -n '__gpumerge_command path' -l device -x -d 'The number of the GPU, counted from 0.'
 complete -c gpumerge -n '__gpumerge_command path' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command path' -l debug -l traceback -d 'On an error, show the traceback, too.'

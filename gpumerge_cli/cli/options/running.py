@@ -100,7 +100,7 @@ WHERE = (
     Option(
         "backend", "Where to run", ("path",),
         "Show the cuts of this backend. auto takes the GPU's rules if launch sizes are given, even without a GPU, and "
-        "else the backend that merge would choose.",
+        "else the backend of this machine.",
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
