@@ -149,8 +149,9 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
 
 
 def _is_there(text: str, names: Sequence[str]) -> bool:
-    """Whether `text` is the name of a field, alone or with a colon and letters."""
-    return text in names or text.rpartition(":")[0] in names
+    """Whether `text` is the name of a field, alone or with a colon and letters, among which is no comma."""
+    name, _, letters = text.rpartition(":")
+    return text in names or (name in names and "," not in letters)
 
 
 def _by_field(key: KeySpec, text: str, names: Sequence[str]) -> KeySpec:

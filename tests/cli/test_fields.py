@@ -67,6 +67,29 @@ def test_what_is_no_column(
     assert capsys.readouterr().err == f"gpumerge: {said}\n"
 
 
+@pytest.mark.parametrize(
+    ("field", "names"),
+    [
+        ("amount:n,name", "yzx"),
+        ("amount:n,name:r", "zyx"),
+        ("city:r,amount:n,name", "yzx"),
+        ("amount:nr,city", "xyz"),
+        ("3:n,name", "yzx"),
+        ("amount:n,1:r", "zyx"),
+    ],
+)
+def test_letters_behind_any_field_of_a_list(
+    field: str, names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A field with letters may stand anywhere among others without any."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("name,city,amount\nx,Bern,7\nz,Bern,6\ny,Bern,6\n")
+    assert run(["sort", f"--field={field}", "a.csv", "-o", "b.csv"]) == 0
+    assert "".join(line[0] for line in Path("b.csv").read_text().splitlines()[1:]) == names
+    assert run(["merge", "-q", f"--field={field}", "b.csv", "-o", "c.csv"]) == 0
+    assert run(["check", f"--field={field}", "c.csv"]) == 0
+
+
 @pytest.mark.parametrize("command", ["sort", "merge -q"])
 def test_a_name_implies_the_header(command: str, sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for words in (["--csv", "-k", "day:n"], ["--field=day:n"]):
