@@ -40,6 +40,8 @@ def _any_text(kind: type = str) -> dict[str, Any]:
 _TAKES_DESCRIPTORS = "type_descriptor" in inspect.signature(typer.core.TyperOption.__init__).parameters
 
 
+_SEQUENCE = "gpumerge.sequence"
+"""Where a context keeps Values.sequence."""
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
 """The class that Typer raises for wrong usage; its name differs between releases."""
 
@@ -105,11 +107,19 @@ class Reader(typer.core.TyperCommand):
         self.work = work
 
     def make_parser(self, ctx: Any) -> Any:
-        parser = super().make_parser(ctx)
+        parser: Any = super().make_parser(ctx)
         for option in self.params:
             if isinstance(option, _Option) and not option.row.takes_value:
                 names = [f"--no-{name[2:]}" for name in option.opts if name.startswith("--")]
                 parser.add_option(option, names, option.name, "store_const", const=False)
+        read = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            found = read(args=args)
+            ctx.meta[_SEQUENCE] = tuple(param.name for param in found[2] if param.name in ("key", "field"))
+            return found
+
+        parser.parse_args = parse_args
         return parser
 
     def invoke(self, ctx: Any) -> Any:
@@ -135,7 +145,7 @@ def values_of(context: Any) -> Values:
     """The values that a command's context holds."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
-    return Values(context.command.row.name, context.params, given)
+    return Values(context.command.row.name, context.params, given, context.meta.get(_SEQUENCE, ()))
 
 
 def _parameters(row: Command) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 from gpumerge_cli.cli import tasks
@@ -86,6 +87,10 @@ def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any
 
 def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> tasks.Task[Any]:
     """The task of `words`. A UsageError about a setting names the setting's place."""
+    options = {word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)}
+    if {"--key", "--field"} <= options:
+        what = "key and field: which of them goes first is not known"
+        raise UsageError(what, way_out="give all keys of a job with one of them")
     try:
         return _judged(read(words, settings))
     except UsageError as error:

@@ -6,27 +6,39 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, needs_names, parse_columns
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import UsageError
 
 
-def resolve_fields(values: Values, files: Sequence[str], separator: int | None) -> tuple[Values, list[KeySpec]]:
-    """`values` with what their --field implies, and the keys that it makes of columns.
+def resolve_fields(
+    values: Values, files: Sequence[str], separator: int | None, keys: Sequence[KeySpec]
+) -> tuple[Values, list[KeySpec]]:
+    """`values` with what their --field implies, and all keys of lines: `keys`, those of -k, and columns of --field.
 
-    Columns imply csv, and header 1 where they are named; `field` is then (). Fields of records stay as they are, since
-    only the records' dtype tells which there are. Raises UsageError for a field that cannot be, InputError for a file
-    that cannot be read.
+    They are in the order of the command line. Columns imply csv, and header 1 where they are named; `field` is then ().
+    Fields of records stay as they are, since only the records' dtype tells which there are. Raises UsageError for a
+    field that cannot be, InputError for a file that cannot be read.
     """
-    if not values.field:
-        return values, []
-    if _are_binary(values, files):
-        return values, []
+    if not values.field or _are_binary(values, files):
+        return values, list(keys)
     header = max(values.header, int(any(map(needs_names, values.field))))
     plain = values.command == "sort" and not values.compressed
 
     def names() -> list[str]:
         return csv_names(files, separator, header, plain=plain, option="--field")
 
-    keys = [key for text in values.field for key in parse_columns(text, names)]
-    return values.saying(field=(), csv=True, header=header), keys
+    columns = [parse_columns(text, names) for text in values.field]
+    return values.saying(field=(), csv=True, header=header), _in_sequence(values.sequence, keys, columns)
+
+
+def _in_sequence(
+    sequence: Sequence[str], keys: Sequence[KeySpec], columns: Sequence[Sequence[KeySpec]]
+) -> list[KeySpec]:
+    """The keys of -k and the columns of each --field, as `sequence` says, see Values."""
+    if keys and sorted(sequence) != ["field"] * len(columns) + ["key"] * len(keys):
+        what = "-k and --field: which of them goes first is not known"
+        raise UsageError(what, way_out="write both on the command line, or all keys with one of them")
+    left = {"key": iter([key] for key in keys), "field": iter(columns)}
+    return [key for name in sequence or ["field"] * len(columns) for key in next(left[name])]
 
 
 def _are_binary(values: Values, files: Sequence[str]) -> bool:

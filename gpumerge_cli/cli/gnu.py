@@ -112,6 +112,8 @@ class _Reading:
     keys: list[KeySpec] = field(default_factory=list)
     named: dict[int, str] = field(default_factory=dict)
     """CSV keys as they are written, by their places among `keys`."""
+    sequence: list[str] = field(default_factory=list)
+    """See Values."""
     files: list[str] = field(default_factory=list)
     said: dict[str, Any] = field(default_factory=dict)
     """Values by the names of parameters, except for those that other fields hold."""
@@ -143,6 +145,8 @@ class _Reading:
             case "batch-size":
                 self.said["batch_size"] = parse_batch_size(value)
             case _ if option.multiple:
+                if option.name == "field":
+                    self.sequence.append("field")
                 self.said[option.parameter] = (*self.said.get(option.parameter, ()), value)
             case _:
                 self.said[option.parameter] = read_value(option, value, written) if option.takes_value else True
@@ -155,20 +159,20 @@ class _Reading:
 
     def command(self, given: frozenset[str]) -> SortCommand:
         """The finished command. given: names of the options that were given. Raises UsageError for a contradiction."""
-        values = Values("sort", self.said, given)
+        values = Values("sort", self.said, given, tuple(self.sequence))
         if self.files and values.files0_from is not None:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
         separator = None if values.field_separator is None else parse_separator(values.field_separator)
         self._look_up(values, separator)
         if self.named:
             values = values.saying(header=header_lines(values.header, tuple(self.named.values())))
-        values, columns = resolve_fields(values, self.files, separator)
+        values, keys = resolve_fields(values, self.files, separator, self.keys)
         asked = SortCommand(
             mode=self._mode(),
             files=tuple(self.files) or (() if values.files0_from is not None else ("-",)),
             order=line_order(
                 self.letters,
-                [*self.keys, *columns],
+                keys,
                 separator=separator,
                 stable=values.stable or values.unique,
                 zero_terminated=values.zero_terminated,
@@ -195,7 +199,11 @@ class _Reading:
     def _key(self, text: str) -> None:
         if self.csv:  # what a name stands for is known once the files are
             self.named[len(self.keys)] = text
-        self.keys.append(KeySpec() if self.csv else parse_key(text))
+        self._take_key(KeySpec() if self.csv else parse_key(text))
+
+    def _take_key(self, key: KeySpec) -> None:
+        self.keys.append(key)
+        self.sequence.append("key")
 
     def _look_up(self, values: Values, separator: int | None) -> None:
         """Find the fields that keys name."""
@@ -226,7 +234,7 @@ class _Reading:
             self.obsolete_keys |= end is not None and not self.posix
             key = parse_obsolete_key(text, end) if self.obsolete_keys else None
             if key is not None:
-                self.keys.append(key)
+                self._take_key(key)
                 if end is not None:
                     self.left.popleft()
                 return

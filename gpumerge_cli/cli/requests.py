@@ -80,10 +80,10 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
         else keyspec.parse_key(key)
         for key in values.key
     ]
-    resolved, columns = resolve_fields(values, files, separator)
+    resolved, keys = resolve_fields(values, files, separator, keys)
     order = keyspec.line_order(
         letters,
-        [*keys, *columns],
+        keys,
         separator=separator,
         stable=values.stable or values.get("unique", False),
         zero_terminated=values.zero_terminated,

@@ -18,11 +18,13 @@ class Values:
 
     said: the values that are not left to the defaults, by the names of parameters. given: the names that were
     on the command line.
+    sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
     """
 
     command: str
     said: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = field(default=frozenset(), compare=False)
+    sequence: tuple[str, ...] = field(default=(), compare=False)
 
     def __getattr__(self, parameter: str) -> Any:
         if parameter.startswith("_"):

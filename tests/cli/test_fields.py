@@ -298,3 +298,51 @@ def test_a_header_of_one_column_makes_one_think_of_the_separator(
     assert run(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
     said = "the header has no field 'day'; it has one, city;day; -t says what separates them"
     assert capsys.readouterr().err == f"gpumerge: --field day: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("--csv --field a:n -k b", "1z 2x 2y 3w"),
+        ("--csv -k b --field a:n", "3w 2x 2y 1z"),
+        ("--csv -k 2 --field a:n", "3w 2x 2y 1z"),
+        ("--csv --field c --field a:nr -k b", "3w 2x 2y 1z"),
+        ("--csv -k c --field a:nr -k b", "3w 2x 2y 1z"),
+        ("--csv --field c -k a:n --field b:r", "1z 2y 2x 3w"),
+    ],
+)
+def test_keys_come_in_the_order_of_the_command_line(
+    words: str, lines: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("a,b,c\n1,z,0\n2,y,0\n2,x,0\n3,w,0\n")
+    assert run(["sort", *words.split(), "a.csv", "-o", "b.csv"]) == 0
+    rows = Path("b.csv").read_text().splitlines()[1:]
+    assert [row.replace(",", "")[:2] for row in rows] == lines.split()
+    assert run(["check", *words.split(), "b.csv"]) == 0
+    assert run(["merge", "-q", *words.split(), "b.csv", "-o", "c.csv"]) == 0
+    assert Path("c.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert run(["check", *words.replace("--csv", "--csv -k c").split(), "b.csv"]) == 0
+
+
+def test_keys_whose_order_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Settings and tables of jobs have no order."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("a,b\n1,z\n")
+    monkeypatch.setenv("GPUMERGE_KEY", "2")
+    assert run(["merge", "-q", "--field=a:n", "a.csv"]) == 2
+    told = "-k and --field: which of them goes first is not known; write both on the command line"
+    assert told in capsys.readouterr().err
+    assert run(["merge", "-q", "--field=a:n", "-k2", "a.csv", "-o", "b.csv"]) == 0
+    assert run(["merge", "-q", "--csv", "a.csv", "-o", "b.csv"]) == 0
+    monkeypatch.delenv("GPUMERGE_KEY")
+    for operation in ("merge", "sort"):
+        job = (
+            f'[[job]]\noperation = "{operation}"\ninputs = ["a.csv"]\nkey = ["2"]\nfield = ["a:n"]\noutput = "b.csv"\n'
+        )
+        Path("jobs.toml").write_text(job)
+        capsys.readouterr()
+        assert run(["batch", "jobs.toml"]) == 2
+        assert "key and field: which of them goes first is not known" in capsys.readouterr().err

@@ -87,7 +87,7 @@ ORDER = (
         "field", "Order", _TYPED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
-        "--header 1.",
+        "--header 1. Beside -k, keys go in the order of the command line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
     ),
     Option(
