@@ -174,9 +174,9 @@ class Unit:
 
 @cache
 def key_kinds() -> list[tuple[int, int, int]]:
-    """(bits, KEY_KIND, DESCENDING) of all orders of keys, as the table in order/keys.py has them."""
-    tree = ast.parse((ROOT / "gpumerge_cli" / "order" / "keys.py").read_text("utf-8"))
-    tables = (each for each in tree.body if isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == "_TYPES")
+    """(bits, KEY_KIND, DESCENDING) of all orders of keys, as the table in order/key_types.py has them."""
+    tree = ast.parse((ROOT / "gpumerge_cli" / "order" / "key_types.py").read_text("utf-8"))
+    tables = (each for each in tree.body if isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == "TYPES")
     types = ast.literal_eval(next(tables).value or ast.Dict())
     kinds = sorted({(kind, 8 * width) for _, widths, kind in types.values() for width in widths})
     return [(bits, kind, descending) for kind, bits in kinds for descending in (0, 1)]

@@ -51,6 +51,7 @@ ONLY = {
     },
     "order": {"order", "errors"},
     "order.rules": set(),
+    "order.key_types": set(),
 }
 # Most of the program sees a backend as base has it. These, and no others, go to rooms of the CPU's own: its library
 # cuts, moves and compares what lies in files for every backend.

@@ -44,10 +44,10 @@ def _in_sequence(
 def _are_binary(values: Values, files: Sequence[str]) -> bool:
     """Whether the items are numbers or records: sort takes for text what it is not told of, the others do not."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds import format_of, is_binary
+    from gpumerge_cli.formats.kinds import format_of, holds_lines, is_binary
 
     if values.format is not None:
-        return bool(values.format != "text")
+        return not holds_lines(values.format)
     if any(values.get(name) is not None for name in ("dtype", "record_size", "key_offset", "key_size")):
         return True
     suffixes = {suffix_of(name) for name in files if name != "-"}

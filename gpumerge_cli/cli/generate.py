@@ -37,7 +37,7 @@ def generate(values: Values) -> None:
     text = LineOrder((LineKey("numeric"),)) if values.numeric_sort else None
     chosen = [resolve_format(file, values.format, values.dtype, lines=text, records=said) for file in files]
     for run, (file, layout) in enumerate(zip(files, chosen, strict=True)):
-        is_text = layout.name == "text"
+        is_text = layout.format.items == "lines"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
         order = order_of(stored, layout.key, descending=values.reverse)
         if len(order.by_key()) > 1 and not is_text:

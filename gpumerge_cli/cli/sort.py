@@ -72,12 +72,13 @@ def _items(command: SortCommand) -> ItemRequest:
     """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds import is_binary
+    from gpumerge_cli.formats.kinds import holds_lines, is_binary
     from gpumerge_cli.order.rules import LineOrder
 
     values = command.values
     records = record_request(values)
-    said = values.format not in (None, "text") or values.dtype is not None or records.said
+    said = values.dtype is not None or bool(records.said)
+    said = said or not (values.format is None or holds_lines(values.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.

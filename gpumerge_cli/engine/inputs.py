@@ -196,7 +196,7 @@ def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Content, Orde
     Raises UsageError as `opened` does.
     """
     first = formats_of(names, items)[0]
-    return first, None if first.name == "npy" and first.dtype is None else _order(items, first, first.dtype)
+    return first, None if first.format.items == "told" and first.dtype is None else _order(items, first, first.dtype)
 
 
 def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> Order:

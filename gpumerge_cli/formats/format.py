@@ -1,17 +1,22 @@
-"""Formats of files, and the register of them. Each format is one file in formats/kinds."""
+"""Formats of files, and the register of them. Each format is one file in formats/kinds.
+
+NumPy is imported neither here nor there until a file is opened, since help lists all suffixes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.record_options import Key
 from gpumerge_cli.order.rules import NEWLINE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.record_options import Key
 
 Items = Literal["lines", "said", "told"]
 
@@ -25,6 +30,7 @@ class Format:
     suffix ("said") or the file ("told"). begins: a regular expression for how its files begin, b"" if nothing tells.
     open: makes a source of a file and what is known of its content; raises InputError. header: the bytes ahead of so
     many items of a dtype, always of one length; None if there are none.
+    about: what help says beside its suffixes.
     """
 
     name: str
@@ -33,6 +39,7 @@ class Format:
     open: Callable[[SeekableInput, Content], Source]
     begins: bytes = b""
     header: Callable[[np.dtype[Any], int], bytes] | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def _resolved(
     if text and said is None:
         if is_binary(suffix):
             raise _is_binary(name)
-        one = FORMATS["text"]
+        one = next(one for one in FORMATS.values() if one.items == "lines")
     if one is None:
         raise _unknown(name, suffix)
     if one.items == "lines":

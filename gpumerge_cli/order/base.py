@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.order.rules import LineOrder
 
-Kind = Literal["int", "uint", "float", "bytes", "lines"]
+Kind = str
+"""The kind of a key: one of key_types.TYPES, or bytes or lines."""
 Macros = tuple[tuple[str, int | str], ...]
 """Names and values of macros."""
 Ways = tuple[bool, bool, bool]

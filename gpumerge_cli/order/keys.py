@@ -16,21 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.base import Kind, Layout, Macros, Order
+from gpumerge_cli.order.base import Layout, Macros, Order
+from gpumerge_cli.order.key_types import DTYPES, TYPES, type_name
 
-_TYPES: dict[Kind, tuple[str, tuple[int, ...], int]] = {
-    "int": ("i", (1, 2, 4, 8), 1),
-    "uint": ("u", (1, 2, 4, 8), 0),
-    "float": ("f", (2, 4, 8), 2),
-}
-"""By kind: NumPy's letter, widths in bytes, and KEY_KIND of keys.cuh, which is ItemKind of entries.h, too."""
 BYTES_KIND = 0
 """The KEY_KIND of keys that are bytes: their prefix is an unsigned number."""
-_KINDS: dict[str, Kind] = {letter: kind for kind, (letter, _, _) in _TYPES.items()}
+_KINDS = {letter: kind for kind, (letter, _, _) in TYPES.items()}
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
-
-DTYPES: tuple[str, ...] = tuple(f"{kind}{8 * width}" for kind, (_, widths, _) in _TYPES.items() for width in widths)
-"""NumPy's names of all key dtypes, int8 to float64."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ class Keys(Order):
         except (TypeError, ValueError, SyntaxError):  # NumPy's parser has its own ways to fail
             raise _unknown_dtype(str(dtype)) from None
         kind = _KINDS.get(resolved.kind)
-        if kind is None or resolved.itemsize not in _TYPES[kind][1]:
+        if kind is None or resolved.itemsize not in TYPES[kind][1]:
             raise _unknown_dtype(str(dtype))
         return cls(kind, resolved.itemsize, descending)
 
@@ -62,11 +54,11 @@ class Keys(Order):
     @property
     def code(self) -> int:
         """KEY_KIND of keys.cuh."""
-        return _TYPES[self.kind][2]
+        return TYPES[self.kind][2]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(f"{self.kind}{8 * self.width}")
+        return np.dtype(type_name(self.kind, self.width))
 
     @property
     def unsigned(self) -> np.dtype[Any]:

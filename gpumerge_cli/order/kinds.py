@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpumerge_cli.order.base import Layout, Order
 from gpumerge_cli.order.fields import Fields
-from gpumerge_cli.order.keys import DTYPES, Keys
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.keys import Keys
 from gpumerge_cli.order.lines import Lines
 from gpumerge_cli.order.records import Records
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.cli.options import command
+from gpumerge_cli.engine.inputs import known_ahead
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import InputError, OutputError, UsageError
@@ -59,6 +62,17 @@ def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None
     assert (tmp_path / "out.cnt").read_bytes() == written([-1, 1, 2, 3])
     merge_files(MergeRequest((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), on=BackendRequest("cpu")))
     assert np.fromfile(tmp_path / "out.i64", np.int64).tolist() == [-1, 1, 2, 3]
+
+
+def test_whatever_lists_or_asks_for_formats_knows_a_new_one(counted: Format, tmp_path: Path) -> None:
+    assert re.search(r"^  \.cnt +counted$", command("merge").epilog, re.MULTILINE)
+    assert known_ahead(["a.cnt"], ItemRequest())[1] is None  # its header says the type
+
+
+def test_help_lists_the_suffixes_of_all_formats() -> None:
+    listed = command("merge").epilog.split("Suffixes:")[1].split("any other")[0]
+    for one in FORMATS.values():
+        assert all(re.search(rf"{re.escape(each)}\b", listed) if each else "or none" in listed for each in one.suffixes)
 
 
 def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:

@@ -5,19 +5,10 @@ from __future__ import annotations
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
 from gpumerge_cli.cli.options.items import INPUT, ORDER
-from gpumerge_cli.cli.options.model import GROUPS, Argument, Command, Option
+from gpumerge_cli.cli.options.model import GROUPS, SUFFIXES, Argument, Command, Option
 from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
 
 _ROWS: tuple[Option, ...] = (*ACTIONS, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
-
-SUFFIXES = """\b
-Suffixes:
-  .i8 .i16 .i32 .i64   raw signed integers
-  .u8 .u16 .u32 .u64   raw unsigned integers
-  .f16 .f32 .f64       raw floats
-  .npy                 NumPy, 1-D
-  .txt .text .csv .tsv .log .lst, or none: lines of text
-  any other: say --dtype, --record-size or --format"""
 
 SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
 
@@ -102,10 +93,10 @@ Shapes, of the files named together:
 _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
 
 
-def _command(name: str, summary: str, details: str, *arguments: Argument, epilog: str = "") -> Command:
+def _command(name: str, summary: str, details: str, *arguments: Argument, ending: str = "") -> Command:
     options = [row.of(name) for row in _ROWS if name in row.commands]
     options.sort(key=lambda option: GROUPS.index(option.group))
-    return Command(name, summary, details, tuple(options), arguments, epilog, EXAMPLES.get(name, ()))
+    return Command(name, summary, details, tuple(options), arguments, ending, EXAMPLES.get(name, ()))
 
 
 COMMANDS = (
@@ -113,7 +104,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.",
-        epilog=_EPILOG,
+        ending=_EPILOG,
     ),
     _command(
         "merge",
@@ -122,7 +113,7 @@ COMMANDS = (
         "NaN sorts last and -0.0 equals 0.0, as in NumPy. At the end one line on standard error says how much was "
         "merged, how fast and where, and what bounded it.",
         _SORTED_FILES,
-        epilog=_EPILOG,
+        ending=_EPILOG,
     ),
     _command(
         "sort",
@@ -131,7 +122,7 @@ COMMANDS = (
         "GNU sort in the C locale. GNU's long options may be shortened. Without FILE, or where FILE is -, standard "
         "input is read. Files of numbers and records are sorted, too, where suffixes or options say so.",
         Argument("files", "FILE", "Files of lines; - is standard input."),
-        epilog=_SORT,
+        ending=_SORT,
     ),
     _command(
         "check",
@@ -140,7 +131,7 @@ COMMANDS = (
         "counts the files that have one, and exits 1. Each file is judged alone: the last item of one and the first of "
         "the next may be in any order.",
         _SORTED_FILES,
-        epilog=_EPILOG,
+        ending=_EPILOG,
     ),
     _command(
         "batch",
@@ -148,7 +139,7 @@ COMMANDS = (
         "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
         "the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
-        epilog=_BATCH,
+        ending=_BATCH,
     ),
     _command(
         "bench",
@@ -158,7 +149,7 @@ COMMANDS = (
         "before anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in "
         "the same run. Ctrl-C and SIGTERM end the run with the results so far.",
         Argument("results", "RESULTS", "With --render: .json files of earlier runs."),
-        epilog=_BENCH,
+        ending=_BENCH,
     ),
     _command(
         "path",
@@ -166,7 +157,7 @@ COMMANDS = (
         "Shows where blocks and threads cut the merge: by the sizes with which merge would launch its kernel, or by "
         "the given ones. Large inputs are drawn to a scale, which is said.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
-        epilog=_PATH,
+        ending=_PATH,
     ),
     _command(
         "generate",
@@ -175,7 +166,7 @@ COMMANDS = (
         "numbers. Keys of records that are bytes are big-endian integers; the records' other bytes look random. A "
         ".npy file holds int32 unless --dtype says otherwise.",
         Argument("files", "FILES", "Files to make; - is standard output.", required=True),
-        epilog=_GENERATE,
+        ending=_GENERATE,
     ),
     _command(
         "info",

@@ -12,6 +12,9 @@ Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About th
 GROUPS: tuple[Group, ...] = get_args(Group)
 """The groups of options, in the order of help."""
 
+SUFFIXES = "<suffixes>"
+"""Stands in a command's `ending` for the list of suffixes, which is made when it is shown."""
+
 _METAVARS: dict[Kind, str] = {
     "flag": "", "number": "N", "numbers": "N,...|all", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE",
     "folder": "FOLDER", "program": "PROGRAM",
@@ -127,7 +130,7 @@ class Argument:
 class Command:
     """One command, or, with the name "", gpumerge itself.
 
-    summary: one sentence. details, epilog: paragraphs with empty lines between them; one that begins with a backspace
+    summary: one sentence. details, ending: paragraphs with empty lines between them; one that begins with a backspace
     keeps its lines. examples: command lines, each with a sentence about it. options: in the order of GROUPS.
     """
 
@@ -136,13 +139,22 @@ class Command:
     details: str
     options: tuple[Option, ...]
     arguments: tuple[Argument, ...] = ()
-    epilog: str = ""
+    ending: str = ""
     examples: tuple[tuple[str, str], ...] = ()
 
     @property
     def about(self) -> str:
         """The whole description."""
         return f"{self.summary}\n\n{self.details}"
+
+    @property
+    def epilog(self) -> str:
+        """The end of the help: `ending`, with the suffixes of all formats."""
+        if SUFFIXES not in self.ending:
+            return self.ending
+        from gpumerge_cli.cli.options.suffixes import suffixes
+
+        return self.ending.replace(SUFFIXES, suffixes())
 
     @property
     def usage(self) -> str:

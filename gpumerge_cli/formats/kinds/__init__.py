@@ -31,6 +31,11 @@ def dtype_of(suffix: str) -> str:
     return "" if one is None else one.suffixes[suffix]
 
 
+def holds_lines(name: str) -> bool:
+    """True if the items of the format of that name are lines of text."""
+    return FORMATS[name].items == "lines"
+
+
 def is_binary(suffix: str) -> bool:
     """True if a suffix names a format whose items are not lines of text."""
     one = format_of(suffix)

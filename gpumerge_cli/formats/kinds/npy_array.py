@@ -6,22 +6,24 @@ import io
 import threading
 import warnings
 from tokenize import TokenError
-from typing import Any
-
-import numpy as np
-from numpy.lib import format as npy
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Content, Format, register
-from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.record_options import item_name, order_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpumerge_cli.formats.fixed_source import FixedSource
+    from gpumerge_cli.formats.input import SeekableInput
 
 _no_warnings = threading.Lock()
 """Threads share Python's setting for warnings, so one thread at a time may change it."""
 
 
 def _open(file: SeekableInput, content: Content) -> FixedSource:
+    from gpumerge_cli.formats.record_options import item_name, order_of
+
     source = _open_array(file)
     assert source.dtype is not None
     if content.dtype is not None and not _same_layout(source.dtype, content.dtype):
@@ -49,6 +51,11 @@ def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
 
 def _open_array(file: SeekableInput) -> FixedSource:
     """A 1-D .npy file. Raises InputError for any other array, and for a length that the file does not have."""
+    from numpy.lib import format as npy
+
+    from gpumerge_cli.formats.fixed_source import FixedSource
+    from gpumerge_cli.formats.record_options import item_name
+
     head = io.BytesIO(file.read(0, 1 << 16))
     try:
         version = npy.read_magic(head)
@@ -93,6 +100,8 @@ def _open_array(file: SeekableInput) -> FixedSource:
 
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
     """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
+    from numpy.lib import format as npy
+
     head = io.BytesIO()
     said = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
     try:
@@ -103,4 +112,4 @@ def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
     return head.getvalue()
 
 
-register(Format("npy", {".npy": ""}, "told", _open, begins=rb"\x93NUMPY", header=npy_header))
+register(Format("npy", {".npy": ""}, "told", _open, begins=rb"\x93NUMPY", header=npy_header, about="NumPy, 1-D"))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Content, Format, register
-from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.order import DTYPES
+from gpumerge_cli.order.key_types import SUFFIXES
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.fixed_source import FixedSource
+    from gpumerge_cli.formats.input import SeekableInput
 
 
 def _open(file: SeekableInput, content: Content) -> FixedSource:
+    from gpumerge_cli.formats.fixed_source import FixedSource
+
     dtype = content.dtype
     assert dtype is not None
     over = file.size % dtype.itemsize
@@ -23,5 +29,4 @@ def _open(file: SeekableInput, content: Content) -> FixedSource:
     return FixedSource(file, dtype, 0, file.size)
 
 
-_SUFFIXES = {f".{name[0]}{''.join(filter(str.isdigit, name))}": name for name in DTYPES}  # ".i32" of "int32"
-register(Format("raw", _SUFFIXES, "said", _open))
+register(Format("raw", SUFFIXES, "said", _open, about="raw"))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpumerge_cli.formats.format import Content, Format, register
-from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.line_source import LineSource
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.line_source import LineSource
 
 
 def _open(file: SeekableInput, content: Content) -> LineSource:
+    from gpumerge_cli.formats.line_source import LineSource
+
     return LineSource(file, content.terminator, content.header_lines)
 
 
-register(Format("text", dict.fromkeys(("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst"), ""), "lines", _open))
+_SUFFIXES = ("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst")
+register(Format("text", dict.fromkeys(_SUFFIXES, ""), "lines", _open, about="lines of text"))
