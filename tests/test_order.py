@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpumerge_cli.cli.app import run
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Order
 from tests.linekeys import item_key, key_of
 from tests.oracles import number_of, record_ranks, sorted_lines
 from tests.strategies import Records, record_runs, special_values
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -98,3 +105,47 @@ def test_keys_of_records_without_an_order(dtype: str) -> None:
 )
 def test_what_orders_of_records_are_called(order: Order, said: str) -> None:
     assert order.describe() == said
+
+
+def test_a_key_type_is_one_row(tmp_path: Path) -> None:
+    """With a row more, files of it are named, read, merged, compared and listed."""
+    np.save(tmp_path / "a.npy", np.array([False, True]))
+    (tmp_path / "b.b8").write_bytes(b"\0\1\1")
+    code = """if True:
+        import sys, types
+        from pathlib import Path
+        import gpumerge_cli.order
+        name = "gpumerge_cli.order.key_types"
+        table = Path(gpumerge_cli.order.__file__).with_name("key_types.py").read_text()
+        more = table.replace('    "int": (', '    "bool": ("b", (1,), 0), "int": (')
+        assert more != table
+        sys.modules[name] = types.ModuleType(name)
+        exec(more, sys.modules[name].__dict__)
+        from gpumerge_cli.cli.app import run
+        from gpumerge_cli.cli.options import command
+        assert "  .b8                  raw bool" in command("merge").epilog
+        codes = [
+            run(["merge", "-q", "--backend=cpu", "a.npy", "b.b8", "-o", "c.b8"]),
+            run(["sort", "-r", "a.npy", "-o", "d.npy"]),
+            run(["check", "d.npy"]),
+            run(["merge", "-q", "--dtype=bool", "b.b8", "-o", "e.b8"]),
+        ]
+        assert codes == [0, 0, 1, 0], codes
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / "c.b8").read_bytes() == b"\0\0\1\1\1"
+    assert np.load(tmp_path / "d.npy").tolist() == [True, False]
+
+
+def test_a_type_without_a_row_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.array([False, True]))
+    assert run(["merge", "a.npy", "-o", "b.npy"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("gpumerge: a.npy: items of type bool have no order here; use one of int8, ")
+    assert told.count("\n") == 1
