@@ -41,7 +41,11 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),
     Foreign("an archive of arrays", (".npz",), way_out=_NUMPY),
     Foreign("ZIP", (".zip",), rb"PK\x03\x04", "unpack or convert it first, for example with unzip"),
-    Foreign("a tar archive", (".tar",), way_out="unpack it first, for example with tar xf"),
+    Foreign(
+        "a tar archive",
+        (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"),
+        way_out="unpack it first, for example with tar xf",
+    ),
     Foreign("LZMA", (".lzma",), rb"\x5d\x00\x00..[\x00\xff]{2}", "decompress it first, for example with xz -d"),
     Foreign("LZ4", (".lz4",), rb"\x04\x22\x4d\x18", "decompress it first, for example with lz4 -d"),
     Foreign("a 7-Zip archive", (".7z",), rb"7z\xbc\xaf\x27\x1c", "unpack it first, for example with 7z x"),

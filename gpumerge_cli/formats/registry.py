@@ -188,7 +188,8 @@ def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None
             )
         return "" if source_content.plain else suffix
     foreign = foreign_of(suffix)
-    if named and (foreign is not None or (not suffix and not source_content.said)):
+    tells = suffix and format_of(suffix) is not None
+    if named and (foreign is not None or not (tells or source_content.said)):
         raise _says_otherwise(name, source_content, dtype, foreign)
     says = dtype_of(suffix)
     if says and np.dtype(says) != dtype.newbyteorder("="):
@@ -200,7 +201,9 @@ def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None
 
 
 def _says_otherwise(name: str, source_content: Content, dtype: np.dtype[Any], foreign: Foreign | None) -> OutputError:
-    told = "a name without a suffix says lines of text" if foreign is None else f"its suffix says {foreign.name}"
+    told = "a name without a suffix says lines of text"
+    if suffix_of(name):
+        told = f"its suffix says {'nothing' if foreign is None else foreign.name}"
     own, option = _own_name(source_content, dtype)
     way_out = f"name it {own}" + (f", or say {option}" if foreign is None else "")
     return OutputError(f"{told}, the items are {item_name(dtype)}", where=name, way_out=way_out)

@@ -87,7 +87,9 @@ class Batch:
         self.wrong[name] = FAULTS_OF_FILES[kind](self, name)
 
     def merge(self, name: str, *inputs: str, output: str = "") -> None:
-        self.add({"name": name, "operation": "merge", "inputs": list(inputs), "output": output or f"{name}.x"})
+        suffix = os.path.splitext(inputs[0])[1]
+        output = output or f"{name}.x{suffix if suffix in ('.i32', '.npy') else ''}"
+        self.add({"name": name, "operation": "merge", "inputs": list(inputs), "output": output})
 
 
 def disorder_of_numbers(batch: Batch, name: str) -> str:
@@ -145,7 +147,7 @@ def missing_input(batch: Batch, name: str) -> str:
     """Reads what a job that fails does not make; that job counts as another fault."""
     first = next(iter(batch.wrong))
     (output,) = [job["output"] for job in batch.jobs if job["name"] == first]
-    batch.merge(name, output)
+    batch.merge(name, output, output=f"{name}.x")
     batch.jobs[-1]["dtype"] = "int32"
     return f"job {first}, which makes its input, failed"
 

@@ -203,7 +203,7 @@ def test_lines_are_merged_to_no_name_that_says_otherwise(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "words",
     [
-        ["n.npy", "-o", "o.dat"],
+        ["--format", "npy", "n.npy", "-o", "o.dat"],
         ["text.txt", "-o", "o.md"],
         ["--format", "npy", "n.npy", "-o", "o"],
         ["--dtype", "int32", "x.i32", "-o", "o"],

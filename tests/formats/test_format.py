@@ -89,3 +89,52 @@ def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == written([1])
     with pytest.raises(AssertionError):
         register(Format("other", {".cnt": ""}, "told", open_counted))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "told"),
+    [
+        ("i32", "y.unknown", "its suffix says nothing, the items are int32; name it .i32, or say --dtype int32"),
+        ("npy", "y.dat", "its suffix says nothing, the items are int32; name it .npy, or say --format npy"),
+        ("npy", "y.dat.gz", "its suffix says nothing, the items are int32; name it .npy, or say --format npy"),
+        ("npy", "y.tgz", "its suffix says a tar archive, the items are int32; name it .npy"),
+        ("txt", "y.tgz", "its suffix says a tar archive, the items are lines of text; name it .txt"),
+        ("txt", "y.TBZ2", "its suffix says a tar archive, the items are lines of text; name it .txt"),
+        ("txt", "y.tar.gz", "its suffix says a tar archive, the items are lines of text; name it .txt"),
+    ],
+)
+def test_an_output_that_could_not_be_read_back(
+    inputs: str, output: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys = np.arange(3, dtype=np.int32)
+    keys.tofile("a.i32")
+    np.save("a.npy", keys)
+    Path("a.txt").write_text("a\nb\n")
+    with pytest.raises(OutputError) as caught:
+        merge_files(MergeRequest((f"a.{inputs}",) * 2, output))
+    assert str(caught.value) == f"{output}: {told}"
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "items"),
+    [
+        ("i32", "y.unknown", ItemRequest(dtype="int32")),
+        ("i32", "y.unknown", ItemRequest("raw", "int32")),
+        ("npy", "y.dat", ItemRequest("npy")),
+        ("txt", "y.tgz", ItemRequest("text")),
+    ],
+)
+def test_an_output_whose_format_is_said(
+    inputs: str, output: str, items: ItemRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same options read it again."""
+    monkeypatch.chdir(tmp_path)
+    keys = np.arange(3, dtype=np.int32)
+    keys.tofile("a.i32")
+    np.save("a.npy", keys)
+    Path("a.txt").write_text("a\nb\n")
+    merge_files(MergeRequest((f"a.{inputs}",), output, items))
+    merge_files(MergeRequest((output,), f"again.{inputs}", items))
+    assert Path(f"again.{inputs}").read_bytes() == Path(f"a.{inputs}").read_bytes()
