@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrder
 from gpumerge_cli.words import did_you_mean
 
@@ -80,20 +80,27 @@ def csv_names(
 ) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
-    What is read of a pipe would be missing in what is sorted; all files have to have the same header. plain: whatever
-    its name says, the file is not compressed. option: that names a field.
-    Raises UsageError if there is no such file or record, InputError if one of the files cannot be read.
+    Files without such a record, or that cannot be read, are passed over while another has one. What is read of a pipe
+    would be missing in what is sorted; all files have to have the same header. plain: whatever its name says, the file
+    is not compressed. option: that names a field.
+    Raises UsageError if there is no regular file, InputError if none can be read or has such a record.
     """
     from gpumerge_cli.formats.csv_records import header_fields
     from gpumerge_cli.formats.input import look_at
 
-    for file in files:
-        look_at(file)
     regular = [file for file in files if file != "-" and os.path.isfile(file)]
     if not regular:
+        for file in files:
+            look_at(file)
         what = f"{option} NAME: there is no header to find it in"
         raise UsageError(what, way_out="name a file that is no pipe, or use the field's number")
-    return header_fields(regular[0], separator, max(1, header), plain=plain)
+    errors = []
+    for file in regular:
+        try:
+            return header_fields(file, separator, max(1, header), plain=plain)
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def is_csv_name(text: str) -> bool:

@@ -11,7 +11,7 @@ from itertools import count
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.engine.disorder import disorder_error
-from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
+from gpumerge_cli.engine.inputs import Inputs, formats_of, opened, same_headers
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
@@ -50,14 +50,13 @@ def check_each(
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
     That is the DisorderError of its first disorder, or the InputError that kept it from being read. Raises UsageError
-    or InputError ahead of all that if the inputs and `items` do not go together, or if there is no such input.
+    ahead of all that if the inputs and `items` do not go together.
     unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
     None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
     the files as they lie on the disk; what it raises ends the check.
     """
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
-    look_at(inputs)
     sizes = [_size(name) for name in inputs] if advance is not None else []
     for at, name in enumerate(inputs):
 

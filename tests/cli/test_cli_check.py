@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,25 @@ def test_every_file_is_looked_at_and_those_in_disorder_are_counted(
     assert lines[-1] == "gpumerge: 1 of 3 files is out of order, 1 could not be checked"
     assert run(["check", odd, whole[0]]) == 2
     assert capfd.readouterr().err.splitlines()[-1] == "gpumerge: 1 of 2 files could not be checked"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_file_that_cannot_be_read_ends_nothing(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("x,y\n2,1\n1,1\n")
+    Path("b.csv").write_text("x,y\n1,1\n1,2\n")
+    Path("damaged.csv.gz").write_bytes(gzip.compress(b"x,y\n" * 1000)[:-9])
+    Path("folder.csv").mkdir()
+    order = ["--field=x:n"] if named else ["--csv", "--header=1", "-k1:n"]
+    assert run(["check", *order, "damaged.csv.gz", "nofile.csv", "a.csv", "folder.csv", "b.csv"]) == 2
+    *told, last = capfd.readouterr().err.splitlines()
+    names = ["damaged.csv.gz", "nofile.csv", "a.csv:3", "folder.csv"]
+    assert [line.split(": ")[1] for line in told] == names
+    assert last == "gpumerge: 1 of 5 files is out of order, 3 could not be checked"
+    assert run(["check", *order, "nofile.csv"]) == 2
+    assert capfd.readouterr().err.startswith("gpumerge: nofile.csv: no such file")
 
 
 def test_verbose_tells_of_files_in_order_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

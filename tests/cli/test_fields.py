@@ -346,3 +346,18 @@ def test_keys_whose_order_is_not_known(
         capsys.readouterr()
         assert run(["batch", "jobs.toml"]) == 2
         assert "key and field: which of them goes first is not known" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "names", [("empty.csv", "a.csv"), ("a.csv", "empty.csv"), ("empty.csv", "a.csv", "empty2.csv")]
+)
+def test_names_are_those_of_the_first_header_that_there_is(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in names:
+        Path(name).write_text("" if name.startswith("empty") else "id,x\n1,2\n10,1\n")
+    for words in (["merge", "-q"], ["sort"], ["merge", "-q", "--csv"]):
+        key = ["-k", "id:n"] if "--csv" in words else ["--field=id:n"]
+        assert run([*words, *key, *names, "-o", "out.csv"]) == 0
+        assert Path("out.csv").read_text() == "id,x\n1,2\n10,1\n"
