@@ -95,11 +95,14 @@ def layer(module: str) -> int:
     return LAYERS[max(rooms, key=len)]
 
 
-def imports(module: str) -> list[str]:
+def path_of(module: str) -> Path:
     path = PACKAGE.joinpath(*module.split("."))
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def imports(module: str) -> list[str]:
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path_of(module).read_text())):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -131,6 +134,25 @@ def test_imports_go_down(module: str) -> None:
             library = name.split(".")[0]
             if library in LIBRARIES:
                 assert within(module, LIBRARIES[library]), f"{module} imports {library}"
+
+
+def called_names(module: str) -> list[ast.Call]:
+    """The calls that import a module by a text."""
+    return [
+        node
+        for node in ast.walk(ast.parse(path_of(module).read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
+    ]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_only_registries_import_by_text(module: str) -> None:
+    """Nothing here would see what else is imported so."""
+    assert module in REGISTRIES or not called_names(module), f"{module} imports by a text"
+
+
+def test_imports_by_text_are_found() -> None:
+    assert all(map(called_names, REGISTRIES))
 
 
 def test_who_enters_the_rooms_of_the_cpu() -> None:

@@ -71,8 +71,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
             return sort_files(arguments[1:], settings)
         from gpumerge_cli.cli.application import invoke
+        from gpumerge_cli.cli.work import work_of
 
-        return invoke(arguments, settings)
+        return invoke(arguments, settings, work_of)
     except UsageError as error:
         raise (error if settings is None else settings.placed(error)) from error
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -176,16 +175,16 @@ _EAGER: Mapping[str, Callable[[Any, Command], None]] = {
 """By option that ends the reading: the function that shows its text, given its value and the command."""
 
 
-def _work(name: str) -> Callable[[Values], Any]:
-    """The command's function, found by its name in the module of the same name, which is imported when it is called."""
-    return lambda values: getattr(import_module(f"gpumerge_cli.cli.{name}"), name)(values)
+def invoke(
+    arguments: Sequence[str], settings: Settings | None, work_of: Callable[[str], Callable[[Values], Any]]
+) -> int:
+    """Carry out a command line and return its exit code. Raises UsageError for a mistake in it.
 
-
-def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
-    """Carry out a command line and return its exit code. Raises UsageError for a mistake in it."""
+    work_of: gives the function of the command of a name.
+    """
     # Not `group()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
     asked = arguments[:1] if arguments[0] in NAMES else NAMES  # making them all takes a while
-    commands: dict[str, Any] = {name: Reader(command(name), _work(name)) for name in asked if name != "sort"}
+    commands: dict[str, Any] = {name: Reader(command(name), work_of(name)) for name in asked if name != "sort"}
     group = _Group(command(""), commands)
     # Help shows the program's own defaults, even where settings change them.
     defaults: Any = {}
@@ -201,14 +200,18 @@ def invoke(arguments: Sequence[str], settings: Settings | None) -> int:
     return 0
 
 
-def read_task(name: str, words: Sequence[str], settings: Settings | None) -> Task[Any]:
-    """The task of merge or check, from the words behind its name and the settings. Raises GpumergeError."""
+def read_task(
+    name: str, task_of: Callable[[Values], Task[Any]], words: Sequence[str], settings: Settings | None
+) -> Task[Any]:
+    """The task that the command `name` makes of its values, as `task_of` does. Raises GpumergeError.
+
+    words: those behind the command's name.
+    """
     reader = Reader(command(name), lambda values: values)
     defaults: Any = None if settings is None else settings.of(name)
     try:
         with reader.make_context(name, list(words), default_map=defaults) as context:
-            task: Task[Any] = import_module(f"gpumerge_cli.cli.{name}").task_of(values_of(context))
-            return task
+            return task_of(values_of(context))
     except _REFUSED as error:
         raise _usage_error(error, name) from error
 

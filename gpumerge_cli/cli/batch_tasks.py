@@ -39,14 +39,15 @@ Parse = Callable[[Sequence[str], Settings], tasks.Task[Any]]
 @cache
 def commands() -> dict[str, Operation]:
     """The operations of jobs, by name. Settings are read at the first call."""
+    from gpumerge_cli.cli import check, merge
     from gpumerge_cli.cli.application import read_task
     from gpumerge_cli.cli.sort import read_task as read_sort
 
     settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
     readers: dict[str, Parse] = {
-        "merge": partial(read_task, "merge"),
+        "merge": partial(read_task, "merge", merge.task_of),
         "sort": read_sort,
-        "check": partial(read_task, "check"),
+        "check": partial(read_task, "check", check.task_of),
     }
     return {
         name: Operation(

@@ -22,6 +22,7 @@ from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import GROUPS
 from gpumerge_cli.cli.parse import parse_count, parse_counts
 from gpumerge_cli.cli.values import read_value
+from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.request import BackendChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError, UsageError
@@ -132,6 +133,10 @@ def test_choices_are_those_of_the_backends() -> None:
     generate = options.command("generate")
     assert generate.option("shape").choices == SHAPES
     assert all(shape in generate.epilog for shape in SHAPES)
+
+
+def test_each_command_has_its_work() -> None:
+    assert set(_WORK) | {"sort"} == set(options.NAMES)
 
 
 def test_help_imports_nothing_heavy() -> None:

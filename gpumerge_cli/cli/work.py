@@ -1,0 +1,66 @@
+"""What each command does: its function, imported when the command is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpumerge_cli.cli.values import Values
+
+
+def work_of(name: str) -> Callable[[Values], Any]:
+    """The function of a command that Typer reads. Raises KeyError."""
+    return lambda values: _WORK[name]()(values)
+
+
+def _merge() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.merge import merge
+
+    return merge
+
+
+def _check() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.check import check
+
+    return check
+
+
+def _batch() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.batch import batch
+
+    return batch
+
+
+def _bench() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.bench import bench
+
+    return bench
+
+
+def _path() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.path import path
+
+    return path
+
+
+def _generate() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.generate import generate
+
+    return generate
+
+
+def _info() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.info import info
+
+    return info
+
+
+_WORK = {
+    "merge": _merge,
+    "check": _check,
+    "batch": _batch,
+    "bench": _bench,
+    "path": _path,
+    "generate": _generate,
+    "info": _info,
+}
