@@ -40,7 +40,8 @@ _TAKES_DESCRIPTORS = "type_descriptor" in inspect.signature(typer.core.TyperOpti
 
 
 _SEQUENCE = "gpumerge.sequence"
-"""Where a context keeps Values.sequence."""
+_WORDS = "gpumerge.words"
+"""Where a context keeps Values.sequence, and the words of the command line."""
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
 """The class that Typer raises for wrong usage; its name differs between releases."""
 
@@ -64,13 +65,22 @@ class _Option(typer.core.TyperOption):
     def process_value(self, ctx: Any, value: Any) -> Any:
         row = self.row
         if row.multiple:
-            return tuple(read_value(row, str(one)) for one in value or ())
+            return tuple(read_value(row, str(one), _written(ctx, row)) for one in value or ())
         if value is not None and row.takes_value:
-            value = read_value(row, str(value))
+            value = read_value(row, str(value), _written(ctx, row))
         if row.name in _EAGER and value:
             _EAGER[row.name](value, ctx.command.row)
             raise typer.Exit
         return value
+
+
+def _written(ctx: Any, row: Option) -> str:
+    """The name that the command line has for an option: the letter if it gives the option, but by no long name."""
+    source = ctx.get_parameter_source(row.parameter)
+    given = {word.partition("=")[0] for word in ctx.meta.get(_WORDS, ())}
+    if row.letter and source is not None and source.name == "COMMANDLINE" and given.isdisjoint(row.names[:-1]):
+        return f"-{row.letter}"
+    return row.names[0]
 
 
 def _declared(row: Option) -> Iterator[str]:
@@ -114,6 +124,7 @@ class Reader(typer.core.TyperCommand):
         read = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
+            ctx.meta[_WORDS] = tuple(args)
             found = read(args=args)
             ctx.meta[_SEQUENCE] = tuple(param.name for param in found[2] if param.name in ("key", "field"))
             return found

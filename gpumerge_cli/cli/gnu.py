@@ -25,7 +25,6 @@ from gpumerge_cli.cli.keyspec import (
     parse_sort_word,
 )
 from gpumerge_cli.cli.options import Option
-from gpumerge_cli.cli.parse import parse_memory
 from gpumerge_cli.cli.values import Values, read_value
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
@@ -140,7 +139,7 @@ class _Reading:
             case "output" | "compress-program" | "random-source":
                 self._once(option, value)
             case "memory":
-                size = parse_memory(value, written) if written == "--memory" else parse_size(value)
+                size = parse_size(value, written or option.names[0])
                 self.said["memory"] = max(self.said.get("memory", 0), size)
             case "batch-size":
                 self.said["batch_size"] = parse_batch_size(value)

@@ -27,11 +27,19 @@ def parse_number(text: str) -> int:
     return int(digits[:21] or "0")
 
 
-def parse_size(text: str) -> int:
-    """Bytes that -S names: units of 1024 without a letter, b for bytes, % of the memory that the machine has."""
+def parse_size(text: str, option: str) -> int:
+    """Bytes that -S names: units of 1024 without a letter, b for bytes, % of the memory that the machine has.
+
+    Sizes as 256MB, 2GiB and 1.5G, which GNU sort does not take, are read as units.parse_size does. Raises UsageError,
+    naming `option`.
+    """
     found = _SIZE.fullmatch(text)
     if found is None:
-        raise UsageError(f"-S {text!r} is no size", way_out="write for example 500M, 2G, 4096b or 25%")
+        from gpumerge_cli.units import parse_size as parse_other
+
+        if re.fullmatch(r".*[0-9]\s*[kmgt](i?b)?\s*", text, re.ASCII | re.IGNORECASE):
+            return parse_other(text, option)
+        raise UsageError(f"{option} {text!r} is no size", way_out="write for example 500M, 2G, 4096b or 25%")
     number = parse_number(found[1] or "1")
     unit = found[2] or found[3] or "K"
     if unit == "b":
@@ -41,7 +49,7 @@ def parse_size(text: str) -> int:
     else:
         size = number << 10 * (1 + "KMGTPEZY".index(unit.upper()))
     if max(size, number) > _LARGEST_SIZE:
-        raise UsageError(f"-S {text!r} is too large", way_out="name less than 16E")
+        raise UsageError(f"{option} {text!r} is too large", way_out="name less than 16E")
     return size
 
 

@@ -11,8 +11,8 @@ _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def parse_memory(size: str, option: str) -> int:
-    """The bytes in a size, 1 or more. Raises UsageError, naming `option`, for anything else."""
-    from gpumerge_cli.units import parse_size
+    """The bytes in a size as -S takes it, 1 or more. Raises UsageError, naming `option`, for anything else."""
+    from gpumerge_cli.cli.gnu_values import parse_size
 
     found = parse_size(size, option)
     if found == 0:

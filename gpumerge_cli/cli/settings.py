@@ -219,11 +219,6 @@ def _nearest(name: str, known: Collection[str]) -> str:
 def _value(option: Option, setting: Setting) -> Any:
     """The setting's value as the option takes it. Raises UsageError for a value of another kind."""
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
-    if setting.name == "memory" and "buffer-size" in option.aliases:
-        # Sort takes this as -S, which counts KiB where a size has no letter.
-        from gpumerge_cli.units import parse_size
-
-        return f"{parse_size(value, setting.source)}b"
     return [_path(option, setting, one) for one in value] if isinstance(value, list) else _path(option, setting, value)
 
 

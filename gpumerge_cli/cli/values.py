@@ -64,6 +64,8 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
     if option.kind == "size":
         from gpumerge_cli.cli.parse import parse_memory
 
+        if option.name != "memory" and "%" in text:
+            raise UsageError(f"{written}: {text!r} is a share of the host's memory", way_out="write for example 2G")
         return parse_memory(text, written)
     if option.kind == "count":
         from gpumerge_cli.cli.parse import parse_count

@@ -7,9 +7,12 @@ import resource
 
 import pytest
 
+from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.keyspec import is_random
+from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
@@ -234,7 +237,7 @@ def test_names_of_other_commands_are_taken() -> None:
     assert values.verbose
     assert values.fsync
     assert parse("--memory", "1G", "-S1").values.memory == 1 << 30
-    for option in ("--memory=0", "--memory=1x", "--threads=0", "--memor=1", "--thread=1"):
+    for option in ("--memory=1x", "--threads=0", "--memor=1", "--thread=1"):
         assert refusal(option).exit_code == 2
 
 
@@ -256,23 +259,26 @@ def test_lists_of_names() -> None:
 )
 def test_sizes(text: str, size: int) -> None:
     assert parse("-S", text).values.memory == size
+    assert parse("--memory", text).values.memory == size
     assert parse("-S", text, "--buffer-size=1b").values.memory == max(size, 1), "the largest counts"
 
 
 def test_a_share_of_the_memory() -> None:
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert parse("-S50%").values.memory == whole // 2
+    assert parse("-S50%").values.memory == parse("--memory=50%").values.memory == whole // 2
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "b", "%", "x", "1x", "1kB", "1KiB", "1bb", "-1", "1.5", "8zz"),
+        *("", "b", "%", "x", "1x", "kB", "1bb", "-1", "1.5", "1.5%", "8zz"),
         *("16E", "1Y", "1Z", str(2**64), f"{2**64}b", f"{10**17}%", f"{2**64}%"),
     ],
 )
 def test_what_is_no_size(text: str) -> None:
-    assert refusal("-S", text).exit_code == 2
+    for option in ("-S", "--buffer-size", "--memory"):
+        assert refusal(option, text).exit_code == 2
+        assert option in str(refusal(option, text))
 
 
 def test_batch_sizes_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,3 +352,24 @@ def test_gpus_are_listed() -> None:
         assert str(refusal(f"--device={wrong}")) == (
             f"--device: {wrong!r} lists no numbers; write one as 0, several as 0,1, or all"
         )
+
+
+@pytest.mark.parametrize("name", ["merge", "check", "batch"])
+@pytest.mark.parametrize("written", ["-S", "--memory"])
+def test_memory_is_read_alike_in_every_command(name: str, written: str) -> None:
+    option = command(name).option("memory")
+    for text in ("100", "100b", "3M", "25%", "2GiB", "2GB", "1.5G"):
+        assert read_value(option, text, written) == parse_sort([written, text]).values.memory
+    assert read_value(option, "100") == 100 << 10
+    assert read_value(option, "2GB") == 2 * 10**9
+    for text in ("0", "1x", "1.5", "-1"):
+        with pytest.raises(UsageError, match=f"{written} "):
+            read_value(option, text, written)
+
+
+@pytest.mark.parametrize("words", ["-S 1x", "-S1x", "--memory 1x", "--memory=1x", "-q -S 1x"])
+@pytest.mark.parametrize("name", ["merge", "check", "sort"])
+def test_messages_name_the_option_as_it_is_written(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, *words.split(), "a"]) == 2
+    written = "--memory" if "--memory" in words else "-S"
+    assert capsys.readouterr().err.startswith(f"gpumerge: {written} '1x' is no size")

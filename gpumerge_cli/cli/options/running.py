@@ -126,24 +126,27 @@ WHERE = (
     ),
     Option(
         "memory", "Where to run", ("merge", "check"),
-        "Host memory for the chunks in flight, as 256M or 2GiB; by default a quarter of the free memory.",
+        "Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
+        "share of the machine's. By default a quarter of the free memory.",
         letter="S", kind="size",
     ),
     Option(
         "memory", "Where to run", ("sort",),
-        "Host memory for what is held, for example 256M or 2GiB; by default half of what is free. -S and --buffer-size "
-        "read it as GNU sort does: a number of KiB, or with b, K, M, G, T, P, E, or % of the machine's.",
+        "Host memory for what is held, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share "
+        "of the machine's. By default half of what is free.",
         letter="S", kind="size", gnu="buffer-size", neutral=True,
     ),
     Option(
         "memory", "Where to run", ("batch",),
-        "Host memory for what is in flight, of all jobs together, for example 256M or 2GiB; by default a quarter of "
-        "what is free. Each job at a time gets an equal part, unless it asks for more or less.",
+        "Host memory for what is in flight, of all jobs together, as 256M or 2GiB; a number alone counts KiB, b "
+        "follows bytes, and % is a share of the machine's. By default a quarter of what is free. Each job at a time "
+        "gets an equal part, unless it asks for more or less.",
         letter="S", kind="size",
     ),
     Option(
         "device-memory", "Where to run", ("merge",),
-        "Memory to take on the GPU; by default little, and less after it has run out.",
+        "Memory to take on the GPU, written as --memory, but not with %; by default little, and less after it has run "
+        "out.",
         kind="size",
     ),
     Option(
