@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.order import Order
@@ -120,26 +121,30 @@ def underlined(order: LineOrder, unique: bool, lines: bytes) -> bytes:
     from gpumerge_cli.backends.cpu.comparison import key_bounds
 
     end, lines_order = bytes([order.terminator]), Order.lines(order)
+    from_start = [replace(key, start_field=0, start_char=0, skip_start=False) for key in order.keys]
+    ends_order = Order.lines(replace(order, keys=tuple(from_start)))
     out = []
     for line in lines.split(end)[:-1]:
         out += [line.replace(_TAB, _SHOWN_TAB), _SHOWN_END]
         for number, key in enumerate(order.keys):
-            out.append(_mark(line, *_compared(key, key_bounds(lines_order, number, line), line)))
+            bounds, (_, key_end) = key_bounds(lines_order, number, line), key_bounds(ends_order, number, line)
+            out.append(_mark(line, *_compared(key, bounds, key_end, line)))
         if not order.keys or not (order.stable or unique):
             out.append(_mark(line, 0, len(line)))
     return b"".join(out)
 
 
-def _compared(key: LineKey, bounds: tuple[int, int], line: bytes) -> tuple[int, int]:
+def _compared(key: LineKey, bounds: tuple[int, int], end: int, line: bytes) -> tuple[int, int]:
     """First and last place of the bytes that the key compares: for numbers and months, the part that is read as one.
 
-    bounds: of the key.
+    bounds: of the key. end: its end, even where it lies ahead of its start.
     """
     start, stop = bounds
     pattern = _MATCHED.get(key.compare)
     if pattern is None:
         return start, stop
-    start = next((at for at in range(start, len(line)) if line[at] not in _BLANKS), len(line))
+    # GNU sort does not pass over blanks behind the end of a key, unless that lies ahead of its start.
+    start = next((at for at in range(start, len(line)) if at == end or line[at] not in _BLANKS), len(line))
     found = pattern.match(line, start, max(start, stop))
     return start, start if found is None else found.end()
 

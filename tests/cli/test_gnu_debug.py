@@ -92,3 +92,13 @@ def test_tracebacks_have_another_name(tmp_path: Path, capsys: pytest.CaptureFixt
     for option, shown in (("--debug", False), ("--traceback", True)):
         assert door.run(["sort", option, str(tmp_path / "missing")]) == 2
         assert ("Traceback" in capsys.readouterr().err) is shown
+
+
+@needs_sort
+@pytest.mark.parametrize("key", ["2,1n", "2,1g", "2,1M", "3,1n", "3.1,1M", "2.4n,1", "2.2,1h", "2,1", "3,2n"])
+def test_keys_that_end_ahead_of_their_start(key: str) -> None:
+    """Their carets pass over blanks only where the key ends ahead of its start, not where it ends there."""
+    data = b"1,000\t#\na\na b\na  b\na \tb c\n  a  b   c\n#.A,\t\t1e\n"
+    order = parse_sort(["-k", key], {}).order
+    lines = sorted(data.splitlines())
+    assert underlined(order, False, b"".join(line + b"\n" for line in lines)) == theirs([b"-k", key.encode()], data)[0]
