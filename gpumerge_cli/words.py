@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_AHEAD = re.compile(r"^(?:-+|[A-Z]+_)")
+_SHORT = 4
+_ALIKE, _ALIKE_IF_SHORT = 0.7, 0.6
+"""difflib's ratio from which on names are alike. One wrong letter of few weighs more: nyp is 0.67 like npy."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is."""
+    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is.
+
+    Dashes, and the program's name in variables, do not make them alike.
+    """
     from difflib import get_close_matches  # only where something is wrong: it takes long to load
 
     known = sorted(names)
     longer = [each for each in known if each.startswith(name)]
-    return longer[0] if name and len(longer) == 1 else next(iter(get_close_matches(name, known, 1)), "")
+    if name and len(longer) == 1:
+        return longer[0]
+    bare, word = {_AHEAD.sub("", each): each for each in known}, _AHEAD.sub("", name)
+    cutoff = _ALIKE_IF_SHORT if len(word) <= _SHORT else _ALIKE
+    return bare.get(next(iter(get_close_matches(word, bare, 1, cutoff)), ""), "")
 
 
-def did_you_mean(name: str, names: Iterable[str], way_out: str) -> str:
+def did_you_mean(name: str, names: Iterable[str], way_out: str = "") -> str:
     """`way_out`, with the known name ahead of it that `name` is like, if there is one."""
     near = nearest(name, names)
-    return f"did you mean {near}? {way_out}" if near else way_out
+    return f"did you mean {near}? {way_out}".rstrip() if near else way_out

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.words import did_you_mean
 
 NUMBER = r"\s*\+?[0-9]+"
 """The pattern of a number as C's strtoumax takes it; use it with re.ASCII."""
@@ -110,7 +111,8 @@ def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: in
     found = {words[name] for name in words if name.startswith(word)}
     if len(found) != 1:
         trouble = "may be several words" if found else "is no word for it"
-        error = UsageError(f"{option}: {word!r} {trouble}", way_out=f"use {', '.join(words)}")
+        way_out = did_you_mean(word, () if found else words, f"use {', '.join(words)}")
+        error = UsageError(f"{option}: {word!r} {trouble}", way_out=way_out)
         error.exit_code = exit_code
         raise error
     return found.pop()

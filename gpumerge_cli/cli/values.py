@@ -87,4 +87,5 @@ def _nearest(written: str, options: Sequence[Option]) -> str:
     for option in options:
         if written[2:] in option.formerly:
             return option.names[0]
-    return nearest(written, (name for option in options for name in (*option.names, *option.off_names)))
+    names = {name for option in options for name in (*option.names, *option.off_names)}
+    return nearest(written, {name for name in names if name.startswith("--")})

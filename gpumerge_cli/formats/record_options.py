@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Fields, Order, Records
-from gpumerge_cli.words import nearest
+from gpumerge_cli.order import DTYPES, Fields, Order, Records
+from gpumerge_cli.words import did_you_mean, nearest
 
 LARGEST = 2**31 - 1
 """The bytes of the largest record. NumPy has no larger dtype."""
@@ -76,7 +76,10 @@ def parse_dtype(text: str) -> np.dtype[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy warns of spellings that it will drop
         if not listed and "," not in text:
-            Order.of(text)  # raises UsageError for what has no order
+            try:
+                Order.of(text)
+            except UsageError as error:
+                raise UsageError(error.what, way_out=did_you_mean(text, DTYPES, error.way_out)) from None
             return np.dtype(text)
         try:
             dtype = np.dtype(ast.literal_eval(text) if listed else text)

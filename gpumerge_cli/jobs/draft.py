@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 from gpumerge_cli.engine.inputs import read_names
@@ -15,6 +14,7 @@ from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.jobs.document import Document, Entry, Mistake, Table
 from gpumerge_cli.jobs.expand import Folder, fields_of, with_fields, with_variables
 from gpumerge_cli.jobs.spec import JobOption, Operation
+from gpumerge_cli.words import did_you_mean
 
 OWN_KEYS = ("name", "operation", "inputs", "output")
 _PARTS = "parts"
@@ -145,7 +145,7 @@ class Drafting:
         elif key in _INPUT_KEYS:
             self._take_inputs(draft, key, entry)
         elif operation is None:
-            return
+            _judge_key(key, {name for each in self.operations.values() for name in each.options})
         elif key == "output" and operation.writes:
             if not isinstance(entry.value, str):
                 raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
@@ -214,16 +214,11 @@ class Drafting:
         return with_fields(text, fields_of(draft.name, None if is_glob else first) | known)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The way out for a word that is not among `known`; "" if no known word is similar."""
-    return next((f"did you mean {near}?" for near in get_close_matches(word, [*known], 1)), "")
-
-
 def _judge_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
     if key in reserved:
         raise UsageError(f"{key} is not for jobs to say", way_out="leave it out; gpumerge batch has options of its own")
     if key not in (*OWN_KEYS, *options):
-        near = did_you_mean(key, sorted((*OWN_KEYS, *options)))
+        near = did_you_mean(key, {*OWN_KEYS, *options})
         raise UsageError(f"there is no {key}", way_out=near or "see gpumerge batch --help")
 
 
