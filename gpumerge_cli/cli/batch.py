@@ -30,7 +30,8 @@ def batch(values: Values) -> None:
     from gpumerge_cli.jobs.spec import Limits
 
     limits = Limits(values.jobs, values.memory or default_memory(), values.threads)
-    judged = _judged(jobs, {"the log of jobs": joblog, "the report": report}, limits)
+    others = {"the log of jobs": joblog, "the report": report}
+    judged = _judged(jobs, others, limits, values.fsync, values.temporary_directory)
     if values.dry_run:
         _show_plan(judged, joblog if resume else None, values.resume_failed)
         return
@@ -53,8 +54,13 @@ def batch(values: Values) -> None:
         raise GpumergeError(told, way_out="what went wrong is said above")
 
 
-def _judged(name: str, others: dict[str, str | None], limits: Limits) -> list[Job]:
-    """The jobs of the file `name`. If there are mistakes, all are told, and an error is raised."""
+def _judged(
+    name: str, others: dict[str, str | None], limits: Limits, durable: bool, folders: tuple[str, ...]
+) -> list[Job]:
+    """The jobs of the file `name`. If there are mistakes, all are told, and an error is raised.
+
+    others: files that no job may write, by what they are. durable, folders: see batch_tasks.commands.
+    """
     from gpumerge_cli.cli.batch_tasks import commands
     from gpumerge_cli.jobs.expand import JOB_FILE, Folder
     from gpumerge_cli.jobs.read import read_jobs
@@ -66,7 +72,7 @@ def _judged(name: str, others: dict[str, str | None], limits: Limits) -> list[Jo
     # A job file that comes through a pipe has no folder of its own.
     base = os.path.dirname(name) if os.path.isfile(name) else ""
     commands.cache_clear()  # settings may have changed since this process's last batch
-    jobs, mistakes = read_jobs(_read(name), Folder(base, taken), commands(), limits)
+    jobs, mistakes = read_jobs(_read(name), Folder(base, taken), commands(durable, folders), limits)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
         for error in errors:

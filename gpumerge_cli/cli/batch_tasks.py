@@ -37,13 +37,20 @@ Parse = Callable[[Sequence[str], Settings], tasks.Task[Any]]
 
 
 @cache
-def commands() -> dict[str, Operation]:
-    """The operations of jobs, by name. Settings are read at the first call."""
+def commands(durable: bool = False, folders: tuple[str, ...] = ()) -> dict[str, Operation]:
+    """The operations of jobs, by name. Settings are read at the first call.
+
+    durable, folders: --fsync and --temporary-directory of the batch, for jobs that do not say otherwise.
+    """
     from gpumerge_cli.cli import check, merge
     from gpumerge_cli.cli.application import read_task
     from gpumerge_cli.cli.sort import read_task as read_sort
 
     settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
+    ahead: dict[str, list[Any]] = {
+        "fsync": [True] * durable,
+        "temporary-directory": list(map(os.path.abspath, folders)),
+    }
     readers: dict[str, Parse] = {
         "merge": partial(read_task, "merge", merge.task_of),
         "sort": read_sort,
@@ -56,6 +63,7 @@ def commands() -> dict[str, Operation]:
             partial(_parse, read, settings),
             partial(_set, settings, name),
             frozenset(name for row in options_of(name) if row.name in _NOT_OF_JOBS for name in row.setting_names),
+            {row.name: ahead[row.name] for row in options_of(name) if ahead.get(row.name)},
         )
         for name, read in readers.items()
     }

@@ -39,6 +39,11 @@ def bench(values: Values) -> None:
         draw = _drawing(values.figures)
         reports = _read(values.results) if values.render else [_measure(values)]
         _deliver(reports, writers, draw, values.quiet)
+    if values.verbose and not values.quiet and sys.stderr is not None and (outputs or draw is not None):
+        from gpumerge_cli.report.terminal import show
+
+        for report in reports:
+            show(report)
     stopped = next((report.stopped for report in reports if report.stopped), 0)
     if stopped and not values.render:
         raise Interrupted(stopped, way_out="the results so far are delivered")

@@ -99,7 +99,7 @@ def _words(words: list[str], text: LineOrder | None, items: ItemRequest) -> Load
     from gpumerge_cli.order import Order
     from gpumerge_cli.trace.items import runs_of_words
 
-    if replace(items, lines=None, reverse=False) != ItemRequest():
+    if replace(items, lines=None, reverse=False, folders=()) != ItemRequest():
         raise UsageError(
             "--items are numbers or lines", way_out="leave --dtype, --format and what is said of files out"
         )

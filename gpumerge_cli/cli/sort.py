@@ -76,7 +76,7 @@ def _items(command: SortCommand) -> ItemRequest:
     from gpumerge_cli.order.rules import LineOrder
 
     values = command.values
-    records = record_request(values)
+    records, folders = record_request(values), values.temporary_directory
     said = values.dtype is not None or bool(records.said)
     said = said or not (values.format is None or holds_lines(values.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
@@ -89,7 +89,7 @@ def _items(command: SortCommand) -> ItemRequest:
             )
         if values.header or values.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
-        return ItemRequest(values.format, values.dtype, reverse=command.order.reverse, records=records)
+        return ItemRequest(values.format, values.dtype, reverse=command.order.reverse, records=records, folders=folders)
     return ItemRequest(
         values.format,
         lines=command.order,
@@ -97,6 +97,7 @@ def _items(command: SortCommand) -> ItemRequest:
         csv=values.csv,
         plain=not values.compressed,
         shown=_underlining(command) if values.debug else None,
+        folders=folders,
     )
 
 

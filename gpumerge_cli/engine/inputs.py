@@ -108,8 +108,9 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
             ),
             plain=items.plain,
             shown=items.shown,
+            folder=items.folders[number % len(items.folders)] if items.folders else None,
         )
-        for name in names
+        for number, name in enumerate(names)
     ]
 
 

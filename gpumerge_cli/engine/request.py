@@ -24,7 +24,8 @@ class ItemRequest:
     are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
     those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: the options of
     fixed-size records. plain: the names of files say nothing about their content, so none is compressed; for lines
-    alone. shown: turns whole lines into the text to write, not compressed; without `csv`.
+    alone. shown: turns whole lines into the text to write, not compressed; without `csv`. folders: for copies of
+    inputs that are compressed or pipes, in turn; none for the system's.
     """
 
     format: FormatChoice | None = None
@@ -36,6 +37,7 @@ class ItemRequest:
     records: RecordRequest = field(default_factory=RecordRequest)
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Content:
     name: of the format. dtype: None if the file says it. key: what of an item is its key, if anything was said of that.
     terminator: the byte that ends a line. header_lines: lines at the start that are not items. csv: lines are CSV's
     records, see csv_records. plain: whatever their names say, no files are compressed. shown: makes of whole lines what
-    is written. said: options say the format, so names need not.
+    is written. said: options say the format, so names need not. folder: for a copy, see SeekableInput.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Content:
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
     said: bool = field(default=False, compare=False)
+    folder: str | None = field(default=None, compare=False)
 
     @property
     def format(self) -> Format:

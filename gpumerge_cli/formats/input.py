@@ -34,11 +34,19 @@ class SeekableInput:
     time, so any number of inputs can be merged in one pass.
 
     plain: whatever its name says, it is not compressed. told: called with the share of a compressed file that was
-    decompressed, again and again.
+    decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's.
     """
 
-    def __init__(self, name: str, *, plain: bool = False, told: Callable[[float], None] = lambda share: None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        plain: bool = False,
+        told: Callable[[float], None] = lambda share: None,
+        folder: str | None = None,
+    ) -> None:
         self.name = name
+        self._folder = folder
         packed = "" if plain else compressed.compression_of(name)
         descriptor = self._open()
         try:
@@ -48,7 +56,7 @@ class SeekableInput:
             in_place = not packed and _can_be_read_in_place(descriptor, status)
             self.start = _taken_from_here(descriptor) if in_place and name == STDIO else 0
             if not in_place:
-                spool = _spooled(descriptor, name, packed, told)
+                spool = _spooled(descriptor, name, packed, told, folder)
                 os.close(descriptor)
                 descriptor = spool
                 status = os.fstat(descriptor)
@@ -62,7 +70,7 @@ class SeekableInput:
         self._descriptor = descriptor
         self._shared: _SharedSpool | None = None
         if descriptor >= _kept_descriptors() and not in_place:
-            self._shared, self.start = _SharedSpool.of_all(descriptor, name)
+            self._shared, self.start = _SharedSpool.of_all(descriptor, name, folder)
             self._descriptor = self._shared.descriptor
         elif descriptor >= _kept_descriptors() and name != STDIO:
             os.close(descriptor)
@@ -70,19 +78,14 @@ class SeekableInput:
 
     def replaced(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
         """This file as what `write` writes to a temporary file; this one is closed."""
-        import tempfile
-
-        with tempfile.TemporaryFile() as spool:
-            try:
-                write(spool)
-                spool.flush()
-                descriptor = os.dup(spool.fileno())
-            except OSError as error:
-                raise input_error(error, f"{self.name} (spooled to {tempfile.gettempdir()})") from None
+        with _new_spool(self.name, self._folder) as spool:
+            write(spool)
+            spool.flush()
+            descriptor = os.dup(spool.fileno())
         self.close()
         copy = SeekableInput.__new__(SeekableInput)
         status = os.fstat(descriptor)
-        copy.name, copy.start, copy.size = self.name, 0, status.st_size
+        copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
         return copy
 
@@ -219,29 +222,28 @@ class _SharedSpool:
     _lock = threading.Lock()
     _only: weakref.ref[_SharedSpool] | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str | None) -> None:
         import tempfile
 
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as inputs need it
+        # It is open as long as inputs need it.
+        self._file = tempfile.TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
         self.descriptor = self._file.fileno()
 
     def __del__(self) -> None:
         self._file.close()
 
     @classmethod
-    def of_all(cls, descriptor: int, name: str) -> tuple[_SharedSpool, int]:
+    def of_all(cls, descriptor: int, name: str, folder: str | None) -> tuple[_SharedSpool, int]:
         """Move what is in the file `descriptor`, which is closed, to the end of the shared one: (that one, where)."""
-        import tempfile
-
         with cls._lock, os.fdopen(descriptor, "rb", buffering=0) as copy:
             shared = cls._only() if cls._only is not None else None
             try:
-                shared = shared or cls()
+                shared = shared or cls(folder)
                 start = os.lseek(shared.descriptor, 0, os.SEEK_END)
                 copy.seek(0)
                 shutil.copyfileobj(copy, shared._file, 1 << 20)
             except OSError as error:
-                raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
+                raise _not_spooled(error, name, folder) from None
             cls._only = weakref.ref(shared)
             return shared, start
 
@@ -277,21 +279,34 @@ def _kept_descriptors() -> int:
     return 1 << 30 if soft == resource.RLIM_INFINITY else max(0, soft - _SPARED_DESCRIPTORS)
 
 
-def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], None]) -> int:
-    """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
+@contextlib.contextmanager
+def _new_spool(name: str, folder: str | None) -> Iterator[IO[bytes]]:
+    """An unnamed temporary file for a copy of the input `name`. An OSError of the body becomes an InputError."""
     import tempfile
 
-    with tempfile.TemporaryFile() as spool:
-        try:
-            with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
-                before = os.fstat(descriptor)
-                _copy(raw, spool, name, packed, told)
-                if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
-                    raise _changed(name)
-            spool.flush()
-            return os.dup(spool.fileno())
-        except OSError as error:
-            raise input_error(error, f"{name} (spooled to {tempfile.gettempdir()})") from None
+    try:
+        with tempfile.TemporaryFile(dir=folder) as spool:
+            yield spool
+    except OSError as error:
+        raise _not_spooled(error, name, folder) from None
+
+
+def _not_spooled(error: OSError, name: str, folder: str | None) -> GpumergeError:
+    import tempfile
+
+    return input_error(error, f"{name} (spooled to {folder or tempfile.gettempdir()})")
+
+
+def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], None], folder: str | None) -> int:
+    """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
+    with _new_spool(name, folder) as spool:
+        with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
+            before = os.fstat(descriptor)
+            _copy(raw, spool, name, packed, told)
+            if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
+                raise _changed(name)
+        spool.flush()
+        return os.dup(spool.fileno())
 
 
 def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callable[[float], None]) -> None:

@@ -121,6 +121,9 @@ class Drafting:
         for key in (*(key for key in _FIRST if key in entries), *(key for key in entries if key not in _FIRST)):
             with self.judging(draft, entries[key].line):
                 self._take(draft, key, entries[key], is_own=key in own)
+        if draft.operation:
+            for key, values in self.operations[draft.operation].defaults.items():
+                draft.options.setdefault(key, Entry(values, draft.line))
         with self.judging(draft, table.line):
             # A wrong value is not reported as missing, too.
             if draft.sound and not draft.operation:

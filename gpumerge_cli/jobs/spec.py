@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 State = Literal["done", "skipped", "failed", "left"]
@@ -40,6 +40,7 @@ class Operation:
     parse raises UsageError for words that contradict each other, InputError for files that it has to look into.
     settings: called with the options that a job names, gives the settings of other options, with absolute paths; raises
     UsageError. reserved: options that a job may not have; the batch has most of them for all of its jobs.
+    defaults: values of options for jobs that do not name these, with absolute paths.
     """
 
     options: Mapping[str, JobOption]
@@ -47,6 +48,7 @@ class Operation:
     parse: Callable[[Sequence[str]], JobTask]
     settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
     reserved: frozenset[str] = frozenset()
+    defaults: Mapping[str, list[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

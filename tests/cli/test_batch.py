@@ -143,7 +143,7 @@ def test_an_edited_job_is_another_one(folder: Path, capfd: pytest.CaptureFixture
 def test_the_report_has_a_line_a_job(folder: Path) -> None:
     (folder / "c.txt").write_text("5\n0\n")
     report = folder / "r.jsonl"
-    assert run(["batch", str(folder / "jobs.toml"), "-q", "-k", "--report", str(report)]) == 2
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "--keep-going", "--report", str(report)]) == 2
     told = {line["job"]: line for line in map(json.loads, report.read_text().splitlines())}
     assert set(told) == {"ab", "all", "check", "sorted"}
     assert (told["ab"]["exit"], told["ab"]["error"], told["ab"]["kind"], told["ab"]["items"]) == (0, "", "merge", 6)
@@ -163,7 +163,7 @@ def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capf
 def test_the_report_has_the_jobs_that_others_keep_from_running(folder: Path) -> None:
     (folder / "a.txt").write_text("9\n1\n")
     report = folder / "r.jsonl"
-    assert run(["batch", str(folder / "jobs.toml"), "-q", "-k", "--report", str(report)]) == 2
+    assert run(["batch", str(folder / "jobs.toml"), "-q", "--keep-going", "--report", str(report)]) == 2
     told = {line["job"]: line for line in map(json.loads, report.read_text().splitlines())}
     assert {name: line["state"] for name, line in told.items()} == {
         "ab": "failed", "all": "not run", "check": "not run", "sorted": "done",

@@ -172,7 +172,7 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     (tmp_path / "jobs.jsonl").write_text("\n".join(map(json.dumps, batch.jobs)))
     inputs = {path.name for path in tmp_path.iterdir()}
     log = tmp_path / "log"
-    command = ["batch", str(tmp_path / "jobs.jsonl"), "--joblog", str(log), "-k", "--jobs", "2"]
+    command = ["batch", str(tmp_path / "jobs.jsonl"), "--joblog", str(log), "--keep-going", "--jobs", "2"]
     capfd.readouterr()
     assert run([*command, "-q"]) == 2
     *lines, last = capfd.readouterr().err.splitlines()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.options import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -62,3 +69,62 @@ def test_names_come_from_one_place(names: list[bytes]) -> None:
     done = gpumerge("merge", "a.txt", "--files0-from", "list")
     assert done.returncode == 2
     assert done.stderr == b"gpumerge: a.txt: files are named by --files0-from already; use one of the two\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "merge -q a.txt.gz -o out.txt",
+        "check a.txt.gz",
+        "sort --compressed a.txt.gz -o out.txt",
+        "merge -q --csv -k1 a.txt.gz -o out.txt",
+        "batch -q jobs.toml",
+    ],
+)
+def test_copies_of_inputs_go_to_the_folders_that_are_named(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt.gz").write_bytes(gzip.compress(b"1,2\n"))
+    Path("jobs.toml").write_text('[[job]]\noperation = "merge"\ninputs = ["a.txt.gz"]\noutput = "out.txt"\n')
+    Path("spool").mkdir()
+    made = tempfile.TemporaryFile
+    folders: list[Any] = []
+
+    def recorded(*arguments: Any, dir: Any = None, **named: Any) -> Any:
+        folders.append(dir)
+        return made(*arguments, dir=dir, **named)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", recorded)
+    assert run([*words.split(), "-T", "spool"]) == 0
+    assert folders
+    assert {os.path.realpath(folder) for folder in folders} == {str(tmp_path / "spool")}
+    assert run([*words.split(), "--temporary-directory=nowhere"]) == 2
+    assert "nowhere)" in capsys.readouterr().err
+
+
+def test_a_batch_has_fsync_for_its_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("a\n")
+    job = '[[job]]\noperation = "{}"\ninputs = ["a.txt"]\n{}'
+    jobs = [job.format("merge", 'output = "b"\n'), job.format("sort", 'output = "c"\n'), job.format("check", "")]
+    jobs += [job.format(name, f'output = "{name}"\nfsync = false\n') for name in ("merge", "sort")]
+    Path("jobs.toml").write_text("".join(jobs))
+    assert run(["batch", "--dry-run", "--fsync", "jobs.toml"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert ["--fsync" in line for line in shown] == [True, True, False, False, False]
+
+
+def test_bench_verbose_shows_its_table_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "bench --backend=cpu --kernels=path --dtypes=int32 --sizes=1000 --shapes=uniform --runs=2 --repeat=1"
+    for more, is_shown in (([], False), (["-v"], True), (["-v", "-q"], False)):
+        assert run([*words.split(), "-o", str(tmp_path / "r.json"), *more]) == 0
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert ("1 case on cpu" in captured.err) == is_shown
+
+
+def test_k_is_a_key_wherever_it_is_an_option() -> None:
+    assert {option.name for one in COMMANDS for option in one.options if option.letter == "k"} == {"key"}

@@ -34,7 +34,7 @@ ACTIONS = (
         kind="number", least=1,
     ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),
-    Option("keep-going", "Actions", ("batch",), "Start further jobs though one has failed.", letter="k"),
+    Option("keep-going", "Actions", ("batch",), "Start further jobs though one has failed."),
     Option(
         "dry-run", "Actions", ("batch",),
         "Run nothing: print the commands of all jobs, in an order that they can run in.",

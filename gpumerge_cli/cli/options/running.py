@@ -45,6 +45,10 @@ OUTPUT = (
         neutral=True,
     ),
     Option(
+        "fsync", "Output", ("batch",),
+        "Force the outputs of all jobs to storage, as merge --fsync does; fsync = false in a job takes it back.",
+    ),
+    Option(
         "joblog", "Output", ("batch",),
         "Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an "
         "earlier log, unless --resume goes on with it.",
@@ -82,6 +86,11 @@ OUTPUT = (
     Option(
         "verbose", "Output", ("batch",),
         "Print a table of the slowest jobs on standard error.",
+        letter="v", aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("bench",),
+        "Print the table of results on standard error, also where they go to files.",
         letter="v", aliases=("stats",),
     ),
     Option(
@@ -153,6 +162,16 @@ WHERE = (
         "temporary-directory", "Where to run", ("sort",),
         "Put temporary files into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
+    ),
+    Option(
+        "temporary-directory", "Where to run", ("merge", "check", "path"),
+        "Where copies of compressed files and pipes go; by default $TMPDIR or /tmp. May be given again.",
+        letter="T", kind="folder", multiple=True,
+    ),
+    Option(
+        "temporary-directory", "Where to run", ("batch",),
+        "Where temporary files of jobs go that name no folder; by default $TMPDIR or /tmp. May be given again.",
+        letter="T", kind="folder", multiple=True,
     ),
     Option(
         "batch-size", "Where to run", ("sort",),
