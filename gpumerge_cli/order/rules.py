@@ -82,11 +82,11 @@ class LineKey:
         if self.whole:
             return "b" * self.skip_start + letters
         start = f"{self.start_field + 1}" + (f".{self.start_char + 1}" if self.start_char else "")
-        start += "b" * self.skip_start + letters
+        start += "b" * self.skip_start
         if self.end_field is None:
-            return start
+            return start + letters
         end = f",{self.end_field + 1}" + (f".{self.end_char}" if self.end_char else "")
-        return start + end + "b" * self.skip_end
+        return start + end + letters + "b" * self.skip_end
 
     @property
     def said(self) -> str:

@@ -194,7 +194,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
             "x 9\ny 10\n",
             "-k2,2",
             "'y 10' comes after 'x 9' (line 1), key ' 10' after ' 9' by -k 2,2; "
-            "the file is in the order of -k 2n,2: use that for -k 2,2",
+            "the file is in the order of -k 2,2n: use that for -k 2,2",
         ),
         (
             "x 9\ny 10\nz 5\n",
@@ -226,7 +226,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         (
             '"q",2\nz,1\nz,2\n',
             "--csv -k2:n",
-            "'z,1' comes after '\"q\",2' (record 1), key '1' after '2' by -k 2n,2; sort it first",
+            "'z,1' comes after '\"q\",2' (record 1), key '1' after '2' by -k 2,2n; sort it first",
         ),
         # No key is a number, so no order of numbers is proposed, which a stable one would hold.
         (
