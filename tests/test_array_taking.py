@@ -259,3 +259,20 @@ def test_protocols_of_a_gpu(gpu_backend: Any, rng: np.random.Generator) -> None:
         found = gpumerge_cli.sort(given)
         assert isinstance(found, cupy.ndarray)
         assert (found == cupy.sort(items)).all()
+
+
+def test_values_with_nulls_are_told_in_words_of_values() -> None:
+    class Nullable:
+        null_count = 1
+
+        def __array__(self) -> Any:
+            return np.array([None, 1])
+
+    keys = np.array([2, 1])
+    told = "values: .*Nullable has nulls, which an array of its dtype cannot hold"
+    with pytest.raises(UsageError, match=told) as one:
+        gpumerge_cli.sort(keys, values=Nullable())
+    assert "order" not in str(one.value)
+    with pytest.raises(UsageError, match=told) as one:
+        gpumerge_cli.merge(keys[:1], keys[:1], values=[Nullable(), Nullable()])
+    assert "order" not in str(one.value)

@@ -16,7 +16,7 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys."""
     if not isinstance(values, Iterable):
         raise UsageError(f"values={values!r} is no list of arrays", way_out="give one array for each array of keys")
-    found = [taken(each) for each in values]
+    found = [taken(each, payload=True) for each in values]
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"

@@ -27,8 +27,10 @@ def is_cupy(array: Any) -> bool:
     return cupy is not None and isinstance(array, cupy.ndarray)
 
 
-def taken(given: Any) -> Any:
+def taken(given: Any, *, payload: bool = False) -> Any:
     """A NumPy or CuPy array with the items of `given`. It is a view of the same memory if possible.
+
+    payload: they are no keys, so that their nulls need no order, but a NumPy array has none.
 
     Raises UsageError for an object that offers no protocol of arrays, for nulls, and for memory that no backend can
     read; DeviceError for memory of a GPU if CuPy is missing.
@@ -38,7 +40,7 @@ def taken(given: Any) -> Any:
     with _told_of(given):
         nulls = _nulls(given)
         if nulls:
-            raise _has_nulls(given, nulls)
+            raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
         return _from_device(given) if _lies_on_gpu(given) else _from_host(given)
 
 
@@ -86,6 +88,11 @@ def _nulls(given: Any) -> int:
 def _has_nulls(given: Any, count: int) -> UsageError:
     some = f"{count} null{'s' if count > 1 else ''}" if count else "nulls"
     return UsageError(f"{name_of(given)} has {some}, and a null has no order", way_out="drop or fill them first")
+
+
+def _payload_has_nulls(given: Any) -> UsageError:
+    what = f"values: {name_of(given)} has nulls, which an array of its dtype cannot hold"
+    return UsageError(what, way_out="fill them, or give an array of objects")
 
 
 def _lies_on_gpu(given: Any) -> bool:

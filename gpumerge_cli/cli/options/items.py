@@ -56,7 +56,8 @@ INPUT = (
     ),
     Option(
         "header", "Input", _ORDERED,
-        "Each file begins with N lines of header. The output begins with those of the first file.",
+        "Each file begins with N lines of header. The output of a merge or sort begins with those of the "
+        "first file.",
         kind="number", default=0,
     ),
     Option(
