@@ -15,6 +15,9 @@ _NPY_DTYPE = "int32"
 def generate(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
     files, count = values.files, values.count
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.foreign import foreign_of
+
     named: dict[str, str] = {}
     for file in files:
         place = os.path.realpath(file)
@@ -22,6 +25,10 @@ def generate(values: Values) -> None:
             other = "" if named[place] == file else f", once as {named[place]}"
             raise UsageError(f"{file} is named twice{other}", way_out="give each file its own name")
         named[place] = file
+        foreign = foreign_of(suffix_of(file)) if values.format is None and values.dtype is None else None
+        if foreign is not None and not foreign.text:
+            what = f"{file}: its suffix says {foreign.name}, which is not written here"
+            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or say --format or --dtype")
 
     import numpy as np
 

@@ -67,7 +67,7 @@ def _resolved(
         one = _of_options()  # whatever the name says
     if text and said is None:
         if is_binary(suffix):
-            raise _is_binary(name)
+            raise _is_binary(name, header_lines, csv)
         one = next(one for one in FORMATS.values() if one.items == "lines")
     if one is None:
         raise _unknown(name, suffix)
@@ -79,7 +79,7 @@ def _resolved(
             raise UsageError("--csv: records end in newlines", way_out="leave -z out")
         return Content(one.name, None, None, terminator, header_lines, csv)
     if text:
-        raise _is_binary(name)
+        raise _is_binary(name, header_lines, csv)
     wanted = None if dtype is None else parse_dtype(dtype)
     if one.items == "told":
         return Content(one.name, wanted)
@@ -96,7 +96,10 @@ def _of_options() -> Format:
     return next(one for one in FORMATS.values() if one.items == "said")
 
 
-def _is_binary(name: str) -> UsageError:
+def _is_binary(name: str, header_lines: int, csv: bool) -> UsageError:
+    if csv or header_lines:
+        option = "--csv" if csv else "--header"
+        return UsageError(f"{name} is binary: {option} is for text", way_out=f"leave {option} out, or --format text")
     what = f"{name} is binary: how lines compare means nothing to it"
     return UsageError(what, way_out="leave -n and the like out, or --format text")
 

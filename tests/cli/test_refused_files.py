@@ -214,3 +214,24 @@ def test_lines_are_merged_to_no_name_that_says_otherwise(capsys: pytest.CaptureF
 )
 def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
     assert door.run(["sort", *CPU, *words]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("merge a.i32 --csv", "a.i32 is binary: --csv is for text; leave --csv out, or --format text"),
+        ("merge a.i32 --header 1", "a.i32 is binary: --header is for text; leave --header out, or --format text"),
+        (
+            "generate z.parquet",
+            "z.parquet: its suffix says Parquet, which is not written here; "
+            "end the name in .i32, .npy or .txt, or say --format or --dtype",
+        ),
+    ],
+)
+def test_the_way_out_is_about_what_was_asked(
+    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.i32").write_bytes(bytes(4))
+    assert door.run(words.split()) == 2
+    assert capsys.readouterr().err == f"gpumerge: {told}\n"
