@@ -91,12 +91,11 @@ def _numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     there = count_of_gpus()
     if not devices:
         return tuple(range(max(1, there)))
-    missing = next((number for number in devices if there and number >= there), None)
+    known = there > 0 or not gpu.in_sight()
+    missing = next((number for number in devices if known and number >= there), None)
     if missing is not None:
-        numbers = "number 0" if there == 1 else f"numbers 0 to {there - 1}"
         raise DeviceError(
-            f"no GPU {missing}: there {'is' if there == 1 else 'are'} {there}, {numbers}",
-            way_out="choose another --device or use --backend cpu",
+            f"no GPU {missing}: {gpu.numbered(there)}", way_out="choose another --device, or leave it out"
         )
     return devices
 

@@ -41,7 +41,7 @@ _TAKES_DESCRIPTORS = "type_descriptor" in inspect.signature(typer.core.TyperOpti
 
 _SEQUENCE = "gpumerge.sequence"
 _WORDS = "gpumerge.words"
-"""Where a context keeps Values.sequence, and the words of the command line."""
+"""The names under which a context keeps Values.sequence, and the words of the command line."""
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
 """The class that Typer raises for wrong usage; its name differs between releases."""
 

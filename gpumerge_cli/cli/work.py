@@ -1,4 +1,4 @@
-"""What each command does: its function, imported when the command is asked for."""
+"""The work of each command: its function, imported when the command is asked for."""
 
 from __future__ import annotations
 

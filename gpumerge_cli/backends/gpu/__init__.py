@@ -13,7 +13,7 @@ from gpumerge_cli.errors import DeviceError, UsageError
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
-__all__ = ["compile_seconds", "create", "in_sight", "limits_of"]
+__all__ = ["compile_seconds", "create", "in_sight", "limits_of", "numbered"]
 
 _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 """Files of GPU drivers: on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
@@ -22,6 +22,15 @@ _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 def in_sight() -> bool:
     """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs."""
     return any(map(os.path.exists, _DEVICE_FILES))
+
+
+def numbered(count: int) -> str:
+    """The machine's GPUs, in words."""
+    if count == 0:
+        return "none is there"
+    if count == 1:
+        return "there is 1, numbered 0"
+    return f"there are {count}, numbered 0 {'and' if count == 2 else 'to'} {count - 1}"
 
 
 def limits_of(device: int) -> DeviceLimits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cupy
 
 from gpumerge_cli.backends.base import DeviceInfo
+from gpumerge_cli.backends.gpu import in_sight, numbered
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import DeviceError
@@ -15,22 +16,13 @@ def select(number: int) -> cupy.cuda.Device:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        reason = str(error).partition(": ")[2] or str(error)
+        reason = (str(error).partition(": ")[2] or str(error)) if in_sight() else numbered(0)
         raise DeviceError(
             f"no GPU can be used: {reason}", way_out="install or update the NVIDIA driver, or use --backend cpu"
         ) from error
     if not 0 <= number < count:
         raise DeviceError(f"no GPU {number}: {numbered(count)}", way_out="choose another --device or use --backend cpu")
     return cupy.cuda.Device(number)
-
-
-def numbered(count: int) -> str:
-    """The machine's GPUs, in words."""
-    if count == 0:
-        return "none is there"
-    if count == 1:
-        return "there is 1, numbered 0"
-    return f"there are {count}, numbered 0 {'and' if count == 2 else 'to'} {count - 1}"
 
 
 def limits(device: cupy.cuda.Device) -> DeviceLimits:

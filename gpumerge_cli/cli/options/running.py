@@ -165,12 +165,12 @@ WHERE = (
     ),
     Option(
         "temporary-directory", "Where to run", ("merge", "check", "path"),
-        "Where copies of compressed files and pipes go; by default $TMPDIR or /tmp. May be given again.",
+        "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True,
     ),
     Option(
         "temporary-directory", "Where to run", ("batch",),
-        "Where temporary files of jobs go that name no folder; by default $TMPDIR or /tmp. May be given again.",
+        "Put temporary files of jobs that name no folder into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True,
     ),
     Option(
