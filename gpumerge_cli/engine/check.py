@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.engine.disorder import disorder_error
-from gpumerge_cli.engine.inputs import Inputs, formats_of, opened, same_headers
+from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
@@ -58,7 +58,11 @@ def check_each(
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     sizes = [_size(name) for name in inputs] if advance is not None else []
+    troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
+        if name in troubles:
+            yield troubles[name]
+            continue
 
         def of_file(done: int, total: int, at: int = at) -> None:
             if advance is not None:
@@ -76,6 +80,24 @@ def check_each(
             yield error
         else:
             yield checked
+
+
+def _troubles(names: Sequence[str]) -> dict[str, InputError]:
+    """The names that cannot be read, and why; if there are any, also those of no files, whose reading may not end."""
+    troubles: dict[str, InputError] = {}
+    for name in names:
+        try:
+            look_at((name,))
+        except InputError as error:
+            troubles[name] = error
+    for name in names if troubles else ():
+        if name not in troubles and not os.path.isfile(name):
+            troubles[name] = InputError(
+                "not checked, since it may have no end and another input cannot be read",
+                where=name,
+                way_out="give only inputs that are there",
+            )
+    return troubles
 
 
 def _size(name: str) -> int:

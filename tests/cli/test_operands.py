@@ -16,7 +16,21 @@ def run(words: list[str], folder: Path, stdin: bytes = b"") -> subprocess.Comple
     return subprocess.run(words, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("command", ["sort", "sort -m", "sort -n -u", "merge", "check"])
+@pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
+@pytest.mark.parametrize("wrong", ["missing", "folder"])
+def test_a_check_beside_a_name_that_is_none_reads_files_alone(endless: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "down.txt").write_bytes(b"2\n1\n")
+    done = run(["check", "--format=text", endless, wrong, "down.txt"], tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    told = done.stderr.decode().splitlines()
+    assert told[0].startswith(f"gpumerge: {endless}: not checked, since it may have no end")
+    assert told[1].startswith(f"gpumerge: {wrong}: ")
+    assert told[2].startswith("gpumerge: down.txt:2: disorder: ")
+
+
+@pytest.mark.parametrize("command", ["sort", "sort -m", "sort -n -u", "merge"])
 @pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
 @pytest.mark.parametrize("wrong", ["missing", "folder", "missing/a"])
 def test_a_name_that_is_none_ends_it_at_once(command: str, endless: str, wrong: str, tmp_path: Path) -> None:
