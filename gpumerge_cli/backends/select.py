@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gpumerge_cli import units
@@ -20,11 +20,15 @@ _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
 @dataclass(frozen=True)
 class Selected:
-    """A backend and the reason for it, in a sentence. compiling: seconds that its kernels will take to compile."""
+    """A backend and the reason for it, in a sentence.
+
+    compiling: seconds that its kernels will take to compile. expected: by the cost model; None if it was not asked.
+    """
 
     backend: ComparedBackend
     why: str
     compiling: float = 0.0
+    expected: Mix | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,10 @@ def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple
 def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:
     """One backend for all of a sort, which may be several GPUs as one. devices: as of choose; the rest: of select."""
     numbers = _numbers(devices) if choice != "cpu" else (0,)
-    return select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
+    found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
+    seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
+    name = found.backend.name
+    return replace(found, expected=Mix(seconds[name], {name: seconds[name]}, {name: 1.0}) if name in seconds else None)
 
 
 def _on(device: int | Sequence[int]) -> ComparedBackend:

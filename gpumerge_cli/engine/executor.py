@@ -124,10 +124,14 @@ class Executor:
         counts = self._counts
         with self._changed:
             while counts.ended < counts.launched:
-                if (self._stopped or self.job.supply.is_over) and self._idle():
+                if self._idle() and (self._stopped or self.job.supply.is_over or self._has_finished()):
                     return  # those that are still starting are not waited for
                 # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
                 self._changed.wait(_LOOK)
+
+    def _has_finished(self) -> bool:
+        """Whether a worker that could go on has ended: then nothing is left that anybody wants."""
+        return any(log.started and log.lost is None for log in self.logs)
 
     def _idle(self) -> bool:
         return self._counts.begun == self._counts.ended + self._counts.starting

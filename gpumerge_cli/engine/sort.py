@@ -80,7 +80,7 @@ def sort_files(
             raise
         about = About(selected.backend.info().name, policy.algorithm, policy.describe(), policy.why)
         parts = output.parts(outcome) if request.parts is not None else ()
-        ran = Ran("sort", request.output, request.unique, False, selected.why, parts=parts, about=about)
+        ran = Ran("sort", request.output, request.unique, False, selected.why, selected.expected, parts, about)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 

@@ -98,7 +98,8 @@ class TaskWork:
 class ChunkTask:
     """Merge or sort these byte ranges, one per input, and put the result in its place.
 
-    turn: the number of the task, in the order of the output. A task that is handed on keeps it.
+    turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal items are
+    left out, a task's place is behind all that went out before: a single worker must then take tasks in this order.
     """
 
     work: TaskWork

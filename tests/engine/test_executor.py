@@ -87,6 +87,28 @@ def test_a_device_that_is_still_starting_is_not_waited_for(
 
 
 @pytest.mark.usefixtures("small_chunks")
+def test_nor_is_it_where_lines_are_disordered_early(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies behind the first disorder is merged by other means, so no chunk is left for the device."""
+    begin = threading.Event()
+    came: list[bool] = []
+
+    def slow() -> FakeDevice:
+        came.append(begin.wait(10))
+        return FakeDevice("none", Chance(1))
+
+    chosen(monkeypatch, slow, host=True)
+    lines = b"".join(b"%05d\n" % number for number in (5, 1, *range(6, 30_000)))
+    names = tuple(write(f"{number}.txt", lines) for number in range(2))
+    merge_files(MergeRequest(names, str(tmp_path / "out.txt"), lenient=True))
+    waited = bool(came)
+    begin.set()
+    assert not waited
+    assert (tmp_path / "out.txt").stat().st_size == 2 * len(lines)
+
+
+@pytest.mark.usefixtures("small_chunks")
 def test_a_device_that_comes_late_takes_larger_chunks(
     names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -251,7 +251,7 @@ def test_five_thousand_files_within_256_descriptors(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 
-    output = tmp_path / "out.bin"
+    output = tmp_path / "out.i32"
     done = subprocess.run(
         [*COMMAND, "--files0-from", str(tmp_path / "list"), "-o", str(output), "-S", "64M", "-q"],
         cwd=ROOT,
