@@ -56,7 +56,14 @@ def backend() -> Backend:
     return cpu.create()
 
 
-@pytest.fixture(autouse=True, params=CREWS)
+# The other tests run with one worker, too.
+ORDINARY = ("one", "a lone device")
+
+
+@pytest.fixture(
+    autouse=True,
+    params=[pytest.param(name, marks=pytest.mark.thorough) if name in ORDINARY else name for name in CREWS],
+)
 def crew(request: pytest.FixtureRequest) -> Iterator[str]:
     """The crew that does the work; its seed is printed."""
     seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
