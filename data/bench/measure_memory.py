@@ -3,11 +3,10 @@
 
 usage: python data/bench/measure_memory.py FOLDER OUT.md [--gigabytes 8] [--memory 256M] [--backend gpu]
 
-FOLDER needs room for twice the gigabytes. A thread samples the status of the program's process each 5 ms. Its own memory
-is anonymous and shared memory; pages of files that it maps are page cache, which the system takes back when it needs to.
-Processes that only bring the pages of an output into memory hold page cache alone and are left out. `system` is the
-least memory that was available during the run, less page cache that it could take back: it sees pinned memory that the
-process's own figures might leave out.
+FOLDER needs room for twice the gigabytes. A thread samples the status of the program's process each 5 ms. Its own
+memory is anonymous and shared memory. Pages of files that it maps are page cache, which the system takes back when it
+needs to. Processes that only bring an output's pages into memory hold nothing else, and are left out. "system" is the
+growth of the memory that is neither free nor page cache: it holds pinned memory, which a process's figures may leave out.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def unavailable() -> int:
 
 
 def peak(command: list[str]) -> tuple[float, int, int, int]:
-    """Seconds; peak bytes of the process's own memory and of all that it maps; peak bytes of the system's over before."""
+    """Seconds; peak bytes of the process's own memory, with the files that it maps, and of the system's growth."""
     before, own, mapped, system = unavailable(), 0, 0, 0
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})

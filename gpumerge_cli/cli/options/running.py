@@ -114,8 +114,8 @@ WHERE = (
     ),
     Option(
         "device", "Where to run", _FILES,
-        "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first. A "
-        "check takes one.",
+        "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first. "
+        "A check takes one.",
         kind="numbers", neutral=True,
     ),
     Option(
