@@ -6,7 +6,7 @@ usage: python data/bench/measure_memory.py FOLDER OUT.md [--gigabytes 8] [--memo
 FOLDER needs room for twice the gigabytes. A thread samples the status of the program's process each 5 ms. Its own
 memory is anonymous and shared memory. Pages of files that it maps are page cache, which the system takes back when it
 needs to. Processes that only bring an output's pages into memory hold nothing else, and are left out. "system" is the
-growth of the memory that is neither free nor page cache: it holds pinned memory, which a process's figures may leave out.
+growth of the memory that is neither free nor page cache: it holds pinned memory, which the process may not count.
 """
 
 from __future__ import annotations
