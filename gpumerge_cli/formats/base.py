@@ -81,7 +81,7 @@ class Sink(Protocol):
         """The place of chunks that are written as they are; None if only `write_at` can write them."""
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
-        """So many bytes of items will come: find out now if there is no room for them. Raises OutputError.
+        """Reserve room for `nbytes` of items, which will be written later. Raises OutputError if there is no room.
 
         Sets `target`. May be called again ahead of the first write, once the number is better known. threads: how many
         will write them at once, None for one a core.
