@@ -136,12 +136,6 @@ def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int) -> 
     return Plan(np.array([[0] * len(sources), *ends], np.int64).reshape(-1, len(sources)))
 
 
-def make_plan(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan:
-    """Cut the merge of `sources` into chunks of about `chunk_bytes` (at least 1) each, at once."""
-    planner = Planner(sources, order)
-    return planner.plan(planner.whole(), chunk_bytes)
-
-
 def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
     """The edges of so many parts of `nbytes`, in bytes, from 0 to `nbytes`: each part has whole items of `item` bytes.
 

@@ -42,9 +42,6 @@ class Source(Protocol):
     def item_at(self, start: int) -> bytes:
         """The item that starts at `start`: native bytes of a key, a record, or a line without its newline."""
 
-    def beginning_at(self, start: int, most: int) -> bytes:
-        """The item that starts at `start`, of a longer one its first `most` bytes."""
-
     def item_before(self, start: int) -> bytes:
         """The item that ends where the one at `start` begins. Precondition: 0 < start <= size."""
 
