@@ -49,8 +49,8 @@ class Stretch:
 class Stopwatch:
     """Collects spans from any number of threads, in bounded memory.
 
-    Sums stay exact. When there are many spans, neighbours are joined to one stretch. origin: when the run began, in
-    seconds of time.perf_counter. most: how many stretches are kept; there is at least one for each stage and thread.
+    Sums stay exact. Once there are many spans, neighbouring ones are joined to one stretch. origin: when the run began,
+    in seconds of time.perf_counter. most: how many stretches are kept; there is at least one for each stage and thread.
     """
 
     def __init__(self, origin: float = 0.0, most: int = MOST_STRETCHES) -> None:

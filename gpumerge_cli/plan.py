@@ -109,8 +109,8 @@ class Planner:
         return list(self.plan(chunk, chunk_bytes).chunks)
 
     def plan(self, chunk: Chunk, chunk_bytes: int) -> Plan:
-        """As `split`. Chunks are exact for any keys, ties included; one is longer than about 1.2 times `chunk_bytes`
-        only where a single line is."""
+        """See `split`. Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times
+        `chunk_bytes` only if it holds a longer line."""
         low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
         number = -(-chunk.nbytes // max(1, chunk_bytes))
         targets = chunk.offset + chunk.nbytes * np.arange(1, number, dtype=np.int64) // max(1, number)
@@ -134,12 +134,6 @@ def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int) -> 
     spans = Planner(sources, order).spans(chunk_bytes)
     ends = [[stop for _, stop in chunk.ranges] for (span,) in spans for chunk in span]
     return Plan(np.array([[0] * len(sources), *ends], np.int64).reshape(-1, len(sources)))
-
-
-def make_plan(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan:
-    """Cut the merge of `sources` into chunks of about `chunk_bytes` (at least 1) each, at once."""
-    planner = Planner(sources, order)
-    return planner.plan(planner.whole(), chunk_bytes)
 
 
 def even_edges(nbytes: int, item: int, parts: int) -> list[int]:

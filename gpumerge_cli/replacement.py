@@ -135,7 +135,7 @@ class Replacement:
 
 
 def is_stream(name: str | Path) -> bool:
-    """Whether there is a pipe or a device of that name: it is written into, not replaced."""
+    """Whether the name is that of a pipe or a device, into which outputs are written. Other files are replaced."""
     try:
         kind = os.stat(name).st_mode
     except OSError:
@@ -183,7 +183,7 @@ _unfinished: set[Path] = set()
 
 
 def remove_unfinished() -> None:
-    """Remove the temporary files of all that was not brought to an end. For the end of the program."""
+    """Remove the temporary files of all unfinished replacements. The program calls it as it ends."""
     for path in list(_unfinished):
         _remove(path)
 

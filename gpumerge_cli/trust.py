@@ -1,4 +1,4 @@
-"""Finds out whether another user could have written a file. Such a file is neither run nor believed."""
+"""Finds out whether another user could have written a file. The program neither runs nor trusts such a file."""
 
 from __future__ import annotations
 

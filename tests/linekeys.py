@@ -249,7 +249,7 @@ def _decimal(whole: bytes, fraction: bytes, exponent: int = 0) -> tuple[int, byt
 
 
 def _hexadecimal(whole: bytes, fraction: bytes, exponent: int) -> tuple[int, bytes]:
-    """As `_decimal`, with more digits than any two of these numbers need to differ."""
+    """See `_decimal`. The digits suffice to tell any two of these numbers apart."""
     digits = (whole + fraction).lstrip(b"0")
     mantissa = int(digits[:_HEX_DIGITS] or b"0", 16)
     if not mantissa:

@@ -5,10 +5,16 @@
 runs the commands of these documents, and replaces shown output that is out of date.
 
 A fenced block with the word `console`, or with no word, shows commands: all lines if none begins with "$ ", else those
-that do, each with its output below it. What lies behind three blanks in a line without "$ " is about it, not of it.
-What is measured differs from run to run, so numbers with a unit of time or throughput, percentages and numbers with a
-point match any others, as do a report's lines on the kernel's time, chunks, peak memory and bounds, and its numbers of
-workers; blanks and rules match any number of such, what follows "cpu:" any device, and "..." alone any lines.
+that do, each with its output below it. In a line without "$ ", three blanks begin a
+comment on the command.
+
+Measured values differ from run to run. So these parts of shown output match any others of their kind:
+
+- numbers with a unit of time or throughput, percentages, and numbers with a point
+- in a report: its numbers of workers, and its lines on the kernel's time, chunks, peak memory and bounds
+- blanks and rules, in any number
+- the device after "cpu:"
+- "..." alone on a line, which matches any lines
 """
 
 from __future__ import annotations

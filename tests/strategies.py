@@ -112,7 +112,7 @@ class Records:
 def record_runs(draw: st.DrawFn, most_runs: int = 3, sizes: tuple[int, ...] = RECORD_SIZES) -> Records:
     """Records with keys anywhere in them. The keys often tie, and often differ only behind their first 8 bytes.
 
-    The other bytes differ from record to record, as far as there is room. So the order of ties can be seen.
+    The other bytes differ from record to record, as far as there is room, so that tests see the order of ties.
     """
     size = draw(st.sampled_from(sizes))
     fitting = [np.dtype(name) for name in DTYPES if np.dtype(name).itemsize <= size]

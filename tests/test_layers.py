@@ -147,7 +147,7 @@ def called_names(module: str) -> list[ast.Call]:
 
 @pytest.mark.parametrize("module", modules())
 def test_only_registries_import_by_text(module: str) -> None:
-    """Nothing here would see what else is imported so."""
+    """Other modules must not import by a name in a string, because these tests would not see such imports."""
     assert module in REGISTRIES or not called_names(module), f"{module} imports by a text"
 
 

@@ -108,7 +108,7 @@ def test_what_orders_of_records_are_called(order: Order, said: str) -> None:
 
 
 def test_a_key_type_is_one_row(tmp_path: Path) -> None:
-    """With a row more, files of it are named, read, merged, compared and listed."""
+    """After one more row in TYPES, the program names, reads, merges, compares and lists files of the new type."""
     np.save(tmp_path / "a.npy", np.array([False, True]))
     (tmp_path / "b.b8").write_bytes(b"\0\1\1")
     code = """if True:

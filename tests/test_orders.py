@@ -1,4 +1,4 @@
-"""What the three orders answer, each in its own way, so that nobody asks which of them one is."""
+"""The methods that the three kinds of orders share. Callers use them without asking for the kind."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Chunk, Plan, Planner, blocks_of, make_plan, plan_in_spans
+from gpumerge_cli.plan import Chunk, Plan, Planner, blocks_of, plan_in_spans
 from tests.oracles import merged_keys, merged_records, sorted_lines
 from tests.strategies import Records, as_text, key_runs, line_runs, record_runs
 
@@ -36,6 +36,12 @@ def open_runs(
         path.write_bytes(run)
         sources.append(open_source(str(path), resolve_format(str(path), format, dtype, records=records)))
     return sources
+
+
+def plan_at_once(sources: list[Source], order: Order, chunk_bytes: int) -> Plan:
+    """The merge of `sources` in chunks of about `chunk_bytes`, without cutting it into spans first."""
+    planner = Planner(sources, order)
+    return planner.plan(planner.whole(), chunk_bytes)
 
 
 def pieces(plan: Plan, runs: list[bytes]) -> list[list[bytes]]:
@@ -62,7 +68,7 @@ def test_merged_chunks_are_the_merge(
     order = Order.of(runs[0].dtype, descending=descending)
     data = [run.tobytes() for run in runs]
     sources = open_runs(tmp_path_factory.mktemp("runs"), data, "raw", runs[0].dtype.name)
-    plan = (plan_in_spans if in_spans else make_plan)(sources, order, chunk_bytes)
+    plan = (plan_in_spans if in_spans else plan_at_once)(sources, order, chunk_bytes)
     merged = [
         merged_keys([np.frombuffer(part, order.dtype) for part in parts], descending=descending)
         for parts in pieces(plan, data)
@@ -139,7 +145,7 @@ def test_merged_chunks_of_records(
     data = [b"".join(run) for run in case.runs]
     folder = tmp_path_factory.mktemp("runs")
     sources = open_runs(folder, data, "raw", records=RecordRequest(case.size))
-    plan = (plan_in_spans if in_spans else make_plan)(sources, case.order, chunk_bytes)
+    plan = (plan_in_spans if in_spans else plan_at_once)(sources, case.order, chunk_bytes)
     merged: list[bytes] = []
     for parts in pieces(plan, data):
         assert all(len(part) % case.size == 0 for part in parts)
@@ -153,7 +159,7 @@ def test_merged_chunks_of_records(
 def test_one_value_in_every_file_is_still_cut(tmp_path: Path) -> None:
     data = [np.full(10_000, 7, np.int32).tobytes()] * 3
     sources = open_runs(tmp_path, data, "raw", "int32")
-    plan = make_plan(sources, Order.of("int32"), 4_000)
+    plan = plan_at_once(sources, Order.of("int32"), 4_000)
     assert len(plan) >= 25
     assert max((chunk.nbytes for chunk in plan.chunks), default=0) <= 5_000
     # Equal keys come out by run, so the first chunks take from the first run alone.
@@ -162,7 +168,7 @@ def test_one_value_in_every_file_is_still_cut(tmp_path: Path) -> None:
         source.close()
 
 
-@pytest.mark.parametrize("plan", [make_plan, plan_in_spans])
+@pytest.mark.parametrize("plan", [plan_at_once, plan_in_spans])
 @pytest.mark.parametrize("chunk_bytes", [1, 700, 3_000])
 def test_disorder_cannot_break_the_partition(
     tmp_path: Path, rng: np.random.Generator, plan: Callable[..., Plan], chunk_bytes: int
@@ -175,7 +181,7 @@ def test_disorder_cannot_break_the_partition(
         source.close()
 
 
-@pytest.mark.parametrize("plan", [make_plan, plan_in_spans])
+@pytest.mark.parametrize("plan", [plan_at_once, plan_in_spans])
 @pytest.mark.parametrize("chunk_bytes", [1, 700, 3_000])
 def test_lines_out_of_order_stay_whole(
     tmp_path: Path, rng: np.random.Generator, plan: Callable[..., Plan], chunk_bytes: int
@@ -194,7 +200,7 @@ def test_lines_out_of_order_stay_whole(
 
 def test_a_plan_is_pure_data(tmp_path: Path) -> None:
     sources = open_runs(tmp_path, [b"a\nb\n", b"b\nc\n"], "text")
-    plan = make_plan(sources, Order.lines(), 2)
+    plan = plan_at_once(sources, Order.lines(), 2)
     assert np.array_equal(pickle.loads(pickle.dumps(plan)).cuts, plan.cuts)
     read = json.loads(json.dumps(plan.as_dict()))
     assert read["nbytes"] == 8

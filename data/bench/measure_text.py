@@ -29,7 +29,7 @@ _NAMES = ("alice", "bob", "carol", "dave", "eve", "mallory", "trent", "peggy")
 
 
 def lines(case: str, rng: np.random.Generator, count: int) -> str:
-    """So many random lines of a case."""
+    """`count` random lines of a case."""
     a, b, c, d = (rng.integers(0, 1 << 31, count).tolist() for _ in range(4))
     if case == "log":
         return "".join(

@@ -1,7 +1,7 @@
 """Merges of CuPy arrays of a kind that was merged before: checked and launched, with nothing decided anew.
 
-A kind is a dtype, a direction, a number of arrays and a device. Whatever is out of the ordinary goes the long way
-round, which also finds the words for what is wrong.
+A kind is a dtype, a direction, a number of arrays and a device. Any other call takes the general
+path, which also checks the arguments and reports errors.
 """
 
 from __future__ import annotations

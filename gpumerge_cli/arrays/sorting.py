@@ -61,9 +61,9 @@ def sort(
 
     Returns
     -------
-    The sorted keys, `out` if it is given; or (keys, values) if values are given. On the side of the array, in the order
-    that `merge` describes. For shares a list of arrays as long as they are and on their GPUs, which one behind the
-    other are the sorted keys.
+    The sorted keys, `out` if it is given; or (keys, values) if values are given. They lie on
+    the side of the array, in the order that `merge` describes. For shares it is a list of arrays, on the same GPUs and
+    as long as the shares; joined, they are the sorted keys.
 
     Raises
     ------

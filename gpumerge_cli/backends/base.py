@@ -231,7 +231,7 @@ class Backend(Protocol):
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         """Bytes of host memory for a sort of `nbytes` in one workspace, by parts of `part` bytes from so many threads.
 
-        None if pieces should be sorted and merged: they are faster, or the device has no room for all of it.
+        None means that sorting pieces and merging them is faster, or that the device has no room for all the bytes.
         """
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:

@@ -42,7 +42,7 @@ def _in_sequence(
 
 
 def _are_binary(values: Values, files: Sequence[str]) -> bool:
-    """Whether the items are numbers or records: sort takes for text what it is not told of, the others do not."""
+    """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds import format_of, holds_lines, is_binary
 

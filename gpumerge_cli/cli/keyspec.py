@@ -80,9 +80,9 @@ def csv_names(
 ) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
-    Files without such a record, or that cannot be read, are passed over while another has one. What is read of a pipe
-    would be missing in what is sorted; all files have to have the same header. plain: whatever its name says, the file
-    is not compressed. option: that names a field.
+    Files without such a record, or that cannot be read, are passed over while another has one. Only
+    regular files are read, because a pipe's bytes could not be read again for the sort; all files must have the same
+    header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
     Raises UsageError if there is no regular file, InputError if none can be read or has such a record.
     """
     from gpumerge_cli.formats.csv_records import header_fields
@@ -104,7 +104,7 @@ def csv_names(
 
 
 def is_csv_name(text: str) -> bool:
-    """Whether a key of CSV is a field's name, alone or with a colon and letters, and no number."""
+    """Whether a key of CSV names its field, instead of numbering it. A colon and letters may follow the name."""
     return _KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None
 
 
@@ -116,7 +116,8 @@ def header_lines(header: int, csv_keys: Sequence[str]) -> int:
 def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec:
     """The key that is a field of CSV, by its number or name, alone or with a colon and letters: "2:nr", "amount:nr".
 
-    What is a key as parse_key takes it is that. find_names: gives the names of all fields, for what is none by number.
+    A text that parse_key understands is parsed by it. find_names: gives the names of all fields; it is called only for
+    a key by name.
     Raises UsageError if there is none of that name, or what find_names does.
     """
     if _KEY.fullmatch(text):
@@ -156,7 +157,7 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
 
 
 def _is_there(text: str, names: Sequence[str]) -> bool:
-    """Whether `text` is the name of a field, alone or with a colon and letters, among which is no comma."""
+    """Whether `text` is the name of a field. A colon and letters without a comma may follow the name."""
     name, _, letters = text.rpartition(":")
     return text in names or (name in names and "," not in letters)
 

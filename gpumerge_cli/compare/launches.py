@@ -15,8 +15,8 @@ from gpumerge_cli.order import Order
 def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:
     """The policies to compare, each once: all kernels, or the simplest and the one asked for.
 
-    Where no kernel is named, a wish that a kernel cannot take is left out for that kernel. Raises UsageError if the
-    kernel asked for cannot take it, or if none can.
+    If no kernel is named, each kernel ignores those wishes of the request that it cannot follow. Raises UsageError if
+    the kernel asked for cannot follow one, or if no kernel can.
     """
     kernels: tuple[KernelName, ...] = NAMES if request.kernel == "auto" else (NAMES[0], request.kernel)
     policies: list[LaunchPolicy] = []

@@ -49,8 +49,8 @@ def check_each(
 ) -> Iterator[InputFile | InputError]:
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
-    That is the DisorderError of its first disorder, or the InputError that kept it from being read. Raises UsageError
-    ahead of all that if the inputs and `items` do not go together.
+    An error is the DisorderError of the first disorder, or the InputError that kept the input from being read. Raises
+    UsageError before it reads any input if the inputs and `items` do not go together.
     unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
     None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
     the files as they lie on the disk; what it raises ends the check.

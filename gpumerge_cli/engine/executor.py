@@ -130,7 +130,7 @@ class Executor:
                 self._changed.wait(_LOOK)
 
     def _has_finished(self) -> bool:
-        """Whether a worker that could go on has ended: then nothing is left that anybody wants."""
+        """Whether a healthy worker has ended. It ends only if no task is left, or if no result is wanted any more."""
         return any(log.started and log.lost is None for log in self.logs)
 
     def _idle(self) -> bool:

@@ -1,4 +1,4 @@
-"""From what the user asked for to opened sources that agree on one order."""
+"""Opens the inputs of a request, and finds the one order that all of them have."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def opened(
 def _warn(inputs: Inputs) -> None:
     """Say on standard error what of the lines will surprise: one line for each kind of trouble.
 
-    Where GNU sort's silence is kept, only a terminal is told.
+    Commands that are as silent as GNU sort warn only on a terminal.
     """
     if inputs.format.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return

@@ -101,10 +101,10 @@ def _left_in_group(root: str = "/sys/fs/cgroup") -> int:
 
 
 def keep_no_freed_memory() -> None:
-    """From now on, have the C library give large blocks back when they are freed.
+    """Make the C library return large blocks to the system when they are freed, for the rest of the process.
 
-    By default glibc comes to keep blocks of up to 32 MiB for each thread once some were freed: up to 100 MB with
-    -S 256M. Elsewhere this does nothing.
+    By default glibc, after some frees, keeps blocks of up to 32 MiB for each thread: up to 100 MB with -S 256M. With
+    other C libraries this does nothing.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

@@ -1,6 +1,6 @@
 """One piece of a merge or sort as pure data, which pickles and prints as JSON, and its outcome.
 
-Whoever carries a task out needs nothing but the task: a thread of this process, the thread that feeds a GPU, or another
+A worker needs nothing but the task. It may be a thread of this process, the thread that feeds a GPU, or another
 process, which opens the inputs by their names (engine.site.opened_site).
 """
 
@@ -98,8 +98,8 @@ class TaskWork:
 class ChunkTask:
     """Merge or sort these byte ranges, one per input, and put the result in its place.
 
-    turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal items are
-    left out, a task's place is behind all that went out before: a single worker must then take tasks in this order.
+    turn: the number of the task, in the order of the output. A task that is handed on keeps it. With `unique`
+    the place of a task's result is known only after all results before it, so one worker must take tasks in this order.
     """
 
     work: TaskWork

@@ -42,9 +42,6 @@ class Source(Protocol):
     def item_at(self, start: int) -> bytes:
         """The item that starts at `start`: native bytes of a key, a record, or a line without its newline."""
 
-    def beginning_at(self, start: int, most: int) -> bytes:
-        """The item that starts at `start`, of a longer one its first `most` bytes."""
-
     def item_before(self, start: int) -> bytes:
         """The item that ends where the one at `start` begins. Precondition: 0 < start <= size."""
 
@@ -81,7 +78,7 @@ class Sink(Protocol):
         """The place of chunks that are written as they are; None if only `write_at` can write them."""
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
-        """So many bytes of items will come: find out now if there is no room for them. Raises OutputError.
+        """Reserve room for `nbytes` of items, which will be written later. Raises OutputError if there is no room.
 
         Sets `target`. May be called again ahead of the first write, once the number is better known. threads: how many
         will write them at once, None for one a core.

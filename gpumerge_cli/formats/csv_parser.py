@@ -56,7 +56,7 @@ class Parser:
     def records(self, block: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
         """Each record of a block as it stands, without its newline, and its fields, at least one.
 
-        A byte order mark belongs to no field. Where the block's last record goes on, further blocks are gone through.
+        A byte order mark belongs to no field. If the block ends within a record, following blocks are read to its end.
         Raises InputError for what is not CSV.
         """
         csv.field_size_limit(_LONGEST_FIELD)

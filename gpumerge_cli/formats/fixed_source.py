@@ -39,9 +39,6 @@ class FixedSource:
         item = self._file.read_exactly(self._header + start, self._width)
         return item if self._native is None else item[::-1]
 
-    def beginning_at(self, start: int, most: int) -> bytes:
-        return self.item_at(start)[:most]
-
     def item_before(self, start: int) -> bytes:
         return self.item_at(start - self._width)
 

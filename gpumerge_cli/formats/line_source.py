@@ -69,9 +69,6 @@ class LineSource:
         stop = self.item_end(start) - 1
         return self._bytes(start, stop)
 
-    def beginning_at(self, start: int, most: int) -> bytes:
-        return self._read(start, min(most, self._held - start)).split(self._end, 1)[0]
-
     def item_before(self, start: int) -> bytes:
         stop = start - 1
         block, low = _BLOCK, stop

@@ -173,7 +173,7 @@ _placed: dict[str, Path] = {}
 
 
 def remove_unfinished() -> None:
-    """Remove the temporary files of all outputs that were not brought to an end. For the end of the program."""
+    """Remove the temporary files of all unfinished outputs. The program calls it as it ends."""
     replacement.remove_unfinished()
     _placed.clear()
     begun.clear()
@@ -216,7 +216,8 @@ def look_at(name: str) -> None:
 def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
     """Raise OutputError if the output `name` is an open file that holds one of `inputs`.
 
-    What is written to it changes what is still to be read. Outputs with names of their own replace files as a whole.
+    Writing to the open file would change input that is still to be read. An output with a name is safe: it replaces its
+    file only when it is complete.
     """
     with contextlib.suppress(OSError, ValueError):  # opening them will report it
         number = descriptor_named(name)

@@ -88,8 +88,8 @@ class OutputStream:
 def descriptor_named(name: str) -> int | None:
     """The open descriptor that an output's name stands for, if it does.
 
-    What lies behind such a name may be a regular file, but one that somebody else has open and goes on writing to: it
-    must not be replaced.
+    Outputs are written into such a descriptor. A regular file there is not replaced, because the process that opened it
+    may go on writing to it.
     """
     if name == STDIO:
         return sys.stdout.fileno()

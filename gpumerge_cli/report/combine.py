@@ -11,8 +11,8 @@ from gpumerge_cli.report.compared import BenchReport, BenchRow
 def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
     """The reports of each backend and place (`BenchReport.place`) as one, in the order in which they come first.
 
-    Where a row was measured more than once, the last counts. Repeats and seed are those of the last; where they are not
-    the same in all, `merged` says so. All versions are named.
+    The last measurement of a row counts. Repeats and seed are those of the last report; `merged` says if they differ
+    among the reports. All versions are named.
     """
     places: dict[tuple[str, str], list[BenchReport]] = {}
     for report in reports:

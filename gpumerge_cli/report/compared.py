@@ -59,11 +59,6 @@ class CompareReport:
     schema: int = SCHEMA
     kind: str = "compare"
 
-    @property
-    def all_right(self) -> bool:
-        """True if every row's output was right."""
-        return all(row.right for row in self.rows)
-
 
 @dataclass(frozen=True)
 class BenchRow:

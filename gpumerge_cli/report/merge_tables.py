@@ -170,7 +170,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
 def _workers_told(report: MergeReport) -> list[tuple[str, str]]:
     """The expected and the actual figures of the run; if several kinds of workers did it, those of each kind.
 
-    Also what kept a worker from working to the end.
+    Further rows give the errors for which workers gave up.
     """
     told = []
     if report.expected > 0:

@@ -234,7 +234,7 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
 
 
 def _steps(search: Search, width: int) -> Table:
-    """The table of a search: a row for each step. Where room lacks, facts that the next row repeats go."""
+    """The table of a search: a row for each step. A narrow table leaves out facts that the next row repeats."""
     names = ("step", "low", "high", "i", "j", "B[j-1]", "A[i]", "B first?")
     rows = []
     for number, step in enumerate(search.steps, start=1):

@@ -52,7 +52,7 @@ def _short(text: str) -> str:
 
 
 def b_first(b: Items, j: int, a: Items, i: int) -> bool:
-    """Whether B[j] goes before A[i]: equal items do not."""
+    """Whether B[j] goes before A[i]. If they are equal, A[i] goes first."""
     return bool(b.key_at(j) < a.key_at(i))
 
 

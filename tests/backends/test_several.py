@@ -233,7 +233,7 @@ class Stand:
 
 
 class Workers:
-    """What kernels do, by NumPy."""
+    """Does in NumPy what the kernels do on the GPUs of a team."""
 
     def __init__(self, order: Order, team: Stand, fan_in: int = 16, most_cut: int = 16) -> None:
         self.order, self.fan_in, self.most_cut = order, fan_in, most_cut
@@ -409,7 +409,7 @@ def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int
 
 @pytest.mark.gpu
 def test_the_workspace_of_several(rng: np.random.Generator, numbers: tuple[int, ...]) -> None:
-    """By parts it spreads; staged chunks, and lines, go to one device."""
+    """A workspace filled by parts sorts on all devices. Staged chunks, and lines, go to one device."""
     from gpumerge_cli.backends.gpu.several import SeveralGpus
 
     backend = SeveralGpus(numbers)

@@ -645,7 +645,7 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_no_function_of_the_door_takes_more_than_a_handful() -> None:
-    """What commands are asked for is one value, that of their options."""
+    """A command gets the values of its options as one object, so no function needs more than six arguments."""
     for path in (ROOT / "gpumerge_cli" / "cli").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):

@@ -391,7 +391,7 @@ def test_options_that_are_like_another(words: str, near: str, capsys: pytest.Cap
 
 
 def test_settings_that_are_like_another(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What all variables begin with does not count."""
+    """The prefix GPUMERGE_, which all settings share, does not make two names alike."""
     for name, near in (("GPUMERGE_THREDS", "GPUMERGE_THREADS"), ("GPUMERGE_XYZ", "")):
         monkeypatch.setenv(name, "1")
         assert run(["info"]) == 2

@@ -62,7 +62,7 @@ def test_runs_longer_than_a_block_go_on_where_the_block_ended(shape: str, shuffl
 
 
 def switches(family: Family) -> int:
-    """How often the merge of a family's runs changes from one run to another."""
+    """The number of neighbours in the merged output that come from different runs."""
     origin = np.repeat(np.arange(family.runs), family.count)
     keys = np.concatenate(family.all_keys())
     return int(np.count_nonzero(np.diff(origin[np.argsort(keys, kind="stable")])))

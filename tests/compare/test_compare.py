@@ -101,7 +101,7 @@ def run(backend: FakeBackend, data: Loaded, request: LaunchRequest | None = None
 def test_all_variants_and_libraries_are_compared() -> None:
     report = compare(loaded([1, 3], [2, 4]), FakeBackend(), LaunchRequest(), Effort(3))  # type: ignore[arg-type]
     assert [row.name for row in report.rows] == [*RUNGS, "library"]
-    assert report.all_right
+    assert all(row.right for row in report.rows)
     assert report.items == 4
     assert len(report.copy_seconds) == 3
     for row in report.rows:

@@ -120,7 +120,7 @@ def test_long_lines_at_borders(library: c.CDLL) -> None:
 
 @pytest.mark.parametrize("swap", [0, 4])
 def test_results_go_to_their_place_in_files(library: c.CDLL, tmp_path: Path, swap: int) -> None:
-    """From headers on, in pieces, in foreign byte order, from many threads."""
+    """Many threads write pieces of the result behind the file's header, also in foreign byte order."""
     runs = [np.arange(number, 300_000, 3, dtype=np.int32) for number in range(3)]
     sources = [memory_source(run.tobytes()) for run in runs]
     spec = spec_of(Order.of("int32"))

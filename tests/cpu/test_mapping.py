@@ -82,7 +82,7 @@ def draw_records(rng: np.random.Generator, order: Order, runs: int) -> Items:
 def test_mappings_get_the_same_bytes(
     library: c.CDLL, tmp_path: Path, rng: np.random.Generator, sorts: bool, head: int
 ) -> None:
-    """From aligned and other places on, from as few runs as go out at once and from more."""
+    """Outputs begin at aligned and at odd bytes. Their runs are few enough for one pass, or more."""
     random_ = random.Random(int(rng.integers(1 << 32)))
     cases: list[tuple[Order, Items, int]] = [
         (Order.of(dtype), draw_keys(rng, dtype, runs, 800, values), swap)

@@ -90,7 +90,7 @@ def test_a_device_that_is_still_starting_is_not_waited_for(
 def test_nor_is_it_where_lines_are_disordered_early(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies behind the first disorder is merged by other means, so no chunk is left for the device."""
+    """Lines from the first disorder on are merged one by one on the CPU, so no chunk is left for the device."""
     begin = threading.Event()
     came: list[bool] = []
 

@@ -1,4 +1,4 @@
-"""When the world fails: the whole program, in a process of its own."""
+"""The whole program, in a process of its own, where disks, memory or inputs fail."""
 
 from __future__ import annotations
 

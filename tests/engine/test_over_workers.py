@@ -52,7 +52,7 @@ Write = Callable[[str, Any], str]
 
 @pytest.fixture
 def backend() -> Backend:
-    """The CPU's. Which workers there are is the crew's to say."""
+    """The CPU's backend. The crew decides which workers run."""
     return cpu.create()
 
 

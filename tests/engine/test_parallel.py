@@ -21,7 +21,7 @@ from gpumerge_cli.engine.sort import sort_files
 
 @pytest.fixture
 def few_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many threads more than now the system lets live at once."""
+    """The limit, as a list of one number, of threads alive at once in addition to those alive now."""
     most, now = [1], threading.active_count()
     start = threading.Thread.start
 

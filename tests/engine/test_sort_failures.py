@@ -1,4 +1,4 @@
-"""When the world fails an external sort: one clear line, the old output as it was, nothing left anywhere."""
+"""An external sort that fails prints one clear line, keeps the old output, and leaves no temporary file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first bytes of files tell, and what is said of formats that are not read."""
+"""Formats that are recognized by a file's first bytes, and the errors for formats that cannot be read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_will_surprise(start: bytes, order: LineOrder, header: int, told: s
     ("command", "terminal", "warns"), [("merge", False, True), ("sort", False, False), ("sort", True, True)]
 )
 def test_a_warning_changes_nothing(command: str, terminal: bool, warns: bool, tmp_path: Path) -> None:
-    """Where `sort` has no terminal it is as silent as GNU's."""
+    """Without a terminal `sort` prints no warning, as GNU sort prints none."""
     text = "1\n2\n".encode("utf-16-le") + b"\n"
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(text)

@@ -60,7 +60,7 @@ WAYS = {
 
 @pytest.fixture(params=WAYS)
 def suffix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Of compressed files; the library at hand is the one that its way says."""
+    """The suffix of compressed files. The test then reads and writes them by the library that WAYS names for it."""
     suffix, extra = WAYS[request.param]
     if not extra and ("isal" in request.param or suffix == ".zst"):
         pytest.skip("the extra is not installed")
@@ -175,7 +175,7 @@ def test_a_python_that_lacks_a_module(write: Write, monkeypatch: pytest.MonkeyPa
 
 
 def test_zeros_may_follow_a_stream_of_xz(write: Write) -> None:
-    """Which pad it to a multiple of four bytes."""
+    """Zeros pad a stream of xz to a multiple of four bytes."""
     for padding in (b"\0" * 4, b"\0" * (1 << 20)):
         name = write("a.txt.xz", lzma.compress(b"1\n") + padding + lzma.compress(b"2\n") + padding)
         source = open_source(name, Content("text"))

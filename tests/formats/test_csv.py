@@ -111,7 +111,7 @@ def test_records_as_they_stand_compare_as_the_parser_has_it(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(text=files(), order=orders(several=True))
 def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_path: Path) -> None:
-    """What is sorted by compiled code is in the order of the parser's fields."""
+    """Compiled code sorts records into the order that a comparison of their parsed fields gives."""
     (tmp_path / "a.csv").write_bytes(text)
     items = ItemRequest("text", lines=order, csv=True)
     request = SortFilesRequest((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, BackendRequest("cpu"))

@@ -54,7 +54,7 @@ def test_what_is_no_field(text: str) -> None:
 
 
 def matches(folder: Folder, pattern: str, *to_come: str) -> list[str]:
-    """What a glob stands for where files of these names are to come."""
+    """The files that a glob matches if earlier jobs will make the files named `to_come`."""
     return folder.matches(pattern, {folder.place(name): os.path.normpath(name) for name in to_come})
 
 

@@ -37,7 +37,7 @@ TINY = [
 
 
 def fill(workspace: GpuWorkspace, items: bytes) -> None:
-    """In two runs: a sort does not ask which."""
+    """Upload the items as two runs, the second of them empty. A sort ignores the bounds of runs."""
     workspace.staging(len(items))[:] = np.frombuffer(items, np.uint8)
     workspace.upload([len(items), 0])
 
@@ -50,7 +50,7 @@ def sorted_by(workspace: GpuWorkspace, policy: SortPolicy, items: bytes) -> byte
 
 
 def sizes(gpu: GpuBackend, order: Order) -> list[int]:
-    """None, few, around a tile's edges, and over several levels."""
+    """Numbers of items to sort: none, a few, those around a tile's edges, and enough for several passes."""
     tile = gpu.resolve_sort(SortRequest("merge"), order, 0).tile
     return [0, 1, 2, 31, tile - 1, tile, tile + 1, 2 * tile, 5 * tile + 3]
 

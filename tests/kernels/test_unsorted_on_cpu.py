@@ -1,6 +1,7 @@
 """The kernels on runs that are not in order, run on the CPU under the address sanitizer.
 
-Such runs have no merge. Still no access may lie outside of the arrays, and each output item must be an input item.
+The merge of such runs is not defined. Even so, kernels may access nothing outside of the arrays, and each output item
+must be an input item.
 """
 
 from __future__ import annotations

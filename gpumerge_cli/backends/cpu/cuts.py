@@ -40,7 +40,7 @@ class Cuts:
         return cuts
 
     def at(self, targets: Row) -> NDArray[np.int64]:
-        """As `between` the first and the last cut, but each as near its target as the edges of items are."""
+        """One cut for each target, as near to it as the edges of items allow."""
         # A cut may lie from its target by a part of the way to the next one, so each has a second one at its place.
         return self.between(np.zeros_like(self.sizes), self.sizes, np.repeat(targets, 2))[::2]
 

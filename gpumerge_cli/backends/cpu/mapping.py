@@ -28,7 +28,7 @@ class Mapping:
         return bool(library().gm_map_lost(self.address))
 
     def write(self, position: int, data: Bytes) -> bool:
-        """Copy `data` to byte `position`; False if bytes of the mapping were lost. From any thread."""
+        """Copy `data` to byte `position`; False if bytes of the mapping were lost. Any thread may call it."""
         assert 0 <= position <= self.nbytes - len(data), "beyond the mapping"
         own = library()
         return bool(own.gm_map_write(self.address, position, data.ctypes.data, len(data)) == own.DONE)

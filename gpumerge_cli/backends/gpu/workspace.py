@@ -185,7 +185,7 @@ class GpuWorkspace:
         return self._fetched(self._downloaded)
 
     def outputs(self) -> Iterable[Bytes]:
-        """See Workspace. What was staged is no longer needed, so its memory takes the result."""
+        """See Workspace. The result overwrites the staged input in its pinned memory."""
         return [self._fetched(self._staging)]
 
     def _fetched(self, to: PinnedBuffer) -> Bytes:
