@@ -77,6 +77,9 @@ class ReferenceBackend:
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
         return ReferenceWorkspace(order, capacity)
 
+    def versions(self) -> dict[str, str]:
+        return {}
+
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         source, target = np.ones(nbytes, np.uint8), np.zeros(nbytes, np.uint8)
         found = []

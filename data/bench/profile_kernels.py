@@ -47,7 +47,7 @@ def run() -> None:
         for request in requests if runs == 2 else [LaunchRequest()]:
             workspace.merge(backend.resolve(request, order, runs))
         if runs == 2:
-            workspace.baselines()["cub"]()
+            workspace.baselines()["cccl"]()
         workspace.synchronize()
         workspace.close()
 

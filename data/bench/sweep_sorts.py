@@ -19,12 +19,12 @@ import numpy as np
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortPolicy, SortRequest
 from gpumerge_cli.backends.gpu import module, sort_policy
-from gpumerge_cli.backends.gpu.baselines import CubSort, sort_by_cupy
+from gpumerge_cli.backends.gpu.baselines import SortedByCupy, SortedKeys
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, of_fan_in, tile_shape
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Keys, Order
 
 REPEATS = 7
 TILES = {
@@ -74,12 +74,15 @@ def main(dtype: str = "uint32", count: str = str(1 << 28), name: str = "random",
     out = cupy.empty_like(keys)
     copy = timed(lambda: cupy.copyto(out, keys))
     print(f"{dtype} {count} {name}: copy {copy:.3f}")
-    library = timed(lambda: sort_by_cupy(keys, out, order))
+    stream = cupy.cuda.get_current_stream()
+    by_cupy = SortedByCupy(keys, out, descending=False)
+    library = timed(lambda: by_cupy.run(stream))
     right = out.copy()
-    cub = CubSort(backend._device.id, order, (keys.data.ptr, keys.size), out.data.ptr)
+    assert isinstance(order, Keys)
+    cccl = SortedKeys(keys, order, "cccl_merge_sort", out.data.ptr)
     print(f"cupy.sort {library:.3f} ({library / copy:.1f} copies, a copy of the input among them)")
-    by_cub = timed(lambda: cub.run(cupy.cuda.get_current_stream()))
-    print(f"cub merge sort {by_cub:.3f} ({by_cub / copy:.1f} copies), right: {bool((out == right).all())}")
+    by_cccl = timed(lambda: cccl.run(stream))
+    print(f"cccl merge sort {by_cccl:.3f} ({by_cccl / copy:.1f} copies), right: {bool((out == right).all())}")
     if steps:
         by_steps(backend, order, keys, out)
         return
@@ -103,7 +106,7 @@ def main(dtype: str = "uint32", count: str = str(1 << 28), name: str = "random",
                 print(f"{time:.3f} {shape} {policy.describe()}, right: {found[-1][-1]}", flush=True)
     print("best")
     for time, shape, text, good in sorted(found)[9::-1]:
-        print(f"{time:.3f} ms, {time / copy:.1f} copies, {by_cub / time:.2f} x cub, {shape} {text}, right: {good}")
+        print(f"{time:.3f} ms, {time / copy:.1f} copies, {by_cccl / time:.2f} x cccl, {shape} {text}, right: {good}")
 
 
 def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) -> None:

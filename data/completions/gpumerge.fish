@@ -188,7 +188,7 @@ complete -c gpumerge -n '__gpumerge_command bench' -l render -d 'Run nothing: ma
 complete -c gpumerge -n '__gpumerge_command bench' -l kernels -x -d 'Kernels to time, of basic, tiled, circular, path; all by default. A list has commas.'
 complete -c gpumerge -n '__gpumerge_command bench' -l dtypes -x -d 'Types of items, as int32,float16; int32+4 is a key with a payload of 4 bytes.'
 complete -c gpumerge -n '__gpumerge_command bench' -l sizes -x -d 'Items of output in all, rounded down to whole runs: 1e6,2^20; 2^10:2^28:4 goes by factors of 4.'
-complete -c gpumerge -n '__gpumerge_command bench' -l shapes -x -d 'Shapes of inputs, of uniform, few, equal, disjoint, blocky, one-sided and tiny.'
+complete -c gpumerge -n '__gpumerge_command bench' -l shapes -x -d 'Shapes of inputs, of uniform, few, equal, disjoint, blocky, one-sided and tiny; shuffled keys are sorted.'
 complete -c gpumerge -n '__gpumerge_command bench' -l runs -x -d 'Numbers of runs to merge, as 2,4,8,16.'
 complete -c gpumerge -n '__gpumerge_command bench' -l quick -d 'Fewer and smaller cases: about a minute.'
 complete -c gpumerge -n '__gpumerge_command bench' -l repeat -x -d 'Times that each is run; 7 by default, 3 with --quick.'

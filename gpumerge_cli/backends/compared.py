@@ -37,6 +37,12 @@ class ComparedBackend(Backend, Protocol):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ComparedWorkspace:
         """See Backend."""
 
+    def versions(self) -> Mapping[str, str]:
+        """The versions of the libraries that baselines come from, by name.
+
+        Where one cannot be had, the text is "left out: " and the reason, with the way to get it.
+        """
+
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         """The seconds of the fastest copy of `nbytes` (at least 1) in this backend's memory, of several places.
 

@@ -79,6 +79,11 @@ class LaunchPolicy:
         """The kernel, and its way to load tiles if it has several: "path", "tiled exact"."""
         return f"{self.kernel} {self.tile_load}" if self.tile_load else self.kernel
 
+    @property
+    def name(self) -> str:
+        """The name in tables: the rung, and whether threads move its tiles: "path", "path, vector loads"."""
+        return f"{self.rung}, vector loads" if self.transfer == "vector" else self.rung
+
     def describe(self) -> str:
         """For tables: "path 256x19", "tiled 128 threads, tile 1024, exact"."""
         shape = f"{self.kernel} {self.block_size}x{self.items_per_thread or 'all'}"

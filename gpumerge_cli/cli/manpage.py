@@ -11,9 +11,9 @@ Every option that changes how work is done can be set by a variable: GPUMERGE_TH
 that has it, GPUMERGE_MERGE_THREADS that of merge. An option without a value takes 1 or 0. Of sort, only options that do
 not change what goes out can be set.
 
-GPUMERGE_CPU_LEVEL is which of the CPU's libraries is loaded: x86-64-v2, v3 or v4. NO_COLOR, TERM=dumb and FORCE_COLOR
-are honoured. TMPDIR is where temporary files go. XDG_CONFIG_HOME and XDG_CACHE_HOME are where configuration and what
-info --measure found lie."""
+GPUMERGE_CPU_LEVEL is which of the CPU's libraries is loaded: x86-64-v2, v3 or v4. GPUMERGE_CCCL is the folder of
+CCCL's headers, for bench. NO_COLOR, TERM=dumb and FORCE_COLOR are honoured. TMPDIR is where temporary files go.
+XDG_CONFIG_HOME and XDG_CACHE_HOME are where configuration and what info --measure found lie."""
 
 _FILES = (
     ("gpumerge.toml", "Settings of a project: in the current folder, or the nearest above it that has one."),

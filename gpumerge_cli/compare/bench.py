@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from math import inf
 from statistics import median
 
-from gpumerge_cli.backends.base import KERNELS, KernelName, LaunchPolicy
+from gpumerge_cli.backends.base import KERNELS, Algorithm, KernelName, LaunchPolicy, SortPolicy, SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.bench_cases import Case
 from gpumerge_cli.compare.contest import Effort, contest, environment, untimed
@@ -16,10 +17,11 @@ from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.engine.resources import available_memory
-from gpumerge_cli.errors import DeviceMemoryError, Interrupted
-from gpumerge_cli.report.compared import BenchReport, BenchRow, Measured
+from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
+from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow, Measured
 from gpumerge_cli.units import format_bytes
 
+_SORTS: tuple[Algorithm, ...] = ("merge", "radix")
 Told = Callable[[int, int, Case, Sequence[BenchRow]], None]
 """Called after each case: how many are done, how many there are, the case and its rows."""
 
@@ -49,7 +51,7 @@ def bench(
     stopped = 0
     try:
         for done, case in enumerate(cases, 1):
-            policies = variants(backend, case.items.order, kernels, case.runs)
+            policies = _policies(case, backend, kernels)
             try:
                 _check_room(case)
                 found = _run(case, backend, policies, ceiling(case.nbytes), effort)
@@ -69,10 +71,24 @@ def bench(
         effort.seed,
         effort.threads,
         tuple(rows),
-        {**environment(), **info.details},
+        environment(backend),
         effort.version,
         stopped,
     )
+
+
+def _policies(
+    case: Case, backend: ComparedBackend, kernels: Sequence[KernelName]
+) -> Sequence[LaunchPolicy | SortPolicy]:
+    """The variants of `kernels`, or for a sort the algorithms that are fast at any size."""
+    order = case.items.order
+    if not case.sorts:
+        return variants(backend, order, kernels, case.runs)
+    found = []
+    for algorithm in _SORTS:
+        with suppress(UsageError):  # it takes no such keys
+            found.append(backend.resolve_sort(SortRequest(algorithm), order, case.nbytes))
+    return found
 
 
 def _check_room(case: Case) -> None:
@@ -83,7 +99,7 @@ def _check_room(case: Case) -> None:
 
 
 def _run(
-    case: Case, backend: ComparedBackend, policies: Sequence[LaunchPolicy], ceiling: float, effort: Effort
+    case: Case, backend: ComparedBackend, policies: Sequence[LaunchPolicy | SortPolicy], ceiling: float, effort: Effort
 ) -> list[BenchRow]:
     workspace: ComparedWorkspace = backend.workspace(case.items.order, case.nbytes, threads=effort.threads)
     try:
@@ -101,7 +117,9 @@ def _run(
 
 
 def _rows(case: Case, measured: Iterable[Measured], ceiling: float, judged_by: str) -> list[BenchRow]:
-    return [_row(case, one, ceiling, judged_by) for one in measured]
+    found = [_row(case, one, ceiling, judged_by) for one in measured]
+    best = min((row.median for row in found if row.name.startswith(CCCL) and row.median > 0), default=0.0)
+    return [replace(row, times_cccl=best / row.median if row.median > 0 else 0.0) for row in found]
 
 
 def _row(case: Case, one: Measured, ceiling: float, judged_by: str) -> BenchRow:
@@ -127,5 +145,5 @@ def _row(case: Case, one: Measured, ceiling: float, judged_by: str) -> BenchRow:
     )
 
 
-def _not_run(case: Case, policies: Sequence[LaunchPolicy], problem: str) -> list[BenchRow]:
+def _not_run(case: Case, policies: Sequence[LaunchPolicy | SortPolicy], problem: str) -> list[BenchRow]:
     return _rows(case, (replace(untimed(policy, case.nbytes), problem=problem) for policy in policies), 0.0, "")

@@ -18,9 +18,11 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.units import format_counted
 
-TINY = "tiny"
-BENCH_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
+TINY, SHUFFLED = "tiny", "shuffled"
+MERGED_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
+BENCH_SHAPES = (*MERGED_SHAPES, SHUFFLED)
+"""All shapes. SHUFFLED: one run of uniform keys in no order, which is sorted."""
 _TINY_SHARE = 1024
 _FOOTPRINTS = {
     "records": ((5, 32), (5, 52)),
@@ -68,8 +70,8 @@ def items_named(name: str) -> CaseItems:
 class Case:
     """`runs` sorted runs of `size` items in all, whose keys interleave as `shape` says.
 
-    Runs are equally long, so a size that does not divide is rounded down. Raises UsageError where a run would be empty
-    or there is no such shape.
+    Runs are equally long, so a size that does not divide is rounded down. Raises UsageError where a run would be empty,
+    there is no such shape, or keys in no order would be several runs.
     """
 
     items: CaseItems
@@ -82,8 +84,15 @@ class Case:
             raise UsageError(f"{self.shape!r} is no shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs cannot be merged", way_out="use 1 or more")
+        if self.sorts and self.runs > 1:
+            raise UsageError(f"{self.runs} shuffled runs cannot be merged", way_out="use 1, which is sorted")
         if self.size < self.runs:
             raise UsageError(f"{self.size} items are too few for {self.runs} runs", way_out="use larger sizes")
+
+    @property
+    def sorts(self) -> bool:
+        """True if the case is a sort."""
+        return self.shape == SHUFFLED
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -117,9 +126,9 @@ class Case:
         for length in self.lengths:
             edges.append(edges[-1] + length * self.items.nbytes)
         runs = [staging[start:stop] for start, stop in pairwise(edges)]
-        shape: Any = "uniform" if self.shape == TINY else self.shape
+        shape: Any = "uniform" if self.shape in (TINY, SHUFFLED) else self.shape
         order = self.items.order
-        families = [Family(shape, order.dtype, length, self.runs, seed) for length in self.lengths]
+        families = [Family(shape, order.dtype, length, self.runs, seed, self.sorts) for length in self.lengths]
 
         def make(number: int) -> None:
             start = 0
@@ -143,9 +152,10 @@ class Axes:
     runs: tuple[int, ...]
 
     def cases(self) -> list[Case]:
-        """Raises UsageError for a name, a shape or a size that no case can have."""
+        """All cases, each once: sorts have one run. Raises UsageError for a value that no case can have."""
         found = map(items_named, self.items)
-        return [Case(*case) for case in product(found, self.shapes, self.runs, self.sizes)]
+        every = product(found, self.shapes, self.runs, self.sizes)
+        return list(dict.fromkeys(Case(of, shape, 1 if shape == SHUFFLED else k, size) for of, shape, k, size in every))
 
 
 @dataclass(frozen=True)
@@ -184,4 +194,4 @@ def preset(backend: str, *, quick: bool) -> Preset:
         sizes = sizes[:3]
     middle = Axes(("int32",), sizes[-1:], ("uniform",), (2,))
     dtypes = _DTYPES[:2] if quick else _DTYPES
-    return Preset(middle, Axes(dtypes, sizes, BENCH_SHAPES, _RUNS), 3 if quick else 7)
+    return Preset(middle, Axes(dtypes, sizes, MERGED_SHAPES, _RUNS), 3 if quick else 7)

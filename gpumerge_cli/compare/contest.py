@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
-from gpumerge_cli.backends.compared import ComparedWorkspace
+from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
 from gpumerge_cli.errors import DeviceError, GpumergeError
 from gpumerge_cli.report.compared import Measured
@@ -77,7 +75,7 @@ def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
     """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
     if isinstance(policy, SortPolicy):
         return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)
-    return Measured(policy.rung, policy.describe(), True, nbytes=2 * nbytes)
+    return Measured(policy.name, policy.describe(), True, nbytes=2 * nbytes)
 
 
 def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:
@@ -110,14 +108,13 @@ def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, rep
     return Contest(tuple(rows), tuple(copies[1:]))
 
 
-def environment() -> dict[str, str]:
-    """Names and versions that timings depend on besides the device."""
-    found = {
+def environment(backend: ComparedBackend) -> dict[str, str]:
+    """Names and versions that timings depend on."""
+    return {
         "python": platform.python_version(),
         "numpy": np.__version__,
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
+        **backend.versions(),
+        **backend.info().details,
     }
-    with suppress(PackageNotFoundError):
-        found["polars"] = version("polars")
-    return found

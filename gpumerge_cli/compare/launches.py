@@ -38,13 +38,19 @@ def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int =
 
 
 def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs: int = 2) -> list[LaunchPolicy]:
-    """The policies of these kernels, in the ladder's order: each in every way that it loads tiles.
+    """The policies of these kernels, in the ladder's order: each in every way that it moves tiles, the best last.
 
     The rest is left to the backend. No policy comes twice: to a backend, two ways may be one.
     """
     ordered = sorted(kernels, key=lambda name: NAMES.index(named(name).name))
     wishes = [wish for kernel in ordered for wish in _wishes(kernel, LaunchRequest())]
-    return list(dict.fromkeys(backend.resolve(wish, order, runs) for wish in wishes))
+    policies: list[LaunchPolicy] = []
+    for wish in wishes:
+        policy = backend.resolve(wish, order, runs)
+        if policy.transfer == "bulk":  # older devices have only the other way
+            policies.append(backend.resolve(replace(wish, transfer="vector"), order, runs))
+        policies.append(policy)
+    return list(dict.fromkeys(policies))
 
 
 def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:

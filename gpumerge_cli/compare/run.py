@@ -76,7 +76,7 @@ def _compared(
         copy_seconds=found.copies,
         copy_nbytes=2 * total,
         rows=tuple(with_ratios(row, ceiling, basic) for row in found.rows),
-        environment={**environment(), **info.details},
+        environment=environment(backend),
         version=effort.version,
     )
 

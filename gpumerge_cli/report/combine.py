@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpumerge_cli.report.compared import BenchReport, BenchRow
+from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow
 
 
 def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
@@ -38,6 +38,7 @@ def _differences(reports: Sequence[BenchReport]) -> list[str]:
     for name, values in (
         ("repeats", [report.repeat for report in reports]),
         ("seeds", [report.seed for report in reports]),
+        ("CCCL", [report.environment.get(CCCL.upper(), "not timed") for report in reports]),
     ):
         if len(set(values)) > 1:
             told.append(f"{name} {', '.join(map(str, dict.fromkeys(values)))}")

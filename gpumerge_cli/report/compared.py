@@ -8,6 +8,9 @@ from typing import Literal
 from gpumerge_cli.report.model import SCHEMA, InputFile, MergeReport
 from gpumerge_cli.units import format_counted
 
+CCCL = "cccl"
+"""The first word of the names of rows that CCCL's algorithms have, and the name of its version, in capitals."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -72,7 +75,7 @@ class BenchRow:
     "" if it was. judged_by: how outputs were judged.
     The times: seconds: every timed repeat. median: of these. spread: (slowest - fastest) / median. ceiling:
     seconds of the best copy of the same bytes on the device, in the best of several places. share_of_copy: ceiling over
-    the median. 0 where nothing was timed.
+    the median. times_cccl: the time of CCCL, the fastest of its ways, over the median. 0 where nothing was timed.
     """
 
     items: str
@@ -92,6 +95,7 @@ class BenchRow:
     spread: float = 0.0
     ceiling: float = 0.0
     share_of_copy: float = 0.0
+    times_cccl: float = 0.0
 
     @property
     def case(self) -> tuple[str, str, int, int]:

@@ -19,8 +19,8 @@ empty."""
 
 BENCH_COLUMNS = (
     "items", "shape", "runs", "size", "count", "name", "role", "launch", "right", "problem", "judged_by", "median_s",
-    "spread", "gb_per_s", "share_of_copy", "ceiling_s", "nbytes", "seconds", "seed", "threads", "backend", "device",
-    "version",
+    "spread", "gb_per_s", "share_of_copy", "times_cccl", "ceiling_s", "nbytes", "seconds", "seed", "threads", "backend",
+    "device", "version",
 )  # fmt: skip
 """`ceiling_s` is the best copy of the same bytes; otherwise as in COLUMNS."""
 
@@ -86,6 +86,7 @@ def _bench_rows(report: BenchReport) -> Iterator[Sequence[object]]:
             row.spread if timed else "",
             row.throughput / 1e9 if timed else "",
             row.share_of_copy if timed else "",
+            row.times_cccl or "",
             row.ceiling if timed else "",
             row.nbytes,
             " ".join(map(repr, row.seconds)),

@@ -48,7 +48,7 @@ _STYLE = {
     "legend.fontsize": 9.5,
 }
 _COLOURS = {
-    "cub": "#3056a0",
+    "cccl": "#3056a0",
     "cupy.sort": "#7d7d9c",
     "numpy stable sort": "#7d7d9c",
     "polars merge_sorted": "#3056a0",

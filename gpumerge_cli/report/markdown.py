@@ -67,7 +67,7 @@ def _compare(report: CompareReport) -> str:
 
 
 def _bench(report: BenchReport) -> str:
-    of_case, of_row = bench_header()
+    of_case, of_row = bench_header(report)
     rows = [
         (*(case if number == 0 else ("",) * len(case)), *row)
         for case, variants in bench_cells(report)
@@ -78,7 +78,7 @@ def _bench(report: BenchReport) -> str:
         "",
         _escape(bench_title(report)),
         "",
-        *_table((*of_case, *of_row), rows, right=(2, 3, 5, 6, 7, 8)),
+        *_table((*of_case, *of_row), rows, right=(2, 3, *range(5, len(of_case) + len(of_row) - 1))),
         "",
         *(f"- {_escape(note)}" for note in bench_notes(report)),
         *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),

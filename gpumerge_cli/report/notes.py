@@ -19,6 +19,7 @@ def notes(report: CompareReport) -> tuple[str, ...]:
     """Sentences without a full stop, the most important first."""
     told = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
     told += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    told += _left_out(report)
     fastest, library = _fastest(report, library=False), _fastest(report, library=True)
     if fastest and library:
         told.append(_difference(fastest, library))
@@ -42,10 +43,16 @@ def bench_notes(report: BenchReport) -> tuple[str, ...]:
     told += [f"results of several runs, with {report.merged}"] if report.merged else []
     told += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
     told += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    told += _left_out(report)
     shaky = sum(row.spread > UNSTABLE for row in report.rows)
     if shaky:
         told.append(f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
     return tuple(told)
+
+
+def _left_out(report: BenchReport | CompareReport) -> list[str]:
+    """The libraries that a report is without, each with the reason."""
+    return [f"{name}: {value}" for name, value in report.environment.items() if value.startswith("left out: ")]
 
 
 def _place(row: BenchRow) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gpumerge_cli.report.compared import BenchReport, BenchRow, CompareReport, Measured
+from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow, CompareReport, Measured
 from gpumerge_cli.report.notes import ceiling
 from gpumerge_cli.units import format_count, format_counted, format_seconds
+
+X_CCCL = "x cccl"
+"""The column of a row's speed, CCCL's being 1."""
 
 
 def compare_header(report: CompareReport) -> tuple[str, ...]:
@@ -42,35 +45,45 @@ def _copies(copies: float) -> str:
 def bench_title(report: BenchReport) -> str:
     """The device and the work of a report, in one line."""
     cases = len({row.case for row in report.rows})
+    against = f"; {X_CCCL}: against CCCL {report.environment.get(CCCL.upper(), '')}".rstrip()
     return (
         f"{format_counted(cases, 'case')} on {report.backend}: {report.place}; median of {report.repeats}; "
         f"GB/s count bytes read and written; of copy: against the best copy of the same bytes"
+        f"{against if _has_cccl(report) else ''}"
     )
 
 
-def bench_header() -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _has_cccl(report: BenchReport) -> bool:
+    return any(row.times_cccl for row in report.rows)
+
+
+def bench_header(report: BenchReport) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of `bench_cells`' columns, for a case and for a row."""
-    return ("items", "shape", "runs", "size"), ("variant", "median", "spread", "GB/s", "of copy", "result")
+    ratios = ("of copy", X_CCCL) if _has_cccl(report) else ("of copy",)
+    return ("items", "shape", "runs", "size"), ("variant", "median", "spread", "GB/s", *ratios, "result")
 
 
 def bench_cells(report: BenchReport) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
     """Each case and its rows, as text, in `bench_header`'s columns."""
+    beside = _has_cccl(report)
     return [
-        ((items, shape, str(runs), format_size(size)), list(map(_bench_row, rows)))
+        ((items, shape, str(runs), format_size(size)), [_bench_row(row, beside=beside) for row in rows])
         for (items, shape, runs, size), rows in groupby(report.rows, key=lambda row: row.case)
     ]
 
 
-def _bench_row(row: BenchRow) -> tuple[str, ...]:
+def _bench_row(row: BenchRow, *, beside: bool) -> tuple[str, ...]:
     result = "wrong" if not row.right else "not run" if row.problem else "" if row.role == "copy" else "right"
     if row.median <= 0:
-        return (row.name, "-", "-", "-", "-", result)
+        return (row.name, *["-"] * (5 if beside else 4), result)
+    times = (f"{row.times_cccl:.2f}" if row.times_cccl else "-",) if beside else ()
     return (
         row.name,
         format_seconds(row.median),
         f"{row.spread:.0%}",
         _gigabytes(row.nbytes, row.median),
         f"{row.share_of_copy:.2f}",
+        *times,
         result,
     )
 

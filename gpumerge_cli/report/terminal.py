@@ -104,7 +104,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
 
 def _show_bench(report: BenchReport, console: Console) -> None:
     console.print(Text(bench_title(report)))
-    table = plain_table(*bench_header()[1], left=1)
+    table = plain_table(*bench_header(report)[1], left=1)
     for (items, shape, runs, size), rows in bench_cells(report):
         table.add_row(Text(f"{items}, {shape}, {runs} run{'' if runs == '1' else 's'}, {size} items"), style="bold")
         for name, *row in rows:

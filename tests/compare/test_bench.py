@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import bench
-from gpumerge_cli.compare.bench_cases import BENCH_SHAPES, Axes, Case, items_named, preset
+from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.order import DTYPES, Order
@@ -27,7 +28,7 @@ def kernels_of(backend: Backend) -> list[str]:
     return list(RUNGS)
 
 
-@pytest.mark.parametrize("shape", BENCH_SHAPES)
+@pytest.mark.parametrize("shape", MERGED_SHAPES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("runs", [1, 2, 5])
 def test_runs_are_sorted_and_fill_the_memory(shape: str, dtype: str, runs: int) -> None:
@@ -44,6 +45,20 @@ def test_runs_are_sorted_and_fill_the_memory(shape: str, dtype: str, runs: int) 
     again = np.empty(case.nbytes, np.uint8)
     case.fill(again, 7, 1)
     assert again.tobytes() == staging.tobytes()
+
+
+def test_shuffled_keys_are_one_run_in_no_order() -> None:
+    case = Case(items_named("int32"), SHUFFLED, 1, 5003)
+    staging = np.empty(case.nbytes, np.uint8)
+    (run,) = case.fill(staging, 7, 3)
+    keys = run.view(np.int32)
+    assert keys.size == 5003
+    assert (keys[1:] < keys[:-1]).sum() > 1000
+    with pytest.raises(UsageError, match="2 shuffled runs cannot be merged; use 1"):
+        Case(items_named("int32"), SHUFFLED, 2, 5003)
+    assert {(one.shape, one.runs) for one in Axes(("int8",), (9,), ("few", SHUFFLED), (2, 3)).cases()} == {
+        ("few", 2), ("few", 3), (SHUFFLED, 1),
+    }  # fmt: skip
 
 
 def test_tiny_runs_are_tiny() -> None:
@@ -115,7 +130,7 @@ def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 8])
-@pytest.mark.parametrize("shape", BENCH_SHAPES)
+@pytest.mark.parametrize("shape", MERGED_SHAPES)
 def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs: int) -> None:
     case = Case(items_named("float32"), shape, runs, 3000)
     told: list[Any] = []
@@ -128,7 +143,9 @@ def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs:
     assert names == kernels_of(backend)
     libraries = [row.name for row in report.rows if row.role == "library"]
     if backend.name == "gpu":
-        assert libraries == ["cupy.sort", "cub tree" if runs > 2 else "cub"]
+        assert libraries[0] == "cupy.sort"
+        if "left out" not in report.environment["CCCL"]:
+            assert libraries[1:] == ["cccl tree" if runs > 2 else "cccl"]
     elif backend.name == "cpu":
         assert "numpy stable sort" in libraries
     assert [row.name for row in report.rows if row.role == "copy"] == ["copy"]
@@ -142,6 +159,19 @@ def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs:
         assert row.throughput == row.nbytes / row.median
         assert row.judged_by == ("" if row.role == "copy" else "stable sort")
     assert told == [(1, 1, case, list(report.rows))]
+
+
+@pytest.mark.parametrize("items", ["uint16", "float32", "int32+4"])
+def test_shuffled_items_are_sorted(backend: Backend, items: str) -> None:
+    report = bench([Case(items_named(items), SHUFFLED, 1, 3000)], backend, Effort(2, 2))
+    assert report.wrong == ()
+    names = [row.name for row in report.rows if row.role == "kernel" and row.seconds]
+    assert "merge" in names
+    assert set(names) <= {"merge", "radix"}
+    libraries = {row.name for row in report.rows if row.role == "library"}
+    if backend.name == "gpu" and "left out" not in report.environment["CCCL"]:
+        assert {"cccl radix sort", "cccl merge sort"} <= libraries
+    assert all(row.shape == SHUFFLED and row.runs == 1 for row in report.rows)
 
 
 def test_kernels_are_those_asked_for(backend: Backend) -> None:
@@ -162,6 +192,36 @@ def test_many_keys_are_judged_by_sums(backend: Backend, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("nbytes", [1, 1000, 1 << 20])
 def test_the_ceiling_of_copies(backend: Backend, nbytes: int) -> None:
     assert 0 < backend.copy_ceiling(nbytes, threads=2) < 10
+
+
+class WithCccl(ReferenceBackend):
+    """A backend with two ways of CCCL, one much slower than the other, and a fixed clock."""
+
+    def versions(self) -> dict[str, str]:
+        return {"CCCL": "3.6.0"}
+
+    def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
+        return Clocked(order, capacity)
+
+
+class Clocked(ReferenceWorkspace):
+    def baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {name: partial(self._as_kernel, name) for name in ("cccl slow", "cccl")}
+
+    def _as_kernel(self, name: str) -> None:
+        super().merge(LaunchPolicy("path", 1, 1))
+
+    def time(self, work: Callable[[], None]) -> float:
+        work()
+        of_library = getattr(work, "args", ("",))[0]
+        return {"cccl slow": 8.0, "cccl": 3.0}.get(of_library, 2.0)
+
+
+def test_rows_are_held_against_the_fastest_way_of_cccl() -> None:
+    report = bench([Case(items_named("int32"), "uniform", 2, 100)], WithCccl(), Effort(1), kernels=("path",))
+    assert report.environment["CCCL"] == "3.6.0"
+    found = {row.name: row.times_cccl for row in report.rows}
+    assert found == {"path": 1.5, "cccl slow": 0.375, "cccl": 1.0, "copy": 0.0}
 
 
 class Workspace(ReferenceWorkspace):

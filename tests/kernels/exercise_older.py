@@ -55,6 +55,7 @@ def _exercise(backend: Backend, order: Order, items: list[bytes], key: Any) -> i
     workspace.upload([len(text)])
     for launch in (LaunchRequest(), LaunchRequest(**_SMALL)):
         sort = backend.resolve_sort(SortRequest("merge", launch), order, len(text))
+        assert sort.launch.transfer == "vector"
         workspace.poison()
         workspace.sort(sort)
         assert workspace.download().tobytes() == as_text(whole, end), (order, sort)

@@ -196,6 +196,10 @@ def test_nothing_to_merge(gpu: GpuBackend) -> None:
         assert workspace.counts == [0, 0]
 
 
+def cccl_there(gpu: GpuBackend) -> bool:
+    return "left out" not in gpu.versions()["CCCL"]
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "float64"])
 def test_baselines_agree_by_key_image(gpu: GpuBackend, dtype: str) -> None:
     for descending in (False, True):
@@ -205,12 +209,43 @@ def test_baselines_agree_by_key_image(gpu: GpuBackend, dtype: str) -> None:
         workspace = gpu.workspace(order, 0)
         fill(workspace, [run.tobytes() for run in runs])
         baselines = workspace.baselines()
-        assert set(baselines) == {"cupy.sort", "cub"}
+        assert set(baselines) == {"cupy.sort"} | ({"cccl"} if cccl_there(gpu) else set())
         for name, baseline in baselines.items():
             workspace.poison()
             baseline()
             got = workspace.download().view(order.dtype)
             assert (order.image(got) == order.image(stable(order, runs))).all(), name
+
+
+@pytest.mark.parametrize("items", [(8, "int32"), (12, "int64"), (16, "float64")])
+def test_pairs_are_merged_and_sorted_by_cccl(gpu: GpuBackend, items: tuple[int, str]) -> None:
+    if not cccl_there(gpu):
+        pytest.skip("needs nvcc and CCCL")
+    order = Order.records(items[0], 0, np.dtype(items[1]))
+    records = np.random.default_rng(3).integers(0, 3, (40_000, items[0]), np.uint8)
+    images = order.image(order.keys(records.reshape(-1)))
+    runs = [
+        part[np.argsort(of, kind="stable")]
+        for part, of in zip(np.split(records, [15_000]), np.split(images, [15_000]), strict=True)
+    ]
+    for given, name in ((runs, "cccl"), ([records], "cccl radix sort"), ([records], "cccl merge sort")):
+        workspace = gpu.workspace(order, 0)
+        fill(workspace, [run.tobytes() for run in given])
+        (workspace.baselines() if name == "cccl" else workspace.sort_baselines())[name]()
+        got = workspace.download().reshape(-1, items[0])
+        assert (order.image(order.keys(got.reshape(-1))) == np.sort(images)).all(), name
+        assert sorted(map(bytes, got)) == sorted(map(bytes, records)), name
+        workspace.close()
+
+
+def test_cccl_does_not_run_on_nans(gpu: GpuBackend) -> None:
+    if not cccl_there(gpu):
+        pytest.skip("needs nvcc and CCCL")
+    workspace = gpu.workspace(Order.of("float32"), 0)
+    run = np.array([1, np.nan], np.float32).tobytes()
+    fill(workspace, [run, run])
+    with pytest.raises(DeviceError, match="NaNs among the keys"):
+        workspace.baselines()["cccl"]()
 
 
 def test_spans_and_time(gpu: GpuBackend) -> None:

@@ -193,30 +193,6 @@ def test_hold(architecture: int) -> None:
     compile_for(architecture, "hold.cu", ())
 
 
-def test_cub_baseline() -> None:
-    baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
-    options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Keys("float", 4))))
-    compile_for(90, "baseline_cub.cu", options)
-    for payload in (4, 8):
-        options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_macros(Keys("int", 8), payload)))
-        compile_for(90, "baseline_cub.cu", options)
-
-
-@pytest.mark.parametrize(
-    "order",
-    [
-        Keys("uint", 4),
-        *(pytest.param(order, marks=pytest.mark.thorough) for order in (Keys("uint", 8), Keys("float", 2, True))),
-    ],
-    ids=Order.describe,
-)
-def test_cub_sort_baseline(order: Order) -> None:
-    baselines = pytest.importorskip("gpumerge_cli.backends.gpu.baselines", reason="needs CuPy", exc_type=ImportError)
-    for count in (1 << 20, 1 << 40):
-        options = (*baselines.cub_include_options(), *compiler_options(baselines.cub_sort_macros(order, count)))
-        compile_for(90, "baseline_cub_sort.cu", options)
-
-
 def test_a_header_is_written_out_once() -> None:
     text = flatten("merge_path.cu")
     assert text.count("struct Lines {") == 1

@@ -65,7 +65,7 @@ MANY = report(
             *product(("int32",), ("uniform",), (3, 4, 8), (1 << 20,)),
         ]
         for number, name in zip(
-            (4, 3, 2, 1, 0, 5, 6), (*KERNELS, "cub tree" if runs > 2 else "cub", "copy"), strict=True
+            (4, 3, 2, 1, 0, 5, 6), (*KERNELS, "cccl tree" if runs > 2 else "cccl", "copy"), strict=True
         )
     )
 )
@@ -233,8 +233,8 @@ class TestSlices:
         ):
             best = slices(MANY.rows, axis)[0]
             assert (best.title, best.places) == (title, places)
-            assert best.names == [*KERNELS, "cub"]
-            assert [axis.of(one) for one in best.of("cub")] == places
+            assert best.names == [*KERNELS, "cccl"]
+            assert [axis.of(one) for one in best.of("cccl")] == places
 
     def test_types_are_shown_with_the_largest_size_of_all(self) -> None:
         (best,) = types(MANY.rows)
@@ -263,18 +263,18 @@ class TestSlices:
         assert [(one[0].items, one[0].size) for one in rungs] == [
             (name, 1 << 20) for name in ("int32", "int64", "uint8")
         ]
-        assert [one.name for one in rungs[0]] == [*KERNELS, "cub"]
-        assert ladder([row("path", 1), row("cub", 1)]) == []
+        assert [one.name for one in rungs[0]] == [*KERNELS, "cccl"]
+        assert ladder([row("path", 1), row("cccl", 1)]) == []
 
     def test_kernels_are_in_the_order_of_the_case_with_the_most(self) -> None:
-        rows = [row("path", 1, "int64"), row("cub", 1, "int64")]
+        rows = [row("path", 1, "int64"), row("cccl", 1, "int64")]
         assert kernels(rows) == ["path"]
         assert kernels([*rows, *(row(name, 1) for name in KERNELS)]) == [*KERNELS]
         named = [replace(row(name, 1), role="kernel") for name in ("first", "second", "third")]
         assert kernels([*rows, *named, replace(row("other", 1, size=1), role="kernel")])[-3:] == [
             "first", "second", "third",
         ]  # fmt: skip
-        assert kernels([row("cub", 1)]) == []
+        assert kernels([row("cccl", 1)]) == []
 
 
 def figure_of(make: Callable[[BenchReport], Any], of: BenchReport) -> Any:
@@ -309,11 +309,11 @@ class TestFigures:
     def test_each_panel_of_the_ladder_names_its_own_bars(self) -> None:
         from gpumerge_cli.report import figure
 
-        rows = [row("basic", 4), row("path", 1), row("cub", 2)]
+        rows = [row("basic", 4), row("path", 1), row("cccl", 2)]
         rows += [row(name, 2, "int64") for name in ("basic", "circular", "path")]
         made = figure_of(figure._ladder, report(*rows))
         found = [[label.get_text() for label in panel.get_yticklabels()] for panel in made.axes]
-        assert found == [["basic", "path", "cub"], ["basic", "circular", "path"]]
+        assert found == [["basic", "path", "cccl"], ["basic", "circular", "path"]]
         assert all(panel.yaxis_inverted() for panel in made.axes)
 
     def test_the_shared_axis_holds_every_panel(self) -> None:
@@ -331,14 +331,14 @@ class TestFigures:
     def test_the_legend_names_the_series_of_all_panels(self) -> None:
         from gpumerge_cli.report import figure
 
-        series = (("path", "int32"), ("cub", "int64"))
+        series = (("path", "int32"), ("cccl", "int64"))
         for make, rows in (
             (figure._over_runs, [row(name, 1, items, runs=runs) for name, items in series for runs in (2, 4)]),
             (figure._throughput, [row(name, 1, items, size=size) for name, items in series for size in (1024, 4096)]),
         ):
             made = figure_of(make, report(*rows))
             (legend,) = made.legends
-            assert {"path", "cub"} <= {text.get_text() for text in legend.get_texts()}
+            assert {"path", "cccl"} <= {text.get_text() for text in legend.get_texts()}
 
     def test_panels_that_are_left_out_are_said(self, tmp_path: Path) -> None:
         told = dict(line.split(": ", 1) for line in self.draw(tmp_path, MANY))
@@ -356,11 +356,11 @@ class TestFigures:
 
         names = [f"kernel {number}" for number in range(5)]
         rows = [replace(row(name, 1), role="kernel") for name in names]
-        looks = figure._Looks(report(*rows, row("cub", 2)))
+        looks = figure._Looks(report(*rows, row("cccl", 2)))
         assert looks.best == names[-1]
-        assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cub", "unknown"]}) == 7
+        assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cccl", "unknown"]}) == 7
         more = [*rows, *(replace(row(f"{name}!", 1), role="kernel") for name in names)]
-        assert len(self.draw(tmp_path, report(*more, row("cub", 2)))) == 5
+        assert len(self.draw(tmp_path, report(*more, row("cccl", 2)))) == 5
 
     def test_dollar_signs_in_names_are_drawn_as_they_are(self, tmp_path: Path) -> None:
         odd = replace(MANY, device=r"a$\b$", rows=tuple(replace(one, shape=r"$\x$", name="$^$") for one in MANY.rows))
@@ -370,7 +370,7 @@ class TestFigures:
         from gpumerge_cli.report import figure
 
         shapes = ("uniform", "few", "equal", "disjoint", "blocky", "one-sided", "tiny")
-        names = ("path", "cub", "cupy.sort", "copy")
+        names = ("path", "cccl", "cupy.sort", "copy")
         bars = figure_of(
             figure._FIGURES["shapes"],
             report(*(row(name, number + 1, shape=shape) for shape in shapes for number, name in enumerate(names))),
@@ -398,7 +398,7 @@ class TestFigures:
                     assert box.count_overlaps([patch.get_window_extent() for patch in panel.patches]) == 0
 
     def test_what_the_results_do_not_hold_is_said(self, tmp_path: Path) -> None:
-        told = self.draw(tmp_path, report(row("path", 1), row("cub", 2)))
+        told = self.draw(tmp_path, report(row("path", 1), row("cccl", 2)))
         assert told[0] == "throughput-gpu: not drawn: the results hold one size only"
         assert all("not drawn" in line for line in told)
         assert os.listdir(tmp_path) == []
@@ -416,3 +416,26 @@ class TestFigures:
         with pytest.raises(OutputError, match="throughput-gpu"):
             self.draw(tmp_path, MANY)
         assert os.listdir(tmp_path) == ["throughput-gpu.png"]
+
+
+def test_tables_hold_rows_against_cccl_where_it_was_timed() -> None:
+    rows = [replace(row("path", 1), times_cccl=1.25), replace(row("cccl", 2), times_cccl=1.0), row("copy", 1)]
+    with_it = replace(report(*rows), environment={"CCCL": "3.6.0"})
+    text = markdown.render(with_it)
+    assert "x cccl: against CCCL 3.6.0" in text
+    assert "- CCCL: 3.6.0" in text
+    assert "| x cccl |" in text
+    assert re.search(r"\| path \|[^\n]*\| 1.25 \| right \|", text)
+    assert re.search(r"\| copy \|[^\n]*\| - \|  \|", text)
+    console = Console(width=200, record=True, file=io.StringIO())
+    terminal.show(with_it, console)
+    assert "x cccl" in console.export_text()
+    (first, *_) = csv.DictReader(io.StringIO(report_csv.render(with_it)))
+    assert first["times_cccl"] == "1.25"
+    assert "cccl" not in markdown.render(report(row("path", 1)))
+
+
+def test_libraries_that_are_left_out_are_noted() -> None:
+    reason = "left out: there is no nvcc to compile it; install CUDA's compiler"
+    without = replace(report(row("path", 1)), environment={"numpy": "2.0", "CCCL": reason})
+    assert bench_notes(without) == (f"CCCL: {reason}",)

@@ -237,7 +237,7 @@ def test_differences_need_timings_apart_and_enough_of_them() -> None:
     assert "0.0079" in rule(5, 5)
     assert "too few" in rule(2, 2)
     once = tuple(replace(row, seconds=row.seconds[:1]) for row in COMPARE.rows)
-    assert "path against cub: the difference is not significant" in notes(replace(COMPARE, rows=once))
+    assert "path against cccl: the difference is not significant" in notes(replace(COMPARE, rows=once))
 
 
 def test_a_stage_nobody_knows_is_drawn_too() -> None:

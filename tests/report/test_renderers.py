@@ -110,7 +110,7 @@ ROWS = (
     Measured("basic", "basic 256x8", True, (4e-3, 4.2e-3, 4.1e-3), 12000, 4.1e-3, 0.05, 0.25, 1.0),
     Measured("tiled full", "tiled 128x16, tile 1024 full, 1056 blocks", False, nbytes=12000, problem="not the merge"),
     Measured("path", "path 256x19", True, (1e-3, 1.1e-3, 1.3e-3), 12000, 1.1e-3, 0.27, 0.93, 3.7),
-    Measured("cub", "", True, (2e-3, 2.1e-3, 2.2e-3), 12000, 2.1e-3, 0.1, 0.5, 2.0, library=True),
+    Measured("cccl", "", True, (2e-3, 2.1e-3, 2.2e-3), 12000, 2.1e-3, 0.1, 0.5, 2.0, library=True),
     Measured("cupy.sort", "", True, nbytes=12000, problem="not enough memory", library=True),
 )
 
@@ -323,7 +323,7 @@ def test_the_compare_table_says_what_is_wrong() -> None:
     text = shown(COMPARE)
     assert "tiled full: wrong: not the merge" in text
     assert "cupy.sort: not run: not enough memory" in text
-    assert "path is 1.91 x as fast as cub" in text
+    assert "path is 1.91 x as fast as cccl" in text
     assert "path: spread above 20%, may be unstable" in text
     line = next(line for line in text.splitlines() if line.startswith("tiled full"))
     assert line.split()[-1] == "wrong"
@@ -347,9 +347,9 @@ def test_the_table_of_sorts_tells_the_sort_alone_and_whole_programs_apart() -> N
 
 def test_an_overlap_of_times_is_no_difference() -> None:
     slow = replace(ROWS[3], seconds=(1.2e-3, 2.1e-3, 2.2e-3))
-    assert "path against cub: the difference is not significant" in notes(replace(COMPARE, rows=(ROWS[2], slow)))
+    assert "path against cccl: the difference is not significant" in notes(replace(COMPARE, rows=(ROWS[2], slow)))
     fast = replace(ROWS[3], seconds=(1e-4, 1e-4, 1e-4), median=1e-4)
-    assert "cub is 11.00 x as fast as path" in notes(replace(COMPARE, rows=(ROWS[2], fast)))
+    assert "cccl is 11.00 x as fast as path" in notes(replace(COMPARE, rows=(ROWS[2], fast)))
 
 
 def test_the_ceiling_is_the_median_of_the_copies() -> None:

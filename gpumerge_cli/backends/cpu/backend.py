@@ -23,6 +23,7 @@ from gpumerge_cli.backends.base import (
 )
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.cpu import policy as policies
+from gpumerge_cli.backends.cpu.baselines import versions
 from gpumerge_cli.backends.cpu.chunks import Chunks
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.specs import judge, launch_spec, order_spec, sort_spec
@@ -115,6 +116,9 @@ class CpuBackend:
 
     def chunk_calls(self, work: ChunkWork) -> Chunks:
         return Chunks(work)
+
+    def versions(self) -> dict[str, str]:
+        return versions()
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         with Team(threads) as team:

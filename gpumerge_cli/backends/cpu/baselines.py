@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,6 +24,14 @@ def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], K
     if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
         found["polars merge_sorted"] = _Polars(runs).merged
     return found
+
+
+def versions() -> dict[str, str]:
+    """See ComparedBackend. The version of polars, if it is installed."""
+    try:
+        return {"polars": version("polars")}
+    except PackageNotFoundError:
+        return {}
 
 
 def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:

@@ -19,6 +19,7 @@ from gpumerge_cli.backends.base import (
 )
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.gpu import device, policy, sort_policy
+from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
@@ -104,6 +105,10 @@ class GpuBackend:
 
     def chunk_calls(self, work: ChunkWork) -> None:
         """See Backend. The steps of a workspace do it."""
+
+    def versions(self) -> dict[str, str]:
+        """See ComparedBackend."""
+        return versions()
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         """See Backend. Backends on the host use `threads`."""

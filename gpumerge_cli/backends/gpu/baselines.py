@@ -1,215 +1,216 @@
-"""Merges and sorts of libraries: CuPy's sort of everything, and CUB's, compiled from the headers that CuPy bundles."""
+"""Merges and sorts of libraries: CuPy's sort of everything, and CCCL's merges and sorts."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
-from gpumerge_cli.backends.gpu.compiled import functions
-from gpumerge_cli.backends.gpu.source import compiler_options, order_macros
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
+from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
-from gpumerge_cli.order import Order, Records
-from gpumerge_cli.order.base import Macros
+from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.order import Keys, Order, Records
 
-CUB_BLOCK_SIZE = 512
-CUB_SORT_BLOCK_SIZE = 256
-_CUB_SORT_WIDEST = 17
-_PARTITION_THREADS = 256
-_CUB_WIDEST = 15
-"""CUB's tuning for current devices: 15 items a thread for 4 bytes, 7 for 8 bytes, and up to 30 for narrower keys."""
-
-
-def cub_items(width: int) -> int:
-    """The items a thread of CUB's merge. CUB scales them by the key's width."""
-    return min(_CUB_WIDEST * 4 // width, 2 * _CUB_WIDEST)
+Step = Callable[[int], None]
+"""Queues a part of the work on a stream, a pointer."""
+_MERGE, _SORT = "baseline_cccl_merge.cu", "baseline_cccl_sort.cu"
+_SORTS = {"cccl radix sort": "cccl_radix_sort", "cccl merge sort": "cccl_merge_sort"}
+"""By name: the functions in baseline_cccl_sort.cu."""
 
 
-def cub_include_options() -> tuple[str, ...]:
-    """The compiler's options for the headers that CuPy bundles."""
-    cccl = Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl"
-    return tuple(f"-I{cccl / part}" for part in ("cub", "thrust", "libcudacxx"))
+class Library(ABC):
+    """Work of a library on the current device, which can be run again and again."""
+
+    @abstractmethod
+    def run(self, stream: cupy.cuda.Stream) -> None:
+        """Queue the work on `stream`, which is current. Raises DeviceError."""
+
+    def finish(self) -> None:  # noqa: B027
+        """Write the output of the last run to where it belongs, if it does not lie there yet."""
 
 
-def cub_macros(order: Order, payload: int = 0) -> Macros:
-    """The macros of baseline_cub.cu. payload: the bytes that go with each key, 0, 4 or 8."""
-    items = cub_items(order.width + payload)
-    return (*order_macros(order), ("CUB_BLOCK_SIZE", CUB_BLOCK_SIZE), ("CUB_ITEMS", items), ("CUB_PAYLOAD", payload))
+class SortedByCupy(Library):
+    """CuPy's sort of all keys into `out`. Keys that compare equal may change places."""
+
+    def __init__(self, keys: cupy.ndarray, out: cupy.ndarray, *, descending: bool) -> None:
+        self._keys, self._out, self._descending = keys, out, descending
+
+    def run(self, stream: cupy.cuda.Stream) -> None:
+        cupy.copyto(self._out, self._keys)
+        self._out.sort()
+        if self._descending:
+            cupy.copyto(self._out, self._out[::-1].copy())
 
 
-def cub_sort_items(width: int) -> int:
-    """The items a thread of CUB's merge sort. CUB scales them by the key's width."""
-    return max(1, min(_CUB_SORT_WIDEST, _CUB_SORT_WIDEST * 4 // width))
+class _Cccl(Library):
+    """Work of CCCL. The first run compiles it and takes memory. keys: all keys of the input, which stay as they are."""
+
+    def __init__(self, keys: cupy.ndarray) -> None:
+        self._keys = keys
+        self._steps: list[Step] = []
+
+    def run(self, stream: cupy.cuda.Stream) -> None:
+        if not self._steps:
+            if self._keys.dtype.kind == "f" and bool(cupy.isnan(self._keys).any()):
+                raise DeviceError("there are NaNs among the keys, and CCCL's < has no place for them")
+            self._steps = self._planned()
+        for step in self._steps:
+            step(stream.ptr)
+
+    @abstractmethod
+    def _planned(self) -> list[Step]:
+        """The steps of the work."""
 
 
-def cub_sort_macros(order: Order, count: int) -> Macros:
-    """The macros of baseline_cub_sort.cu for `count` keys."""
-    shape = (("CUB_BLOCK_SIZE", CUB_SORT_BLOCK_SIZE), ("CUB_ITEMS", cub_sort_items(order.width)))
-    return (*order_macros(order), *shape, ("CUB_WIDE", int(count >= 1 << 31)))
+class MergedKeys(_Cccl):
+    """CCCL's merge of neighbouring runs of keys, level by level. runs: not empty. out: the address of the output."""
 
-
-@lru_cache(maxsize=64)
-def _cub_functions(device: int, macros: Macros) -> tuple[Any, Any]:
-    options = (*compiler_options(macros), *cub_include_options(), "-std=c++17")
-    partition, merge = functions("baseline_cub.cu", options, "cub_partition", "cub_merge")
-    return partition, merge
-
-
-class CubTree:
-    """CUB's merge agent on pairs of neighbouring runs of keys, level by level, for one run or more.
-
-    runs: they may not be empty, and stay as they are. out: the address of the output. The first `run` takes the memory
-    to merge more than two, so that later calls can be timed. It is freed with the object.
-    """
-
-    def __init__(self, device: int, order: Order, runs: Sequence[Run], out: int) -> None:
-        self._device = device
-        self._order = order
-        self._runs = list(runs)
-        self._out = out
+    def __init__(self, keys: cupy.ndarray, order: Keys, runs: Sequence[Run], out: int) -> None:
+        super().__init__(keys)
+        self._order, self._runs, self._out = order, runs, out
         self._scratch = DeviceBuffer()
 
-    def run(self, stream: cupy.cuda.Stream) -> None:
-        """Queue the merge on `stream`, which is current."""
+    def _planned(self) -> list[Step]:
+        steps: list[Step] = []
         width = self._order.width
-        room = sum(count for _, count in self._runs) * width if len(self._runs) > 2 else 0
-        merge_runs(
-            self._runs,
-            width,
-            self._out,
-            self._scratch.reserve(room).address,
-            fan_in=2,
-            merge=lambda pair, to: _merge_by_cub(self._device, self._order, pair[0], pair[1], to),
-            copy=lambda run, to: cupy.cuda.runtime.memcpyAsync(
-                to, run[0], run[1] * width, cupy.cuda.runtime.memcpyDeviceToDevice, stream.ptr
-            ),
-        )
+
+        def merge(pair: Sequence[Run], to: int) -> None:
+            steps.append(Algorithm(_MERGE, "cccl_merge", self._order, 0, (*pair[0], *pair[1], to, 0, 0, 0)))
+
+        def copy(run: Run, to: int) -> None:
+            steps.append(lambda stream: copy_on_device(run[0], to, run[1] * width))
+
+        scratch = self._scratch.reserve(self._keys.nbytes if len(self._runs) > 2 else 0).address
+        merge_runs(self._runs, width, self._out, scratch, fan_in=2, merge=merge, copy=copy)
+        return steps
 
 
-class CubSort:
-    """CUB's merge sort of keys, by its agents and its tuning: tiles, then a pass for each doubling of the runs.
+class SortedKeys(_Cccl):
+    """CCCL's sort of keys. function: one of baseline_cccl_sort.cu. out: the address of the output."""
 
-    run: the keys, one or more, which stay as they are. out: the address of the output. Memory is taken as in CubTree.
+    def __init__(self, keys: cupy.ndarray, order: Keys, function: str, out: int) -> None:
+        super().__init__(keys)
+        self._order, self._function, self._out = order, function, out
+
+    def _planned(self) -> list[Step]:
+        arguments = (self._keys.data.ptr, self._keys.size, self._out, 0, 0)
+        return [Algorithm(_SORT, self._function, self._order, 0, arguments)]
+
+
+class _Pairs(_Cccl):
+    """CCCL's work on records for which `_are_pairs`.
+
+    CCCL has keys and payloads in separate arrays, so records are taken apart before, and `finish` joins them. records,
+    out: rows of 32-bit words, the key's words first.
     """
 
-    def __init__(self, device: int, order: Order, run: Run, out: int) -> None:
-        self._order = order
-        self._keys = run
-        self._out = out
-        self._scratch, self._cuts = DeviceBuffer(), DeviceBuffer()
-        options = (*compiler_options(cub_sort_macros(order, run[1])), *cub_include_options(), "-std=c++17")
-        names = [f"cub_sort_{step}" for step in ("tiles", "partition", "merge")]
-        self._functions = functions("baseline_cub_sort.cu", options, *names)
+    def __init__(self, order: Records, records: cupy.ndarray, out: cupy.ndarray) -> None:
+        assert order.key is not None
+        self._order, self._payload = order.key, order.size - order.width
+        self._out, self._words = out, order.width // 4
+        self._parts = [cupy.ascontiguousarray(part) for part in self._apart(records)]
+        self._made = [cupy.empty_like(part) for part in self._parts]
+        super().__init__(self._parts[0].reshape(-1).view(order.key.dtype))
 
-    def run(self, stream: cupy.cuda.Stream) -> None:
-        """Queue the sort on `stream`, which is current."""
-        address, count = self._keys
-        tiles, partition, merge = self._functions
-        blocks = -(-count // (CUB_SORT_BLOCK_SIZE * cub_sort_items(self._order.width)))
-        passes = (blocks - 1).bit_length()
-        scratch = self._scratch.reserve(count * self._order.width if passes else 0).address
-        cuts = self._cuts.reserve(8 * (blocks + 1)).address
-        targets = [self._out if left % 2 == 0 else scratch for left in reversed(range(passes + 1))]
-        tiles((blocks,), (CUB_SORT_BLOCK_SIZE,), (address, targets[0], count))
-        for level, (source, target) in enumerate(pairwise(targets)):
-            merged = 2 << level
-            partition(
-                (-(-(blocks + 1) // _PARTITION_THREADS),), (_PARTITION_THREADS,),
-                (source, count, cuts, blocks + 1, merged),
-            )  # fmt: skip
-            merge((blocks,), (CUB_SORT_BLOCK_SIZE,), (source, target, count, cuts, merged))
+    def _apart(self, records: cupy.ndarray) -> tuple[cupy.ndarray, cupy.ndarray]:
+        return records[:, : self._words], records[:, self._words :]
+
+    def _addresses(self) -> list[int]:
+        """Those of the keys, the payloads, and the output of each."""
+        return [part.data.ptr for part in (*self._parts, *self._made)]
+
+    def finish(self) -> None:
+        for part, made in zip(self._apart(self._out), self._made, strict=True):
+            part[...] = made
 
 
-class CubPairs:
-    """CUB's merge of two runs of records. CUB takes keys and payloads as separate arrays, so records are taken apart.
+class MergedPairs(_Pairs):
+    """CCCL's merge of two runs of pairs. counts: their lengths."""
 
-    order: the order of the keys alone. payload: the bytes of a payload. records, out: the two runs back to back, and
-    room for their merge; one row of 32-bit words a record, with the key's words first.
-    """
-
-    def __init__(
-        self, device: int, order: Order, payload: int, counts: tuple[int, int], records: cupy.ndarray, out: cupy.ndarray
-    ) -> None:
-        self._device = device
-        self._order = order
-        self._payload = payload
+    def __init__(self, order: Records, records: cupy.ndarray, out: cupy.ndarray, counts: Sequence[int]) -> None:
+        super().__init__(order, records, out)
         self._counts = counts
-        self._out = out
-        words = order.width // 4
-        self._keys, self._payloads = (
-            cupy.ascontiguousarray(records[:, :words]),
-            cupy.ascontiguousarray(records[:, words:]),
-        )
-        self._merged = cupy.empty_like(self._keys), cupy.empty_like(self._payloads)
 
-    def merge(self) -> None:
-        """Queue the merge on the current stream. Its output stays in two arrays."""
+    def _planned(self) -> list[Step]:
+        keys, payloads, out, out_payloads = self._addresses()
         m, n = self._counts
-        keys, payloads = self._keys.data.ptr, self._payloads.data.ptr
-        a, b = (keys, m), (keys + m * self._order.width, n)
-        moved = (payloads, payloads + m * self._payload, self._merged[1].data.ptr)
-        _merge_by_cub(self._device, self._order, a, b, self._merged[0].data.ptr, self._payload, moved)
-
-    def join(self) -> None:
-        """Write the merged keys and payloads to `out` as records."""
-        words = self._order.width // 4
-        self._out[:, :words], self._out[:, words:] = self._merged
+        of_keys = (keys, m, keys + m * self._order.width, n, out)
+        of_payloads = (payloads, payloads + m * self._payload, out_payloads)
+        return [Algorithm(_MERGE, "cccl_merge", self._order, self._payload, (*of_keys, *of_payloads))]
 
 
-def cub_pairs(
-    device: int,
-    order: Records,
-    runs: Sequence[Run],
-    records: Callable[[int, Any], cupy.ndarray],
-    out: Callable[[int, Any], cupy.ndarray],
-) -> CubPairs | None:
-    """CUB's merge of `runs`; None if CUB cannot merge them.
+class SortedPairs(_Pairs):
+    """CCCL's sort of pairs. function: one of baseline_cccl_sort.cu."""
 
-    It merges two runs of records, each a number of 4 or 8 bytes and a payload of 4 or 8. records, out: functions that
-    give views of memory, as so many items of a dtype.
+    def __init__(self, order: Records, records: cupy.ndarray, out: cupy.ndarray, function: str) -> None:
+        super().__init__(order, records, out)
+        self._function = function
+
+    def _planned(self) -> list[Step]:
+        keys, payloads, out, out_payloads = self._addresses()
+        arguments = (keys, self._keys.size, out, payloads, out_payloads)
+        return [Algorithm(_SORT, self._function, self._order, self._payload, arguments)]
+
+
+def versions() -> dict[str, str]:
+    """See ComparedBackend."""
+    try:
+        return {"CCCL": installed().version}
+    except DeviceError as error:
+        return {"CCCL": f"left out: {error}"}
+
+
+def _cccl_is_there() -> bool:
+    return "left out" not in versions()["CCCL"]
+
+
+def merges(order: Order, runs: Sequence[Run], given: DeviceBuffer, out: DeviceBuffer) -> dict[str, Library]:
+    """The libraries that merge `runs`, which are not empty and lie back to back in `given`, into `out`, by name.
+
+    CCCL merges two runs, so more are merged by a tree of pairs. It is left out where it is not installed.
     """
-    payload = order.size - order.width
-    if order.key is None or order.offset or order.swapped or len(runs) != 2:
-        return None
-    if order.width not in (4, 8) or payload not in (4, 8):
-        return None
-    counts = (runs[0][1], runs[1][1])
-    total, words = sum(counts), order.size // 4
-    views = [give(total * words, np.dtype(np.uint32)).reshape(total, words) for give in (records, out)]
-    return CubPairs(device, order.key, payload, counts, *views)
+    if not runs:
+        return {}
+    counts = [count for _, count in runs]
+    if isinstance(order, Keys):
+        keys = given.view(sum(counts), order.dtype)
+        cccl = {"cccl tree" if len(runs) > 2 else "cccl": MergedKeys(keys, order, runs, out.address)}
+        return {**_by_cupy(order, keys, out), **(cccl if _cccl_is_there() else {})}
+    if isinstance(order, Records) and len(runs) == 2 and _are_pairs(order) and _cccl_is_there():
+        return {"cccl": MergedPairs(order, *_rows(order, sum(counts), given, out), counts)}
+    return {}
 
 
-def _merge_by_cub(
-    device: int,
-    order: Order,
-    a: Run,
-    b: Run,
-    out: int,
-    payload: int = 0,
-    payloads: tuple[int, int, int] = (0, 0, 0),
-) -> None:
-    """Merge two runs of keys by CUB's merge agent, on the current stream.
-
-    payload: the bytes that go with each key. payloads: the addresses of those of a, of those of b, and of their output.
-    """
-    partition, merge = _cub_functions(device, cub_macros(order, payload))
-    tile = CUB_BLOCK_SIZE * cub_items(order.width + payload)
-    tiles = -(-(a[1] + b[1]) // tile)
-    cuts = cupy.empty(tiles + 1, cupy.int64)
-    blocks = -(-(tiles + 1) // _PARTITION_THREADS)
-    partition((blocks,), (_PARTITION_THREADS,), (*a, *b, cuts.data.ptr, tiles + 1))
-    merge((tiles,), (CUB_BLOCK_SIZE,), (*a, *b, out, cuts.data.ptr, *payloads))
+def sorts(order: Order, count: int, given: DeviceBuffer, out: DeviceBuffer) -> dict[str, Library]:
+    """The libraries that sort the `count` items in `given` into `out`, by name. See `merges`."""
+    if not count:
+        return {}
+    functions = _SORTS if _cccl_is_there() else {}
+    if isinstance(order, Keys):
+        keys = given.view(count, order.dtype)
+        cccl = {name: SortedKeys(keys, order, function, out.address) for name, function in functions.items()}
+        return {**_by_cupy(order, keys, out), **cccl}
+    if isinstance(order, Records) and _are_pairs(order):
+        rows = _rows(order, count, given, out)
+        return {name: SortedPairs(order, *rows, function) for name, function in functions.items()}
+    return {}
 
 
-def sort_by_cupy(runs: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort all keys, on the current stream. Keys that compare equal may change places."""
-    cupy.copyto(out, runs)
-    out.sort()
-    if order.descending:
-        cupy.copyto(out, out[::-1].copy())
+def _by_cupy(order: Keys, keys: cupy.ndarray, out: DeviceBuffer) -> dict[str, Library]:
+    return {"cupy.sort": SortedByCupy(keys, out.view(keys.size, order.dtype), descending=order.descending)}
+
+
+def _are_pairs(order: Records) -> bool:
+    """True if records are a number and a payload behind it, 4 or 8 bytes each."""
+    plain = order.key is not None and not order.offset and not order.swapped
+    return plain and order.width in (4, 8) and order.size - order.width in (4, 8)
+
+
+def _rows(order: Records, count: int, given: DeviceBuffer, out: DeviceBuffer) -> tuple[cupy.ndarray, cupy.ndarray]:
+    """Records, and room for as many, as rows of 32-bit words."""
+    shape = (count, order.size // 4)
+    views = [memory.view(shape[0] * shape[1], np.dtype(np.uint32)).reshape(shape) for memory in (given, out)]
+    return views[0], views[1]

@@ -16,7 +16,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
-from gpumerge_cli.backends.gpu.baselines import CubPairs, CubSort, CubTree, cub_pairs, sort_by_cupy
+from gpumerge_cli.backends.gpu.baselines import Library, merges, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.lanes import Lanes
@@ -26,7 +26,7 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order, Records
+from gpumerge_cli.order import Order
 
 _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 _TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost
@@ -56,7 +56,7 @@ class GpuWorkspace:
         self._staging, self._downloaded = PinnedBuffer(), PinnedBuffer()
         self._input, self._output, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
         self._lengths: list[int] = []
-        self._pairs: CubPairs | None = None  # a library's merge whose output is still apart, if it ran last
+        self._library: Library | None = None  # the one that ran last, if its output may be elsewhere
         with device_errors(), device:
             self._owned = OwnedStream()
             self._stream = self._owned.stream
@@ -137,7 +137,7 @@ class GpuWorkspace:
         """See Workspace. Returns before the merge is done, unless something may be dropped."""
         total = self.merged_bytes = self._total
         self.dropped = 0
-        self._pairs = None
+        self._library = None
         if total == 0:
             return
         with self._span("kernel", total):
@@ -163,7 +163,7 @@ class GpuWorkspace:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
         total = self.merged_bytes = self._total
         self.dropped = 0
-        self._pairs = None
+        self._library = None
         if total == 0:
             return
         with self._span("kernel", total):
@@ -191,9 +191,9 @@ class GpuWorkspace:
     def _fetched(self, to: PinnedBuffer) -> Bytes:
         total = self.merged_bytes
         with self._span("download", total):
-            if self._pairs is not None:
-                self._pairs.join()
-                self._pairs = None
+            if self._library is not None:
+                self._library.finish()
+                self._library = None
             merged = to.reserve(total, self._capacity)
             if total:
                 self._copy_bytes(merged.ctypes.data, self._output.address, total, _TO_HOST)
@@ -216,26 +216,20 @@ class GpuWorkspace:
                 cupy.cuda.runtime.memsetAsync(self._output.address, _POISON, self._total, self._stream.ptr)
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
-        """See Workspace. CUB merges two runs, so more are merged by a tree of pairs."""
-        if self._total == 0:
-            return {}
+        """See Workspace."""
         if self._text is not None:
             return {}
-        if isinstance(self._order, Records):
-            with self._entered():  # its arrays are made on the stream behind the upload
-                pairs = cub_pairs(self._device.id, self._order, self._runs(), self._input.view, self._output.view)
-            return {} if pairs is None else {"cub pairs": partial(self._by_cub_pairs, pairs)}
-        runs = [run for run in self._runs() if run[1]]
-        cub = partial(self._cub, CubTree(self._device.id, self._order, runs, self._output.address))
-        return {"cupy.sort": self._sort, "cub tree" if len(runs) > 2 else "cub": cub}
+        with self._entered():  # its arrays are made on the stream behind the upload
+            runs = [run for run in self._runs() if run[1]]
+            return self._callable(merges(self._order, runs, self._input, self._output))
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
-        """Library ways to the sort's output by key image, of keys alone; run one, then `download`."""
-        if self._total == 0 or self._order.is_rows:
+        """See Workspace."""
+        if self._text is not None:
             return {}
-        run = (self._input.address, self._total // self._order.item_bytes)
-        cub = partial(self._cub, CubSort(self._device.id, self._order, run, self._output.address))
-        return {"cupy.sort": self._sort, "cub merge sort": cub}
+        with self._entered():
+            count = self._total // self._order.item_bytes
+            return self._callable(sorts(self._order, count, self._input, self._output))
 
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
@@ -263,6 +257,7 @@ class GpuWorkspace:
         """See Workspace."""
         self.synchronize()
         self._staged = np.empty(0, np.uint8)
+        self._library = None
         for buffer in (self._staging, self._downloaded, self._input, self._output, self._scratch):
             buffer.free()
         if self._text is not None:
@@ -287,21 +282,13 @@ class GpuWorkspace:
             kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
             self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
 
-    def _sort(self) -> None:
-        with self._entered():
-            count = self._total // self._order.item_bytes
-            sort_by_cupy(
-                self._input.view(count, self._order.dtype), self._output.view(count, self._order.dtype), self._order
-            )
+    def _callable(self, libraries: Mapping[str, Library]) -> Mapping[str, Callable[[], None]]:
+        return {name: partial(self._run, library) for name, library in libraries.items()}
 
-    def _by_cub_pairs(self, pairs: CubPairs) -> None:
-        with self._entered():
-            pairs.merge()
-            self._pairs = pairs
-
-    def _cub(self, library: CubTree | CubSort) -> None:
+    def _run(self, library: Library) -> None:
         with self._entered():
             library.run(self._stream)
+            self._library = library
 
     def _copy_bytes(self, to: int, source: int, nbytes: int, kind: int) -> None:
         cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._stream.ptr)

@@ -145,9 +145,10 @@ COMMANDS = (
         "bench",
         "Time every kernel and library on synthetic runs.",
         "Runs are made in memory and merged by every kernel, and by the libraries' ways where there are any: cupy.sort "
-        "and CUB on the GPU; NumPy's stable sort and, if it is installed, polars on the CPU. Every output is checked "
-        "before anything is timed. Times are of the merge alone, and held against the best copy of the same bytes in "
-        "the same run. Ctrl-C and SIGTERM end the run with the results so far.",
+        "and, if nvcc and its headers are installed, CCCL on the GPU; NumPy's stable sort and, if it is installed, "
+        "polars on the CPU. Every output is checked before anything is timed. Times are of the merge alone, and held "
+        "against the best copy of the same bytes in the same run. Ctrl-C and SIGTERM end the run with the results so "
+        "far.",
         Argument("results", "RESULTS", "With --render: .json files of earlier runs."),
         ending=_BENCH,
     ),
