@@ -55,7 +55,9 @@ _COLOURS = {
     "copy": "#555555",
 }
 _OTHER = "#a05195"
-_KERNELS = (("#0b6e4f", "o"), ("#6a8d2f", "v"), ("#e0c46c", "D"), ("#d9a404", "s"), ("#b04a2f", "^"))
+_KERNELS = (
+    ("#0b6e4f", "o"), ("#6a8d2f", "v"), ("#e0c46c", "D"), ("#d9a404", "s"), ("#b04a2f", "^"), ("#7a3b1e", "P"),
+)  # fmt: skip
 """Colours and marks of kernels: those of the best one first. Further kernels begin anew."""
 _Drawn = tuple[Figure, int]
 """A figure, and the number of panels that the results would fill, which may be more than it has."""

@@ -132,13 +132,17 @@ def _most_first(found: Sequence[Slice]) -> list[Slice]:
 
 
 def ladder(rows: Sequence[BenchRow]) -> list[list[BenchRow]]:
-    """For each type of items, its largest case of two runs with more than one kernel: kernels first, then libraries."""
+    """For each type of items, its largest case of two runs with more than one kernel: kernels first, then libraries.
+
+    A kernel that moves its tiles in two ways, "path" and "path, vector loads", counts once.
+    """
     cases: dict[tuple[str, str, int, int], list[BenchRow]] = {}
     for row in rows:
         if row.median > 0 and row.role != "copy" and row.runs == 2:
             cases.setdefault(row.case, []).append(row)
     best: dict[str, list[BenchRow]] = {}
     for (items, _, _, size), found in cases.items():
-        if sum(row.role == "kernel" for row in found) > 1 and (items not in best or size > best[items][0].size):
+        different = {row.name.partition(",")[0] for row in found if row.role == "kernel"}
+        if len(different) > 1 and (items not in best or size > best[items][0].size):
             best[items] = sorted(found, key=lambda row: row.role != "kernel")
     return list(best.values())

@@ -264,7 +264,8 @@ class TestSlices:
             (name, 1 << 20) for name in ("int32", "int64", "uint8")
         ]
         assert [one.name for one in rungs[0]] == [*KERNELS, "cccl"]
-        assert ladder([row("path", 1), row("cccl", 1)]) == []
+        by_vectors = replace(row("path", 2), name="path, vector loads")
+        assert ladder([by_vectors, row("path", 1), row("cccl", 1)]) == []
 
     def test_kernels_are_in_the_order_of_the_case_with_the_most(self) -> None:
         rows = [row("path", 1, "int64"), row("cccl", 1, "int64")]
@@ -354,11 +355,11 @@ class TestFigures:
     def test_kernels_of_any_name_have_looks_of_their_own(self, tmp_path: Path) -> None:
         from gpumerge_cli.report import figure
 
-        names = [f"kernel {number}" for number in range(5)]
+        names = [f"kernel {number}" for number in range(6)]
         rows = [replace(row(name, 1), role="kernel") for name in names]
         looks = figure._Looks(report(*rows, row("cccl", 2)))
         assert looks.best == names[-1]
-        assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cccl", "unknown"]}) == 7
+        assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cccl", "unknown"]}) == 8
         more = [*rows, *(replace(row(f"{name}!", 1), role="kernel") for name in names)]
         assert len(self.draw(tmp_path, report(*more, row("cccl", 2)))) == 5
 
