@@ -138,7 +138,8 @@ def test_cupy_arrays_stay_on_the_device(gpu_backend: Backend, rng: np.random.Gen
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kernel", [name if name in ("tiled", "path") else pytest.param(name, marks=pytest.mark.thorough) for name in KERNELS]
+    "kernel",
+    [kernel if kernel in ("tiled", "path") else pytest.param(kernel, marks=pytest.mark.thorough) for kernel in KERNELS],
 )
 def test_more_than_two_to_the_31_items(kernel: str) -> None:
     a = np.zeros(1 << 30, np.uint8)
