@@ -162,12 +162,17 @@ def test_sorts_of_every_order(order: Order) -> None:
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.lines(), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
 @pytest.mark.parametrize("architecture", SOME)
 def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
     for file in (*LEVELS, "sort_serial.cu"):
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
+
+
+@pytest.mark.parametrize("architecture", [75, 90, pytest.param(120, marks=pytest.mark.thorough)])
+def test_sorts_of_lines_on_every_architecture(architecture: int) -> None:
+    test_sorts_on_every_architecture(architecture, Order.lines())
 
 
 @pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])
