@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -39,7 +39,10 @@ class Replacement:
         try:
             before = _status_of(self.place)
             # First, so that of runs that are killed one after the other never more than one is left.
-            _remove_left(self.place)
+            if self.place in _swept:
+                _swept.discard(self.place)
+            else:
+                _remove_left({self.place})
             self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
         except OSError:
             _unfinished.discard(self.temporary)
@@ -113,6 +116,13 @@ class Replacement:
             _unfinished.discard(other)
             self._returns = error.errno == errno.ENOENT
 
+    def _is_at_its_place(self) -> bool:
+        """Whether the place holds the new file. Others may have removed it under its temporary name."""
+        try:
+            return os.path.samestat(os.stat(self.place), os.fstat(self.descriptor))
+        except OSError:
+            return False
+
     def sync_name(self) -> None:
         """Force the name of a file that is in its place to storage. Raises OSError."""
         descriptor = os.open(self.place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -124,7 +134,7 @@ class Replacement:
     def abort(self) -> bool:
         """Remove what was written, unless it is in its place, as after `commit`, and what was kept; whether it is."""
         if self.descriptor >= 0:
-            self.in_place = not self.temporary.exists()  # a signal may come with the rename
+            self.in_place = self._is_at_its_place()  # a signal may come with the rename
             _remove(self.temporary)
             os.close(self.descriptor)
             self.descriptor = -1
@@ -259,13 +269,31 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _remove_left(place: Path) -> None:
-    """Remove the temporary files of runs on this place that were killed: those that nobody holds locked."""
-    prefix = _prefix(place)
-    with contextlib.suppress(OSError), os.scandir(place.parent) as entries:
-        for entry in entries:
-            if entry.name.startswith(prefix) and _HEXADECIMAL.fullmatch(entry.name, len(prefix)):
-                _remove_unlocked(entry.path)
+def sweep(names: Iterable[str | Path]) -> None:
+    """Do for many places, whose replacements come next, what each would do alone: look for what killed runs left.
+
+    Each folder is read once, so it may take in thousands of files.
+    """
+    places = {Path(os.path.realpath(name)) for name in names}
+    _remove_left(places)
+    _swept.update(places)
+
+
+_swept: set[Path] = set()
+"""Places that were looked after ahead of their replacements."""
+
+
+def _remove_left(places: Iterable[Path]) -> None:
+    """Remove the temporary files of runs on these places that were killed: those that nobody holds locked."""
+    folders: dict[Path, set[str]] = {}
+    for place in places:
+        folders.setdefault(place.parent, set()).add(_prefix(place))
+    for folder, prefixes in folders.items():
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                start, token = entry.name[: -2 * _TOKEN], entry.name[-2 * _TOKEN :]
+                if start in prefixes and _HEXADECIMAL.fullmatch(token):
+                    _remove_unlocked(entry.path)
 
 
 def _remove_unlocked(path: str) -> None:

@@ -41,6 +41,9 @@ GLIBC = "2.17"
 _STALE = 24 * 3600.0  # seconds
 
 _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
+# The units that x86-64-v4 makes faster, by 2 to 8 percent of a merge or sort. Its library takes all others as they are
+# compiled for x86-64-v3, at a quarter less time for the whole build. `about` names the level.
+_OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
@@ -171,6 +174,10 @@ class Unit:
     def name(self) -> str:
         return "-".join([self.source.stem, *(macro.partition("=")[2] for macro in self.macros)])
 
+    def compiled_for(self, level: str) -> str:
+        """The level whose object of this unit goes into the library of `level`."""
+        return "x86-64-v3" if level == "x86-64-v4" and not self.name.startswith(_OWN_OF_V4) else level
+
 
 @cache
 def key_kinds() -> list[tuple[int, int, int]]:
@@ -250,7 +257,7 @@ class Build:
     def libraries(self, wanted: Iterable[str], out: Path) -> list[Path]:
         """Libraries of these levels in `out`, where those of others, maybe of older sources, go. Raises BuildError."""
         wanted = list(wanted)
-        jobs = [(level, unit) for unit in units() for level in wanted]
+        jobs = list(dict.fromkeys((unit.compiled_for(level), unit) for unit in units() for level in wanted))
         try:
             out.mkdir(parents=True, exist_ok=True)
             self._objects.mkdir(parents=True, exist_ok=True)
@@ -260,7 +267,7 @@ class Build:
                     runtime = pool.map(self._runtime_object, self._compiler.runtime())
                     made = dict(zip(jobs, pool.map(lambda job: self._object(*job), jobs), strict=True))
                     shared = list(runtime)
-                    parts = [[made[job] for job in jobs if job[0] == level] + shared for level in wanted]
+                    parts = [self._parts(level, made) + shared for level in wanted]
                     done = list(pool.map(lambda level, objects: self._link(level, objects, out), wanted, parts))
                 except BaseException:
                     pool.shutdown(cancel_futures=True)
@@ -274,6 +281,11 @@ class Build:
                 header.unlink(missing_ok=True)
         self._forget()
         return done
+
+    def _parts(self, level: str, made: dict[tuple[str, Unit], Path]) -> list[Path]:
+        """The objects of a level's library, its own first: the linker keeps the first copy of an inline function."""
+        ordered = sorted(units(), key=lambda unit: unit.compiled_for(level) != level)
+        return [made[unit.compiled_for(level), unit] for unit in ordered]
 
     def _header(self, level: str) -> list[str | Path]:
         """The flags by which a unit takes the standard headers as the compiler parsed them before."""

@@ -137,7 +137,10 @@ def test_cupy_arrays_stay_on_the_device(gpu_backend: Backend, rng: np.random.Gen
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "kernel",
+    [kernel if kernel in ("tiled", "path") else pytest.param(kernel, marks=pytest.mark.thorough) for kernel in KERNELS],
+)
 def test_more_than_two_to_the_31_items(kernel: str) -> None:
     a = np.zeros(1 << 30, np.uint8)
     b = np.zeros((1 << 30) + 5, np.uint8)

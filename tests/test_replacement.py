@@ -6,10 +6,11 @@ import ast
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gpumerge_cli.replacement import Replacement, remove_unfinished, replacing
+from gpumerge_cli.replacement import Replacement, remove_unfinished, replacing, sweep
 
 PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
@@ -61,6 +62,44 @@ def test_a_signal_that_comes_with_the_rename_finds_the_file_in_place(
     assert not dropped.abort()
     remove_unfinished()
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_file_that_others_removed_under_its_temporary_name_is_not_taken_for_the_one_in_place(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("old")
+    made = Replacement(tmp_path / "out")
+    made.temporary.unlink()
+    with pytest.raises(FileNotFoundError):
+        made.commit(keep=True)
+    assert made.take_back()
+    assert not made.in_place
+    assert not made.abort()
+    assert (tmp_path / "out").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_folder_is_read_once_for_many_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [tmp_path / f".out{number}.gpumerge-{'0' * 12}" for number in range(3)]
+    other = tmp_path / f".else.gpumerge-{'0' * 12}"
+    for path in (*left, other):
+        path.touch()
+    read: list[Any] = []
+    really = os.scandir
+
+    def scandir(folder: Any) -> Any:
+        read.append(folder)
+        return really(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    places = [tmp_path / f"out{number}" for number in range(3)]
+    sweep(places)
+    made = [Replacement(place) for place in places]
+    assert read == [tmp_path]
+    assert not any(path.exists() for path in left)
+    assert other.exists()
+    for one in made:
+        one.commit()
+    Replacement(places[0]).abort()
+    assert len(read) == 2  # what is left is looked for again each time
 
 
 def test_nothing_else_puts_files_in_their_place() -> None:

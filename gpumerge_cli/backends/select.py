@@ -62,7 +62,7 @@ def choose(
     choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all there are, None where none was named. threads:
     of the host, None for one a core. sharing: as of select. Raises DeviceError for a named GPU that is not there.
     """
-    numbers = _numbers(devices) if choice != "cpu" else ()
+    numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
     compiling = gpu.compile_seconds()
@@ -88,8 +88,8 @@ def choose(
     return Choice(cpu.create, (), f"{seconds(alone.seconds)} {told}; gpu {seconds(both.alone['gpu'])}", alone)
 
 
-def _numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The numbers of the GPUs that were asked for. Raises DeviceError for one that is not there."""
+def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The numbers of the GPUs that were asked for, in choose's terms. Raises DeviceError for one that is not there."""
     if devices is None:
         return (0,)
     there = count_of_gpus()
@@ -170,7 +170,7 @@ def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple
 
 def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:
     """One backend for all of a sort, which may be several GPUs as one. devices: as of choose; the rest: of select."""
-    numbers = _numbers(devices) if choice != "cpu" else (0,)
+    numbers = device_numbers(devices) if choice != "cpu" else (0,)
     found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
     seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
     name = found.backend.name

@@ -77,8 +77,10 @@ def _settable(command: Command) -> str:
     if command.name != "sort":
         names = [option.name for option in command.options if option.settable]
         name = "threads" if "threads" in names else names[0]
+        never = [f"`{option.names[0]}`" for option in command.options if not option.settable and option.name != "help"]
+        every = f"Every option but {' and '.join(never)}" if never else "Every option"
         return (
-            "Every option can also be [set](../configuration.md) by the environment or a configuration file: "
+            f"{every} can also be [set](../configuration.md) by the environment or a configuration file: "
             f"`--{name}` by `{variable_name(name)}`, for {command.name} alone by `{variable_name(name, command.name)}`."
         )
     names = [f"`{name}`" for option in command.options if option.settable for name in option.setting_names]

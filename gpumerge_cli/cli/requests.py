@@ -108,8 +108,9 @@ def backend_request(values: Values) -> BackendRequest:
     from gpumerge_cli.engine.request import BackendRequest
 
     device = values.device
-    devices = (device,) if isinstance(device, int) else device
-    return BackendRequest(values.backend, devices, values.threads, launch_request(values))
+    if isinstance(device, int):  # of a command that takes one, by default the first
+        device = (device,) if device else None
+    return BackendRequest(values.backend, device, values.threads, launch_request(values))
 
 
 def launch_request(values: Values) -> LaunchRequest:

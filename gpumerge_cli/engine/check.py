@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.select import select
+from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest
@@ -116,7 +116,8 @@ def raise_disorder(
     advance: Advance = lambda done, total: None,
 ) -> None:
     """Raise DisorderError at the first disorder of the first input that has one. advance: see first_disorder."""
-    backend = select(on.backend, on.device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
+    device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
+    backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     workers = on.threads or cores()
     for source in inputs.sources:
         error = disorder_in(source, inputs.order, backend, workers, unique=unique, memory=memory, advance=advance)

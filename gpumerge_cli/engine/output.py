@@ -12,6 +12,7 @@ from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.replacement import sweep
 from gpumerge_cli.report.model import OutputPart
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
@@ -41,6 +42,8 @@ class Output:
         self._threads = threads
         self._reserved: Sequence[int] = ()
         try:
+            if len(names) > 1:
+                sweep(names)
             for number, name in enumerate(names):
                 count = None if sizes is None else inputs.order.count(sizes[number])
                 self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head))
@@ -76,6 +79,9 @@ class Output:
         durable: see Sink.
         """
         filled = [outcome.parts.get(number, Filled()) for number in range(len(self.sinks))]
+        items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
+        if items != expected:  # a fault of this program, which must not cost anybody an item
+            raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         for sink, part in zip(self.sinks, filled, strict=True):
             sink.finish(count=part.items, durable=durable)
         try:

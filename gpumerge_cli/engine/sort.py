@@ -182,11 +182,15 @@ class _Job:
         return _Sizes(Shares(max(1, min(workers, -(-nbytes // piece))), piece), memory, spilled=spilled)
 
     def _is_mostly_one_line(self, pieces: list[Chunk], size: int) -> bool:
-        """Whether all but one long line fits into one piece. A run of that line alone takes more time and memory."""
+        """Whether one line is longer than a piece may be, and all others fit into one.
+
+        A run of that line alone takes more time and memory.
+        """
         pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
         if not pace.outgrows or self.request.always_spill or not pieces:
             return False
-        return self.inputs.nbytes - max(piece.nbytes for piece in pieces) <= size
+        longest = max(piece.nbytes for piece in pieces)
+        return longest > size and self.inputs.nbytes - longest <= size
 
     def _at_once(self, output: Output, chosen: Shares, advance: Advance | None) -> Outcome:
         done, total = 0, self.inputs.nbytes

@@ -41,9 +41,9 @@ class _Piece:
 class WholeWorker:
     """Sorts all items of a site's sources to an output, as one task. See engine.workers.Worker.
 
-    shares: how many threads read and write, and bytes of what each reads or writes at once: whole items unless those
-    are lines. advance: called with the bytes that were read or written, from any thread, but one at a time. chunks: the
-    number of pieces written. filled: the outcome of each part of the output.
+    shares: how many threads read and write, and about how many bytes each reads or writes at once. advance: called with
+    the bytes that were read or written, from any thread, but one at a time. chunks: the number of pieces written.
+    filled: the outcome of each part of the output.
     """
 
     def __init__(
@@ -52,7 +52,8 @@ class WholeWorker:
     ) -> None:  # fmt: skip
         self.backend = backend.name
         self.name = f"{backend.name} 0"
-        self.hands, self._part = shares.workers, shares.chunk_bytes
+        item = max(1, site.work.order.item_bytes)
+        self.hands, self._part = shares.workers, max(1, shares.chunk_bytes // item) * item
         self.chunk_bytes = site.work.nbytes
         self._site = site
         self._output = output
@@ -192,7 +193,9 @@ class WholeWorker:
         """Items of a piece. Lines are counted only where it is not known how many went to a part."""
         order = self._site.work.order
         if order.item_bytes:
-            return len(data) // order.item_bytes
+            items, rest = divmod(len(data), order.item_bytes)
+            assert rest == 0, "pieces hold whole items"
+            return items
         return int(np.count_nonzero(data == order.end[0])) if len(self.filled) > 1 else 0
 
     def _took(self, stage: str, start: float, nbytes: int) -> None:

@@ -46,7 +46,8 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
     for _, name, form, conversion in parts:
         if name is not None and (name not in fields or form or conversion):
             known = ", ".join(f"{{{field}}}" for field in fields)
-            raise UsageError(f"{{{name}}} is no field here", way_out=f"use {known}, or {{{{ for a brace")
+            way_out = "add parts = N" if name == "part" else f"use {known}, or {{{{ for a brace"
+            raise UsageError(f"{{{name}}} is no field here", way_out=way_out)
     return text.format_map(fields)
 
 

@@ -6,8 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+
+def thorough(value: str) -> Any:
+    """The parameter of a test for thorough runs alone."""
+    return pytest.param(value, marks=pytest.mark.thorough)
 
 
 def run(words: list[str], folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -30,9 +36,9 @@ def test_a_check_beside_a_name_that_is_none_reads_files_alone(endless: str, wron
     assert told[2].startswith("gpumerge: down.txt:2: disorder: ")
 
 
-@pytest.mark.parametrize("command", ["sort", "sort -m", "sort -n -u", "merge"])
+@pytest.mark.parametrize("command", ["sort", "sort -m", thorough("sort -n -u"), "merge"])
 @pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
-@pytest.mark.parametrize("wrong", ["missing", "folder", "missing/a"])
+@pytest.mark.parametrize("wrong", ["missing", "folder", thorough("missing/a")])
 def test_a_name_that_is_none_ends_it_at_once(command: str, endless: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")  # nobody ever opens it for writing
@@ -42,7 +48,7 @@ def test_a_name_that_is_none_ends_it_at_once(command: str, endless: str, wrong: 
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("command", ["sort", "sort -m", "merge"])
+@pytest.mark.parametrize("command", ["sort", thorough("sort -m"), "merge"])
 @pytest.mark.parametrize("wrong", ["missing/a", "folder", "text/a", "a" * 300])
 def test_an_output_that_cannot_be_made_ends_it_at_once(command: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()

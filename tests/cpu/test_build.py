@@ -95,3 +95,13 @@ def test_a_build_finds_kernels_by_their_files(tmp_path: Path, builder: Any) -> N
     (tmp_path / "merge_other.hpp").write_text("void merge_other();\n", "utf-8")
     with pytest.raises(builder.BuildError, match=r"merge_other\.hpp has no merge_NAME\(Pair pair, "):
         builder.list_kernels(tmp_path)
+
+
+def test_the_highest_level_has_few_units_of_its_own(builder: Any) -> None:
+    for level in ("x86-64-v2", "x86-64-v3", "another"):
+        assert {unit.compiled_for(level) for unit in builder.units()} == {level}
+    taken = {unit.name: unit.compiled_for("x86-64-v4") for unit in builder.units()}
+    own = {name for name, level in taken.items() if level == "x86-64-v4"}
+    assert {"about", "keys_radix", "keys-64-0-1"} < own
+    assert len(own) < len(taken) / 2
+    assert set(taken.values()) == {"x86-64-v3", "x86-64-v4"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.output import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -185,6 +187,36 @@ def test_every_way_to_sort(
     report = sort(backend, [str(tmp_path / "k.npy")], str(tmp_path / "p{part}.npy"), ItemRequest(), parts=7, **spilled)
     assert np.array_equal(np.concatenate([np.load(part.name) for part in report.parts]), np.sort(keys))
     assert {part.items for part in report.parts} == {1285, 1286}
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npy.gz"])
+@pytest.mark.parametrize(("item", "items"), [(7, 30_001), (12, 20_001), (18, 30_001), (22, 4001)])
+def test_two_threads_sort_an_odd_number_of_records_to_two_parts(
+    rng: np.random.Generator, tmp_path: Path, item: int, items: int, suffix: str
+) -> None:
+    records = np.zeros(items, [("rest", f"V{item - 4}"), ("key", "<i4")])
+    records["key"] = rng.integers(-(2**31), 2**31, items)
+    np.save(tmp_path / "in.npy", records)
+    fields = ItemRequest(records=RecordRequest(fields=("key",)))
+    wish = SortFilesRequest(
+        (str(tmp_path / "in.npy"),), str(tmp_path / f"o{{part}}.{suffix}"), fields, parts=2,
+        on=BackendRequest("cpu", threads=2),
+    )  # fmt: skip
+    report = sort_files(wish)
+    unpack = gzip.decompress if suffix.endswith("gz") else bytes
+    found = np.concatenate([np.load(io.BytesIO(unpack(Path(part.name).read_bytes()))) for part in report.parts])
+    assert found.tobytes() == records[np.argsort(records["key"], kind="stable")].tobytes()
+    assert sum(part.items for part in report.parts) == items
+
+
+def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: Path) -> None:
+    name = write("a.i32", np.arange(10, dtype=np.int32))
+    with opened((name,), ItemRequest()) as inputs:
+        output = Output((str(tmp_path / "o.i32"),), inputs, [40])
+        with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
+            output.commit(Outcome([10], 0, 36, parts={0: Filled(9, 36)}), durable=False)
+        output.abort()
+    assert os.listdir(tmp_path) == ["a.i32"]
 
 
 @pytest.mark.parametrize("parts", [3, 12])

@@ -179,6 +179,8 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         ('[[job]]\noperation = "sort"\ninputs = "a.txt"', [(1, "no output")]),
         ('[[job]]\noperation = "check"\ninputs = "a.txt"\noutput = "o"', [(4, "check writes no output")]),
         (f'[[job]]\n{GOOD}item-per-thread = 3', [(5, "there is no item-per-thread; did you mean items-per-thread?")]),
+        ('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\noutput = "o{part}"',
+         [(4, "{part} is no field here; add parts = N")]),
         (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no zzz; see gpumerge batch --help")]),
         (f'[[job]]\n{GOOD}input = "b.txt"', [(5, "there is no input; did you mean inputs?")]),
         (f'[[job]]\n{GOOD}fan_in = 2\nfan-in = 4', [(6, "fan-in is given twice")]),

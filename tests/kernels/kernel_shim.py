@@ -6,6 +6,8 @@ Its text may be changed, to see whether a test notices.
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -59,6 +61,8 @@ WORKS = (
     "level",
 )
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+_NEVER_FOUND = "null,object-size,vptr"
+"""Checks that find nothing here: the address sanitizer finds null pointers, and -O0 and plain types leave no others."""
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
     "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
@@ -84,13 +88,14 @@ class Variant:
     partition: tuple[int, int, int] = (6, 5, 2)
     change: Callable[[str, str], str] = field(default=lambda name, text: text)
 
-    def source(self, number: int) -> str:
+    def source(self) -> tuple[str, str]:
+        """The C++ text of the kernels, and the name of its namespace, which equal texts share."""
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
         values |= {"RUNS": self.runs, "BULK": self.bulk}
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
         lines = [f"#undef {name}" for name in _DERIVED]
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
-        lines.append(f"namespace variant_{number} {{")
+        head = len(lines)
         for name, file in (FILES | LEVELS).items():
             if name != "rows" or moves_rows(self.order):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
@@ -98,7 +103,8 @@ class Variant:
                 lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")
                 lines.append(f"namespace {name} {{\n{text}\n}}")
         lines.append('#include "variant.inl"\n}')
-        return "\n".join(lines)
+        name = f"variant_{_digest(lines)}"
+        return "\n".join([*lines[:head], f"namespace {name} {{", *lines[head:]]), name
 
 
 @dataclass(frozen=True)
@@ -155,42 +161,74 @@ def _works() -> str:
     return f"{works}\n#define MERGES_OF_PAIRS(MERGE) {' '.join(merges)}"
 
 
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+class Compiler:
+    """g++ with a sanitizer. What it compiled is shared by all programs and processes of a test run.
+
+    directory: a folder that pytest made for this process.
+    """
+
+    def __init__(self, sanitizer: str, directory: Path) -> None:
+        found = shutil.which("g++")
+        if found is None:
+            pytest.skip("no g++ to build the kernels for the CPU")
+        of_run = directory.parents[1 if "PYTEST_XDIST_WORKER" in os.environ else 0]
+        self._folder = of_run / f"kernels-{sanitizer}"
+        self._folder.mkdir(exist_ok=True)
+        flags = ["-std=c++20", "-O0", "-g1", "-w", "-fno-strict-aliasing", "-pthread", f"-I{HERE}", f"-I{self._folder}"]
+        flags += [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all", f"-fno-sanitize={_NEVER_FOUND}"]
+        self._command = [found, *flags]
+
+    def object_of(self, text: str) -> Path:
+        """The object of a C++ text that needs driver.hpp. It is compiled unless that was done before."""
+        header = f'{_works()}\n#include "driver.hpp"\n'
+        self._once("driver_parsed.hpp", header, ".gch", "-x", "c++-header")
+        return self._once(f"{_digest([text])}.cpp", f'#include "driver_parsed.hpp"\n{text}\n', ".o", "-c")
+
+    def link(self, objects: Sequence[Path], program: Path) -> str:
+        """The linker's errors, "" if there are none."""
+        command = [*self._command, *map(str, dict.fromkeys(objects)), "-o", str(program)]
+        built = subprocess.run(command, capture_output=True, text=True)
+        return built.stderr if built.returncode else ""
+
+    def _once(self, name: str, text: str, suffix: str, *flags: str) -> Path:
+        source, target = self._folder / name, self._folder / f"{name}{suffix}"
+        with open(self._folder / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                source.write_text(text, encoding="utf-8")
+                part = self._folder / f"{name}.part{suffix}"
+                command = [*self._command, *flags, str(source), "-o", str(part)]
+                built = subprocess.run(command, capture_output=True, text=True)
+                assert built.returncode == 0, built.stderr[-4000:]
+                part.replace(target)
+        return target
+
+
 class Program:
     """A built program. `run` returns the exit status and the output."""
 
     def __init__(self, variants: Sequence[Variant], sanitizer: str, directory: Path) -> None:
-        compiler = shutil.which("g++")
-        if compiler is None:
-            pytest.skip("no g++ to build the kernels for the CPU")
+        compiler = Compiler(sanitizer, directory)
         self.variants = list(variants)
         self.directory = directory
-        runners = ", ".join(f"variant_{number}::run" for number in range(len(variants)))
-        declared = "\n".join(
-            f"namespace variant_{number} {{ std::string run(const Case&); }}" for number in range(len(variants))
-        )
+        sources = [variant.source() for variant in variants]
+        names = [name for _, name in sources]
+        declared = "\n".join(f"namespace {name} {{ std::string run(const Case&); }}" for name in dict.fromkeys(names))
+        runners = ", ".join(f"{name}::run" for name in names)
         main = f"int main(int, char** argv)\n{{\n    const Runner runners[] = {{{runners}}};\n"
         main += "    return run_cases(argv[1], runners);\n}\n"
         # Files of their own, since a compiler takes more than its share of time and memory for all of them in one.
-        texts = [variant.source(number) for number, variant in enumerate(variants)] + [f"{declared}\n\n{main}"]
-        flags = ["-std=c++20", "-O0", "-g1", "-w", "-fno-strict-aliasing", "-pthread", f"-I{HERE}"]
-        flags += [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"]
-
-        def compiled(number: int) -> subprocess.CompletedProcess[str]:
-            source = directory / f"part{number}.cpp"
-            source.write_text(f'{_works()}\n#include "driver.hpp"\n{texts[number]}\n', encoding="utf-8")
-            command = [compiler, *flags, "-c", str(source), "-o", str(source.with_suffix(".o"))]
-            return subprocess.run(command, capture_output=True, text=True)
-
+        texts = [text for text, _ in sources] + [f"{declared}\n\n{main}"]
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            for built in pool.map(compiled, range(len(texts))):
-                assert built.returncode == 0, built.stderr[-4000:]
-        objects = [str(directory / f"part{number}.o") for number in range(len(texts))]
-        built = subprocess.run(
-            [compiler, *flags, *objects, "-o", str(directory / "program")], capture_output=True, text=True
-        )
-        if "cannot find -l" in built.stderr:
+            objects = list(pool.map(compiler.object_of, texts))
+        errors = compiler.link(objects, directory / "program")
+        if "cannot find -l" in errors:
             pytest.skip(f"g++ has no library for -fsanitize={SANITIZERS[sanitizer]}")
-        assert built.returncode == 0, built.stderr[-4000:]
+        assert not errors, errors[-4000:]
         self._runner = [str(directory / "program")]
         if sanitizer == "thread":
             setarch = shutil.which("setarch")

@@ -44,6 +44,8 @@ RECORD_ORDERS = [
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 # Those between take the same ways through the sources as their neighbours.
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
+# Those between differ from them in the length of loops.
+SOME_FAN_INS = [at if at in (2, 16) else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS]
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
@@ -77,7 +79,7 @@ def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("file", MERGES)
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", SOME)
 def test_every_architecture(architecture: int, file: str) -> None:
     """Each device takes other orders, so that all widths and kinds occur."""
     orders = itertools.islice(itertools.cycle(KEY_ORDERS), architecture % len(KEY_ORDERS), None, 5)
@@ -123,7 +125,7 @@ def test_every_record_order(order: Order) -> None:
         compile_for(90, file, compiler_options(order_macros(order)))
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", SOME)
 def test_records_on_every_architecture(architecture: int) -> None:
     for order in filter(moves_rows, RECORD_ORDERS[:6:2]):
         compile_for(architecture, "rows.cu", compiler_options(order_macros(order)))
@@ -136,7 +138,7 @@ def test_odd_path_shapes(block: int, items: int) -> None:
 
 
 @pytest.mark.parametrize("transfer", ["bulk", "vector"])
-@pytest.mark.parametrize("fan_in", FAN_INS)
+@pytest.mark.parametrize("fan_in", SOME_FAN_INS)
 @pytest.mark.parametrize("order", [Keys("int", 4), Keys("uint", 1), Order.lines(), Order.records(12, 0, 8)])
 def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
     policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer=transfer)
@@ -160,7 +162,7 @@ def test_sorts_of_every_order(order: Order) -> None:
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.lines(), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
 @pytest.mark.parametrize("architecture", SOME)
 def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
@@ -168,12 +170,17 @@ def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
 
 
+@pytest.mark.parametrize("architecture", [75, 90, pytest.param(120, marks=pytest.mark.thorough)])
+def test_sorts_of_lines_on_every_architecture(architecture: int) -> None:
+    test_sorts_on_every_architecture(architecture, Order.lines())
+
+
 @pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])
 def test_rows_of_keys_and_small_records(order: Order) -> None:
     compile_for(75, "rows.cu", compiler_options(row_macros(order)))
 
 
-@pytest.mark.parametrize("fan_in", FAN_INS)
+@pytest.mark.parametrize("fan_in", SOME_FAN_INS)
 def test_levels_of_every_fan_in(fan_in: int) -> None:
     for order in (Keys("uint", 4), Keys("uint", 8), Order.lines()):
         policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
@@ -188,7 +195,7 @@ def test_bulk_copies_on_every_device_that_has_them(architecture: int) -> None:
     compile_for(architecture, "merge_path.cu", ("-DKEY_BITS=32", "-DBULK=1"))
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", SOME)
 def test_hold(architecture: int) -> None:
     compile_for(architecture, "hold.cu", ())
 

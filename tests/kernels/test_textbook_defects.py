@@ -130,7 +130,9 @@ DEFECTS: list[Callable[[], Defect]] = [
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program([Variant(INT32), Variant(UINT8), Variant(FLOAT32)], "address", tmp_path_factory.mktemp("defects"))
+    # The first two are those of test_kernels_on_cpu.py, so that they are compiled once.
+    variants = [Variant(INT32, 4, 3), Variant(UINT8, 2, 2), Variant(FLOAT32, 4, 3)]
+    return Program(variants, "address", tmp_path_factory.mktemp("defects"))
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)

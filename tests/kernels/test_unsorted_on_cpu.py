@@ -19,13 +19,14 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.order import Keys, Lines, Order
 from tests.line_orders import LINE_ORDERS
 
+# Those of test_kernels_on_cpu.py, so that they are compiled once.
 VARIANTS = [
     Variant(Keys("int", 4), 4, 3),
     Variant(Keys("uint", 1), 2, 2),
-    Variant(Keys("float", 8, True), 2, 2, bulk=1),
-    Variant(Keys("int", 2, True), 5, 4, bulk=1, partition=(1, 3, 1)),
+    Variant(Keys("float", 8), 2, 2),
+    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
     Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2)),
-    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 4, 2)),
+    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
     Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3)),
     Variant(Order.lines(), 4, 3),
     Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),

@@ -34,9 +34,10 @@ OUTPUT = (
     ),
     Option(
         "parts", "Output", ("merge", "sort"),
-        "Write the output as N files, its consecutive ranges, which all appear or none. Each is an Nth of the bytes, "
-        "but for an item or a line; with --unique sizes differ more. {part} in the name of -o stands for the number, "
-        "from 0: with -o 'out.{part}.txt', 12 parts are out.00.txt to out.11.txt.",
+        "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
+        "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; with --unique sizes differ "
+        "more. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', 12 parts are "
+        "out.00.txt to out.11.txt.",
         kind="number", least=1, settable=False,
     ),
     Option(
