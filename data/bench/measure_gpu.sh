@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# Makes bench-*.json in FOLDER: all that data/manual/speed.md and the figures show of the GPU. Eight minutes on an H200.
-# usage: data/bench/measure_gpu.sh FOLDER [PYTHON]; needs 60 GB of host memory, 20 GB on the device, nvcc and CCCL.
+# Makes bench-*.json in FOLDER: all that data/manual/speed.md and the figures show of the GPU. 15 minutes on an H200.
+# usage: data/bench/measure_gpu.sh FOLDER [RESULT...]; needs 60 GB of host memory, 20 GB on the device, nvcc and CCCL.
+# RESULT: makes only these, as in `measure_gpu.sh FOLDER dtypes pairs`. PYTHON names another python3.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
-python=${2:-python3}
+only=("${@:2}")
+python=${PYTHON:-python3}
 here=$(cd "$(dirname "$0")" && pwd)
 PYTHONPATH=$(cd "$here/../.." && pwd)
 export PYTHONPATH
+asked() { # name of the result
+  [ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $1 "* ]]
+}
 bench() { # name of the result, options
+  if ! asked "$1"; then return; fi
   "$python" -m gpumerge_cli bench --backend gpu -q -o "$out/bench-$1.json" "${@:2}"
 }
 "$python" "$here/compile_cccl.py" --merges int32,int64,float32,float64,int16,uint8,int32+4,int64+8,int64+4 \
@@ -23,4 +29,4 @@ bench large --kernels path --dtypes int32 --sizes 2^30 --repeat 7
 bench sorts --shapes shuffled --dtypes uint32,float32,uint64,float64 --sizes 2^28 --repeat 5
 bench small-sorts --shapes shuffled --dtypes int32 --sizes 2^10:2^24:4 --repeat 15
 bench pair-sorts --shapes shuffled --dtypes uint32+4 --sizes 2^24 --repeat 7
-"$python" "$here/compare_calls.py" > "$out/calls-beside-cccl.md"
+if asked calls; then "$python" "$here/compare_calls.py" > "$out/calls-beside-cccl.md"; fi
