@@ -56,6 +56,25 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) find_lines(
         if (text[at] == terminator) starts[++line] = at + 1;
 }
 
+// The first place in [low, high) whose offset lies behind `at`; high if there is none.
+__device__ inline long long first_behind(const long long* offsets, long long low, long long high, long long at)
+{
+    while (low < high) {
+        const long long middle = (low + high) >> 1;
+        if (offsets[middle] > at) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+// Each of the `count` offsets, at which a line or the end starts, becomes the number of that line. Grid: a thread an offset.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) number_lines(
+    const long long* starts, long long lines, long long* offsets, long long count)
+{
+    const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (at < count) offsets[at] = first_behind(starts, 0, lines, offsets[at] - 1);
+}
+
 // Makes the rows of lines or, with RECORD_SIZE, of records, which need no starts. Grid: a thread a row.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
     const unsigned char* text, const long long* starts, long long lines, Item* rows)
@@ -75,17 +94,6 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) line_lengths(
     lengths[row] = starts[rows[row].line + 1] - starts[rows[row].line];
 }
 
-// The first row in [low, high) that ends behind byte `at` of the output. There must be one.
-__device__ inline long long row_at(const long long* ends, long long low, long long high, long long at)
-{
-    while (low < high) {
-        const long long middle = (low + high) >> 1;
-        if (ends[middle] > at) high = middle;
-        else low = middle + 1;
-    }
-    return low;
-}
-
 // Writes the lines of all rows to out, in the order of the rows. Each thread has the same number of output bytes, so one long
 // line keeps as many threads busy as many short lines. ends[r]: the output bytes of rows 0 to r. If the runs were out of
 // order, the rows may have more or fewer bytes than the output. Then the output is cut off, or its end is not written.
@@ -99,13 +107,13 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) gather_lines(
     const long long block_bytes = static_cast<long long>(blockDim.x) * BYTES_PER_THREAD;
     const long long block_begin = block_bytes * blockIdx.x;
     for (int edge = threadIdx.x; edge < 2; edge += blockDim.x)
-        edges[edge] = row_at(ends, 0, count, smaller(block_begin + edge * block_bytes, nbytes) - edge);
+        edges[edge] = first_behind(ends, 0, count, smaller(block_begin + edge * block_bytes, nbytes) - edge);
     __syncthreads();  // both edges are written before any thread searches between them
 
     const long long begin = block_begin + static_cast<long long>(threadIdx.x) * BYTES_PER_THREAD;
     const long long end = smaller(begin + BYTES_PER_THREAD, nbytes);
     if (begin >= end) return;
-    long long row = row_at(ends, edges[0], edges[1], begin);
+    long long row = first_behind(ends, edges[0], edges[1], begin);
     long long row_end = ends[row];
     long long shift = starts[rows[row].line + 1] - row_end;  // from offsets of the output to offsets of the text
     union {

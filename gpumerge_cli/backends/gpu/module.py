@@ -188,6 +188,12 @@ class Kernels:
         )
         return cuts
 
+    def no_disorder(self) -> cupy.ndarray:
+        """A place for `check` that holds the largest uint64. CuPy's own functions for it would be compiled first."""
+        place = cupy.empty(1, cupy.uint64)
+        place.data.memset_async(0xFF, place.nbytes)
+        return place
+
     def check(
         self,
         run: tuple[Address, int],
@@ -257,6 +263,16 @@ class Kernels:
             file="rows.cu", shared=4 * _THREADS,
         )  # fmt: skip
         return starts
+
+    def line_numbers(self, starts: Any, offsets: Sequence[int]) -> list[int]:
+        """The numbers of the lines that start at these offsets; the end has one, too. Waits for the device."""
+        count = len(offsets)
+        numbers = cupy.asarray(np.array(offsets, np.int64))
+        self._launch(
+            "number_lines", _ceil_div(count, _THREADS), _THREADS,
+            (starts.data.ptr, starts.size - 1, numbers.data.ptr, count), file="rows.cu",
+        )  # fmt: skip
+        return [int(number) for number in numbers.get()]
 
     def make_rows(self, text: Address, starts: Address, lines: int, rows: Address) -> None:
         """Write the rows of all lines or records to `rows`, in the text's order."""
