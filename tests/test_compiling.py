@@ -127,10 +127,10 @@ def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cupy.cuda.runtime, "runtimeGetVersion", lambda: 13000)
-    compiled.image.cache_clear()
+    compiled._begun.cache_clear()
     code = compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 90)
     assert code.startswith(b"\x7fELF")
-    compiled.image.cache_clear()
+    compiled._begun.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(cupy.cuda.nvrtc, "createProgram", None)
         assert compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 90) == code
@@ -138,7 +138,31 @@ def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: p
     assert b".target sm_" in newer  # PTX, which the driver of a newer device compiles
     with pytest.raises(DeviceError, match="does not compile: "):
         compiled.image("check.cu", ("-DKEY_KIND=nonsense",), 90)
-    compiled.image.cache_clear()
+    compiled._begun.cache_clear()
+
+
+def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cupy", reason="the compiler is NVRTC's", exc_type=ImportError)
+    from gpumerge_cli.backends.gpu import compiled
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compiled.cupy.cuda.runtime, "runtimeGetVersion", lambda: 13000)
+    files = ("check.cu", "hold.cu", "partition.cu")
+    all_here = threading.Barrier(len(files))
+    compiling_now: list[str] = []
+
+    def compile_(file: str, *rest: object) -> bytes:
+        compiling_now.append(file)
+        all_here.wait(LONG)
+        return file.encode()
+
+    monkeypatch.setattr(compiled, "_compiled", compile_)
+    compiled._begun.cache_clear()
+    begun = [compiled.begin(file, (), 90) for file in (*files, *files)]
+    assert [code.result(LONG) for code in begun] == [file.encode() for file in (*files, *files)]
+    assert [compiled.image(file, (), 90) for file in files] == [file.encode() for file in files]
+    assert sorted(compiling_now) == sorted(files)
+    compiled._begun.cache_clear()
 
 
 def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ class GpuBackend:
 
     def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(order, policy, self._limits, 1 << items.bit_length(), check)
+        _begin(order, policy, self._limits, items, check)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
