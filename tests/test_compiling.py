@@ -64,18 +64,30 @@ def test_what_is_only_loaded_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard == []
 
 
-def test_a_terminal_is_told_once_and_nothing_else_is(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(arguments: object) -> int:
-        for what in ("one", "other", "one"):
-            until_told(what, 7.4)
-        return 0
+@pytest.mark.parametrize("command", ["merge", "sort", "check", "bench"])
+def test_a_terminal_is_told_once_and_nothing_else_is(
+    command: str, impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Compiler(ReferenceBackend):
+        name = "cpu"
 
-    monkeypatch.setattr(door, "_dispatch", work)
-    for stream, lines in ((Terminal(), 2), (io.StringIO(), 0)):
+        def workspace(self, *arguments, **more):  # type: ignore[no-untyped-def]
+            for what in ("one", "other", "one"):
+                until_told(what, 7.4)
+            raise DeviceError("that is all")
+
+    monkeypatch.setattr(cpu, "create", Compiler)
+    name = tmp_path / "a.txt"
+    name.write_bytes(b"a\nb\n")
+    words = [command, *([] if command == "bench" else [str(name)])]
+    for stream, options, lines in (
+        (Terminal(), [], 2), (Terminal(), ["--quiet"], 0), (io.StringIO(), [], 0),
+    ):  # fmt: skip
         monkeypatch.setattr(sys, "stderr", stream)
-        assert door.run([]) == 0
+        assert door.run([*words, "--backend", "cpu", *options]) == 2
         told = stream.getvalue().splitlines()
-        assert len(told) == lines
+        told = [line for line in told if "compiling" in line]
+        assert len(told) == lines, told
         if lines:
             assert told[0] == "gpumerge: compiling one, about 7 s, once: what it makes is kept"
 
