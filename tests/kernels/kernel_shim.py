@@ -36,6 +36,7 @@ FILES = {
     "check": "check.cu",
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
+    "text": "text.cu",
 }
 LEVELS = {
     "level_parts": "partition.cu",
@@ -93,7 +94,7 @@ class Variant:
     def source(self) -> tuple[str, str]:
         """The C++ text of the kernels, and the name of its namespace, which equal texts share."""
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
-        values |= {"RUNS": self.runs, "BULK": self.bulk}
+        values |= {"RUNS": self.runs, "BULK": self.bulk, "SUMMED_PER_THREAD": 2}
         if not self.narrow:
             values["COMPARED"] = _DEFAULTS["COMPARED"]
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
@@ -101,7 +102,7 @@ class Variant:
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         head = len(lines)
         for name, file in (FILES | LEVELS).items():
-            if name != "rows" or moves_rows(self.order):
+            if {"rows": moves_rows(self.order), "text": not self.order.item_bytes}.get(name, True):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")

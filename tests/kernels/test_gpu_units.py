@@ -43,11 +43,12 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
 
 
 def ahead(order: Order, *arguments: Any, **more: Any) -> Launched:
-    """The units that are compiled ahead, but not those that make rows."""
+    """The units that are compiled ahead, but not those that make and gather rows."""
     units = units_of(order, *arguments, **more)
     assert len(set(units)) == len(units)
     assert any(file == "rows.cu" for file, _ in units) == moves_rows(order)
-    return {unit for unit in units if unit[0] != "rows.cu"}
+    assert any(file == "text.cu" for file, _ in units) == (not order.item_bytes)
+    return {unit for unit in units if unit[0] not in ("rows.cu", "text.cu")}
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)

@@ -20,6 +20,7 @@ from gpumerge_cli.backends.gpu.source import (
     partition_macros,
     policy_macros,
     row_macros,
+    text_macros,
     tile_macros,
 )
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -98,6 +99,11 @@ def test_lines_on_every_architecture(architecture: int) -> None:
     for order in (LineOrder(), EVERY_COMPARISON):
         for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 75 else ())):
             compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_text_on_every_architecture(architecture: int) -> None:
+    compile_for(architecture, "text.cu", compiler_options(text_macros()))
 
 
 @pytest.mark.parametrize("comparison", lines.COMPARISONS)

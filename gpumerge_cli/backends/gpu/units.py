@@ -11,6 +11,7 @@ from gpumerge_cli.backends.gpu.source import (
     partition_macros,
     policy_macros,
     row_macros,
+    text_macros,
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.tree import fan_ins
@@ -27,7 +28,9 @@ def units_of(
     order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, *, check: bool = False
 ) -> list[Unit]:
     """The units of a merge or sort of about `items` items, those that are needed first ahead. check: of its inputs."""
-    units: list[Unit] = [("rows.cu", row_macros(order))] if moves_rows(order) else []
+    units: list[Unit] = [] if order.item_bytes else [("text.cu", text_macros())]
+    if moves_rows(order):
+        units.append(("rows.cu", row_macros(order)))
     if check:
         units.append(("check.cu", comparison_macros(order)))
     if isinstance(policy, LaunchPolicy):
