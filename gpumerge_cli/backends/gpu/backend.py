@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
@@ -20,7 +20,6 @@ from gpumerge_cli.backends.base import (
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
-from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
@@ -31,12 +30,14 @@ from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.backends.gpu.units import units_of
-from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 
 # Chunks are large enough for the link's full speed, and small enough that stages overlap. Each worker's thread copies
 # what goes in and out, and 8 keep up with the link: 4, 8 and 12 took 2.25, 2.12 and 2.33 s for 2 x 4 GB on an H200.
@@ -107,6 +108,8 @@ class GpuBackend:
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. Backends on the host use `threads`."""
+        from gpumerge_cli.backends.gpu.workspace import GpuWorkspace  # merges of arrays need none
+
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
 
     def chunk_calls(self, work: ChunkWork) -> None:
@@ -114,6 +117,8 @@ class GpuBackend:
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         """See Backend. Backends on the host use `threads`."""
+        from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
+
         with device_errors(), self._device:
             cupy.get_default_memory_pool().free_all_blocks()
             return copy_ceiling(nbytes)
