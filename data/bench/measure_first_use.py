@@ -2,6 +2,7 @@
 """Measures the first use of a GPU: with empty caches, when NVRTC compiles, and in a new process that finds the code.
 
 usage: python3 data/bench/measure_first_use.py [--scratch FOLDER] [--turns 3] [--only WORDS ...]; needs 1 GB in FOLDER.
+With --units it needs no GPU, and measures NVRTC alone: each unit by itself, and all that a work needs side by side.
 
 Every work runs in a process of its own. Seconds of Python's calls begin when CuPy is imported and a context is there;
 seconds of commands begin when the interpreter is ready. The rows below a work are the units that
@@ -79,7 +80,6 @@ arrays = [array(COUNT, CALL_MERGES) for _ in range(1 + CALL_MERGES)]
 cupy.cuda.Device().synchronize()
 began = clock()
 watch()
-began = clock()
 work()
 first = clock()
 work()
@@ -109,8 +109,7 @@ def works(scratch: Path) -> dict[str, tuple[str, list[str]]]:
     rng = np.random.default_rng(3)
     found: dict[str, tuple[str, list[str]]] = {}
     for dtype, count in (("int32", 1 << 20), ("int32", 1 << 25), ("int64", 1 << 25)):
-        call = "gpumerge_cli.merge(*arrays)"
-        found[f"merge, 2 arrays of {count} {dtype}"] = (_arrays(call, dtype, count), [])
+        found[f"merge, 2 arrays of {count} {dtype}"] = (_arrays("gpumerge_cli.merge(*arrays)", dtype, count), [])
     for dtype, count in (("int32", 1 << 24), ("int64", 1 << 24)):
         found[f"sort, {count} {dtype}"] = (_arrays("gpumerge_cli.sort(arrays[0])", dtype, count), [])
     for width in (4, 8):
@@ -148,8 +147,10 @@ def ran(code: str, arguments: list[str], cache: Path, out: Path, backend: str = 
     """The findings of one process."""
     if arguments:
         arguments = [*arguments, "--backend", backend, "-o", str(out)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache / "own")}
-    environment["CUPY_CACHE_DIR"] = str(cache / "cupy")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache / "own")}
+    environment |= {"CUPY_CACHE_DIR": str(cache / "cupy"), "CUDA_CACHE_PATH": str(cache / "nvrtc")}
+    environment["PYTHONPYCACHEPREFIX"] = str(cache.parent / "bytecode")
     done = subprocess.run(
         [sys.executable, "-c", f"{WATCH}\n{code}", *arguments],
         capture_output=True, text=True, check=False, cwd=ROOT, env=environment,
@@ -160,37 +161,98 @@ def ran(code: str, arguments: list[str], cache: Path, out: Path, backend: str = 
     return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scratch", type=Path, default=Path("."))
-    parser.add_argument("--turns", type=int, default=3, help="new processes that find the code")
-    parser.add_argument("--only", nargs="*", default=[""], help="the works whose names hold one of these")
-    chosen = parser.parse_args()
-    print("| work | first use ever, s | of it waiting for NVRTC | loading | in a new process, s | again |")
-    print("|---|---|---|---|---|---|")
-    for name, (code, arguments) in works(chosen.scratch).items():
-        if not any(part in name for part in chosen.only):
-            continue
-        suffix = Path(arguments[-1]).suffix if arguments else ""
-        out, right = chosen.scratch / f"out{suffix}", chosen.scratch / f"right{suffix}"
-        with tempfile.TemporaryDirectory(dir=chosen.scratch) as cache:
-            first = ran(code, arguments, Path(cache), out)
-            later = [ran(code, arguments, Path(cache), out) for _ in range(chosen.turns)]
-        seconds = median(one["seconds"] for one in later)
-        again = median(one["again"] for one in later)
+def units() -> None:
+    """Print a table of the units of some kinds of work."""
+    import time
+    from concurrent.futures import ThreadPoolExecutor
+
+    os.environ["CUDA_CACHE_DISABLE"] = "1"  # NVRTC uses the driver's cache
+    import cupy
+
+    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.backends.gpu.policy import resolve
+    from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
+    from gpumerge_cli.backends.gpu.source import compiler_options, flatten
+    from gpumerge_cli.backends.gpu.units import Unit, units_of
+    from gpumerge_cli.backends.limits import TUNED_ON
+    from gpumerge_cli.order import Order
+    from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
+
+    def compiled(unit: Unit) -> tuple[float, int]:
+        nvrtc, (file, macros), start = cupy.cuda.nvrtc, unit, time.perf_counter()
+        program = nvrtc.createProgram(flatten(file), file, (), ())
+        nvrtc.compileProgram(program, ("-std=c++17", "-arch=sm_90", *compiler_options(macros)))
+        size = len(nvrtc.getCUBIN(program))
+        nvrtc.destroyProgram(program)
+        return time.perf_counter() - start, size
+
+    orders = {name: Order.of(name) for name in ("int32", "int64", "float32", "float64")}
+    orders |= {"records of 100 bytes": Order.records(100, 0, 10), "lines, bytewise": Order.lines()}
+    orders |= {f"lines, {way}": Order.lines(LineOrder((LineKey(way),))) for way in COMPARISONS}
+    orders["lines, bytes and numeric"] = Order.lines(LineOrder((LineKey(start_field=1), LineKey("numeric"))))
+    compiled(("hold.cu", ()))
+    print("| kind | units: s alone (KiB) | s side by side |")
+    print("|---|---|---|")
+    for name, order in orders.items():
+        for what in ("merge", "sort"):
+            launch = resolve(LaunchRequest(), order, TUNED_ON, 2)
+            sorting = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0)
+            needed = units_of(order, launch if what == "merge" else sorting, TUNED_ON, 1 << 22, check=what == "merge")
+            alone = [min(compiled(unit) for _ in range(3)) for unit in needed]
+            with ThreadPoolExecutor(len(needed)) as threads:
+                start = time.perf_counter()
+                list(threads.map(compiled, needed))
+                together = time.perf_counter() - start
+            told = ", ".join(
+                f"{file.removesuffix('.cu')} {seconds:.2f} ({size >> 10})"
+                for (file, _), (seconds, size) in zip(needed, alone, strict=True)
+            )
+            print(f"| {what} of {name} | {told} | {together:.2f} |", flush=True)
+
+
+def measured(name: str, code: str, arguments: list[str], scratch: Path, turns: int) -> None:
+    """Print the rows of a work."""
+    suffix = Path(arguments[-1]).suffix if arguments else ""
+    out, right = scratch / f"out{suffix}", scratch / f"right{suffix}"
+    with tempfile.TemporaryDirectory(dir=scratch) as cache:
+        first = ran(code, arguments, Path(cache), out)
+        later = [ran(code, arguments, Path(cache), out) for _ in range(turns)]
+        loaded, seconds, again = (median(one[what] for one in later) for what in ("loaded", "seconds", "again"))
         print(
-            f"| {name} | {first['seconds']:.3f} | {first['waited']:.3f} | {median(one['loaded'] for one in later):.3f} "
-            f"({first['kernels']} kernels) | {seconds:.3f} | {again:.4f} |"
+            f"| {name} | {first['seconds']:.3f} | {first['waited']:.3f} | {loaded:.3f} ({first['kernels']} kernels) "
+            f"| {seconds:.3f} | {again:.4f} |"
         )
         for unit, start, stop in first["units"]:
             print(f"| - {unit} | {start:.2f} to {stop:.2f} | | | | |")
         for unit, start, stop in later[0]["units"]:
             print(f"| - {unit}, in a later process, too | {start:.2f} to {stop:.2f} | | | | |")
         if arguments:
-            ran(code, arguments, Path(chosen.scratch), right, "cpu")
+            ran(code, arguments, Path(cache), right, "cpu")
             if out.read_bytes() != right.read_bytes():
                 print(f"| {name} IS WRONG | | | | | |")
-        sys.stdout.flush()
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scratch", type=Path, default=Path("."))
+    parser.add_argument("--turns", type=int, default=3, help="new processes that find the code")
+    parser.add_argument("--only", nargs="*", default=[""], help="the works whose names hold one of these")
+    parser.add_argument("--units", action="store_true", help="compile units, and run nothing")
+    chosen = parser.parse_args()
+    if chosen.units:
+        sys.path.insert(0, str(ROOT))
+        units()
+        return
+    found = {name: work for name, work in works(chosen.scratch).items() if any(part in name for part in chosen.only)}
+    # Python's bytecode is there then, as of an installed package.
+    for code, arguments in {bool(work[1]): work for work in found.values()}.values():
+        with tempfile.TemporaryDirectory(dir=chosen.scratch) as cache:
+            ran(code, arguments, Path(cache), chosen.scratch / ("out" + Path((arguments or [""])[-1]).suffix))
+    print("| work | first use ever, s | of it waiting for NVRTC | loading | in a new process, s | again |")
+    print("|---|---|---|---|---|---|")
+    for name, (code, arguments) in found.items():
+        measured(name, code, arguments, chosen.scratch, chosen.turns)
 
 
 if __name__ == "__main__":

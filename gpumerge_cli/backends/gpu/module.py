@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import kernel
 from gpumerge_cli.backends.gpu.policy import (
     grid_size,
@@ -300,8 +301,11 @@ class Kernels:
             "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="text.cu"
         )
         self._running_sums(ends)
-        taken = ends[-1:].copy() if whole else None
-        if not whole:
+        taken = None
+        if whole:
+            taken = cupy.empty(1, cupy.int64)
+            copy_on_device(ends[-1:].data.ptr, taken.data.ptr, taken.nbytes)
+        else:
             written = int(ends[-1])
             if written > nbytes:  # the runs were out of order
                 raise out_of_order()
