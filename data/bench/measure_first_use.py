@@ -161,8 +161,8 @@ def ran(code: str, arguments: list[str], cache: Path, out: Path, backend: str = 
     return result
 
 
-def units() -> None:
-    """Print a table of the units of some kinds of work."""
+def units(only: list[str]) -> None:
+    """Print a table of the units of those kinds of work whose names hold one of `only`."""
     import time
     from concurrent.futures import ThreadPoolExecutor
 
@@ -195,10 +195,12 @@ def units() -> None:
     print("|---|---|---|")
     for name, order in orders.items():
         for what in ("merge", "sort"):
+            if not any(part in f"{what} of {name}" for part in only):
+                continue
             launch = resolve(LaunchRequest(), order, TUNED_ON, 2)
             sorting = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0)
             needed = units_of(order, launch if what == "merge" else sorting, TUNED_ON, 1 << 22, check=what == "merge")
-            alone = [min(compiled(unit) for _ in range(3)) for unit in needed]
+            alone = [min(compiled(unit) for _ in range(2)) for unit in needed]
             with ThreadPoolExecutor(len(needed)) as threads:
                 start = time.perf_counter()
                 list(threads.map(compiled, needed))
@@ -242,7 +244,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.units:
         sys.path.insert(0, str(ROOT))
-        units()
+        units(chosen.only)
         return
     found = {name: work for name, work in works(chosen.scratch).items() if any(part in name for part in chosen.only)}
     # Python's bytecode is there then, as of an installed package.
