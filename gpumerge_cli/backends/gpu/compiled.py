@@ -100,9 +100,11 @@ def _compiled(file: str, source: str, options: tuple[str, ...], capability: int)
         )
     is_exact = max(known) == capability
     arch = f"-arch={'sm' if is_exact else 'compute'}_{max(known)}"
+    # NVRTC's cache, which came with CUDA 12.9, lets one thread compile at a time.
+    own = ("--no-cache",) if nvrtc.getVersion() >= (12, 9) else ()
     program = nvrtc.createProgram(source, file, (), ())
     try:
-        nvrtc.compileProgram(program, ("-std=c++17", arch, *options))
+        nvrtc.compileProgram(program, ("-std=c++17", arch, *own, *options))
         return bytes(nvrtc.getCUBIN(program) if is_exact else nvrtc.getPTX(program))
     except nvrtc.NVRTCError as error:
         said = nvrtc.getProgramLog(program).strip().splitlines()
