@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import random
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,8 +15,9 @@ import pytest
 
 from gpumerge_cli import compiling
 from gpumerge_cli.backends import costs, cpu, gpu
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.costs import Costs
-from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options
+from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, kernel_directory
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine.merge import merge_files
@@ -175,6 +178,45 @@ def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: p
     assert [compiled.image(file, (), 90) for file in files] == [file.encode() for file in files]
     assert sorted(compiling_now) == sorted(files)
     compiled._begun.cache_clear()
+
+
+WATCHED = """
+import sys
+from gpumerge_cli.backends.gpu.early import begin
+begin([0])
+import cupy
+create = cupy.cuda.nvrtc.createProgram
+def creates(source, name, *rest):
+    print("compiled", name)
+    return create(source, name, *rest)
+cupy.cuda.nvrtc.createProgram = creates
+from gpumerge_cli.cli.app import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("command", [["sort", "-m"], ["sort", "-n"], ["merge"], ["check"]], ids=" ".join)
+def test_lines_need_no_kernels_of_cupy_and_later_processes_no_compiler(
+    command: list[str], gpu_backend: Backend, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"1\n2\n")
+    (tmp_path / "b.txt").write_bytes(b"1\n3\n")
+    names = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    out = [] if command == ["check"] else ["-o", str(tmp_path / "o.txt")]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "own"), "CUPY_CACHE_DIR": str(tmp_path / "cupy")}
+    compiled = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", WATCHED, *command, *names, "--backend", "gpu", *out],
+            capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        compiled.append({line.split()[1] for line in done.stdout.splitlines() if line.startswith("compiled ")})
+    own = {path.name for path in (kernel_directory() / "gpu").iterdir()}
+    assert compiled[0]
+    assert compiled[0] <= own
+    assert compiled[1] == set()
 
 
 def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
