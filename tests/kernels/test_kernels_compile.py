@@ -20,6 +20,7 @@ from gpumerge_cli.backends.gpu.source import (
     partition_macros,
     policy_macros,
     row_macros,
+    text_macros,
     tile_macros,
 )
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -46,6 +47,7 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
 # Those between differ from them in the length of loops.
 SOME_FAN_INS = [at if at in (2, 16) else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS]
+EVERY_COMPARISON = LineOrder(tuple(map(LineKey, lines.COMPARISONS)))
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
@@ -94,13 +96,33 @@ def test_every_key_order(order: Order) -> None:
 
 @pytest.mark.parametrize("architecture", SOME)
 def test_lines_on_every_architecture(architecture: int) -> None:
-    for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 75 else ())):
-        compile_for(architecture, file, compiler_options(order_macros(Order.lines())))
+    for order in (LineOrder(), EVERY_COMPARISON):
+        for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 75 else ())):
+            compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
 
 
-def test_all_orders_of_lines_share_kernels() -> None:
-    orders = (LineOrder(), LineOrder(reverse=True), LineOrder((LineKey("version"),), terminator=NUL))
-    assert len({order_macros(Order.lines(order)) for order in orders}) == 1
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_text_on_every_architecture(architecture: int) -> None:
+    compile_for(architecture, "text.cu", compiler_options(text_macros()))
+
+
+@pytest.mark.parametrize("comparison", lines.COMPARISONS)
+def test_every_comparison_of_lines(comparison: lines.Comparison) -> None:
+    order = Order.lines(LineOrder((LineKey(comparison),)))
+    for file in ("rows.cu", "check.cu"):
+        compile_for(90, file, compiler_options(order_macros(order)))
+
+
+def test_orders_of_lines_that_compare_in_the_same_ways_share_kernels() -> None:
+    version, number = LineKey("version"), LineKey("numeric", 2, reverse=True)
+    kinds = [
+        (LineOrder(), LineOrder(reverse=True), LineOrder(terminator=NUL)),
+        (LineOrder((version,), terminator=NUL), LineOrder((version, LineKey("version", 3, fold=True)), stable=True)),
+        (LineOrder((version, number)), LineOrder((number, version), ord(","))),
+    ]
+    macros = [{order_macros(Order.lines(order)) for order in kind} for kind in kinds]
+    assert [len(kind) for kind in macros] == [1, 1, 1]
+    assert len(set.union(*macros)) == 3
 
 
 def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
@@ -115,6 +137,7 @@ def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
     spelt = {"NUMBERS": "numeric", "UNITS": "human", "MONTHS": "month", "VERSIONS": "version"}
     assert tuple(spelt.get(name, name.lower()) for name in body[1].replace(",", "").split()) == lines.COMPARISONS
     assert lines.TABLE_HEAD == lines.KEY_WORDS == 8
+    assert f"constexpr int NO_KEYS = {lines.NO_KEYS};" in text
 
 
 @pytest.mark.parametrize("order", ordered(RECORD_ORDERS))

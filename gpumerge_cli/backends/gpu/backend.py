@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import cupy
-import numpy as np
 
 from gpumerge_cli.backends.base import (
     DeviceInfo,
@@ -21,27 +21,31 @@ from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
-from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
+from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedMerge
 from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
-from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
-from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+from gpumerge_cli.backends.gpu.units import units_of
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+
 # Chunks are large enough for the link's full speed, and small enough that stages overlap. Each worker's thread copies
 # what goes in and out, and 8 keep up with the link: 4, 8 and 12 took 2.25, 2.12 and 2.33 s for 2 x 4 GB on an H200.
 _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
+_MANY = 1 << 30  # so many items are cut ahead of their merge
 _WHOLE = 1.5  # the device memory of the library's radix sort, divided by that of a merge
 
 
@@ -72,6 +76,10 @@ class GpuBackend:
         """See Backend."""
         return resolve_sort(request, order, self._limits, nbytes)
 
+    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+        """See Backend. Kernels are compiled side by side, in the background."""
+        _begin(order, policy, self._limits, items, check)
+
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
         return named(policy.kernel).gpu.splits(policy, total)
@@ -101,6 +109,8 @@ class GpuBackend:
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. Backends on the host use `threads`."""
+        from gpumerge_cli.backends.gpu.workspace import GpuWorkspace  # merges of arrays need none
+
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
 
     def chunk_calls(self, work: ChunkWork) -> None:
@@ -112,6 +122,8 @@ class GpuBackend:
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         """See Backend. Backends on the host use `threads`."""
+        from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
+
         with device_errors(), self._device:
             cupy.get_default_memory_pool().free_all_blocks()
             return copy_ceiling(nbytes)
@@ -132,6 +144,7 @@ class GpuBackend:
                 raise UsageError("out overlaps one of the runs", way_out="give an array of its own")
             if total == 0:
                 return
+            self.prepare(order, policy, total)
             deep = sum(run.size > 0 for run in runs) > policy.fan_in
             scratch = cupy.empty(total if deep else 0, out.dtype)
             kernels = self._kernels(order)
@@ -156,6 +169,7 @@ class GpuBackend:
         launch = self.resolve(LaunchRequest(), order, runs)
         if runs > launch.fan_in or not named(launch.kernel).gpu.cut_ahead:
             return None
+        self.prepare(order, launch, _MANY)
         with device_errors(), self._device:
             return PreparedMerge(self._kernels(order), launch, self._limits)
 
@@ -175,6 +189,7 @@ class GpuBackend:
                 raise UsageError("out overlaps the items", way_out="give an array of its own, or the items themselves")
             if items.size == 0:
                 return
+            self.prepare(order, policy, items.size)
             kernels = self._kernels(order)
             if policy.algorithm == "radix":
                 sort_keys(kernels, items, out, order)
@@ -205,13 +220,22 @@ class GpuBackend:
         """See Backend. Waits for the current stream."""
         with device_errors(), self._device:
             check_array(run, order)
-            first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
-            self._kernels(order).check((run.data.ptr, run.size), 0, first.data.ptr)
+            kernels = self._kernels(order)
+            first = kernels.no_disorder()
+            kernels.check((run.data.ptr, run.size), 0, first.data.ptr)
             index = int(first.get()[0])
         return index if index < run.size else None
 
     def _kernels(self, order: Order) -> Kernels:
         return Kernels(self._device.id, order, self._limits)
+
+
+@lru_cache(maxsize=256)  # because calls with arrays come here each time
+def _begin(
+    order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, check: bool
+) -> None:  # fmt: skip
+    for file, macros in units_of(order, policy, limits, items, check=check):
+        begin(file, compiler_options(macros), limits.capability)
 
 
 def check_array(array: Any, order: Order) -> None:

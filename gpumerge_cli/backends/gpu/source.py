@@ -70,7 +70,7 @@ def comparison_macros(order: Order) -> Macros:
 
 
 def order_macros(order: Order) -> Macros:
-    """The macros of keys.cuh and lines.cuh. They are the same for all orders of lines."""
+    """The macros of keys.cuh and lines.cuh. Orders of lines whose keys compare in the same ways share them."""
     return order.macros(rows=moves_rows(order))
 
 
@@ -84,6 +84,11 @@ def row_macros(order: Order) -> Macros:
     if moves_rows(order):
         return order_macros(order)
     return order.macros(rows=True)
+
+
+def text_macros() -> Macros:
+    """The macros of text.cu, which serves all orders of lines."""
+    return order_macros(Order.lines())
 
 
 def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:

@@ -144,7 +144,7 @@ class DeviceText:
                 self._edges = [0] * len(bounds)
             else:
                 self._starts = self._kernels.line_starts(self._address, bounds[-1])
-                self._edges = cupy.searchsorted(self._starts, cupy.asarray(bounds, np.int64)).tolist()
+                self._edges = self._kernels.line_numbers(self._starts, bounds)
         assert self._edges is not None
         return self._edges
 
