@@ -1,63 +1,90 @@
-"""CuPy's radix sort, adapted to this project's order: stable, NaNs equal and last, -0.0 equal to 0.0."""
+"""The launches of a sort by digits (see sort_radix.cu), of items alone and of keys with their values."""
 
 from __future__ import annotations
 
-from math import gcd
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.sort_policy import DIGITS, DigitShape, digit_shape
+from gpumerge_cli.backends.gpu.source import digit_macros
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
 
-_ROW_WORDS = 2
+Launch = Callable[..., None]
+_FILE = "sort_radix.cu"
+_WIDE = 1 << 30
+"""From so many items on, a number of them and its two flags need 64 bits."""
+_COUNTING_BLOCKS = 4  # of each multiprocessor
+_COUNTED = 256  # bytes that a thread of sort_histogram should read at least
+_NUMBER = 8
+_MOST_NARROW = 1 << 32
 
 
-def sort_keys(kernels: Kernels, keys: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort keys of the order's dtype into `out`, which may be `keys`. It waits for the device if they are floats.
+@dataclass(frozen=True)
+class Ends:
+    """Device addresses of what goes along with keys: their values, the sorted keys, the sorted values.
 
-    The library sorts NaNs by their bits, negative ones ahead of all numbers. So if there are NaNs, the keys are sorted
-    by the ranks of their images.
+    Without values (0) they are the places of the keys, and come out as int64. The sorted keys may be left out (0).
     """
-    if order.kind == "float" and bool(cupy.isnan(keys).any()):
-        sort_by_ranks(kernels, keys, out, order)
-        return
-    cupy.copyto(out, keys)
-    if not order.descending:
-        out.sort()
-        return
-    bits = out.view(order.unsigned)
-    mirror = 1 << (8 * order.width - 1) if order.kind == "float" else (1 << 8 * order.width) - 1
-    bits ^= order.unsigned.type(mirror)
-    out.sort()
-    bits ^= order.unsigned.type(mirror)
+
+    values: int
+    keys_out: int
+    values_out: int
+
+    def argument(self) -> Any:
+        """The struct as kernels take it."""
+        return np.array([self.values, self.keys_out, self.values_out], np.int64).view(f"V{3 * _NUMBER}")
 
 
-def sort_by_ranks(kernels: Kernels, items: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort items, keys or records of at most 16 bytes, by the ranks of their images. `out` may be `items`.
+def sort_by_digits(
+    launch: Launch,
+    order: Order,
+    limits: DeviceLimits,
+    items: tuple[int, int],
+    buffers: tuple[int, int],
+    ends: Ends | None = None,
+) -> None:
+    """Sort items, an address and a count of at least one, stably, on the current stream.
 
-    items, out: arrays of any dtype, with the same number of bytes.
+    launch: Kernels.launch for `order`. buffers: room for all items twice. The first one takes the result. The items may
+    lie in one of the buffers: in the first if the digits of a key are even in number, otherwise in the second one. ends:
+    the items are keys alone, and `order` is one of records: these keys, each with a value. The sorted records then lie
+    in the arrays of `ends`.
     """
-    size = order.item_bytes
-    word = gcd(size, 8)
-    words = [array.view(np.uint8).view(f"uint{8 * word}").reshape(-1, size // word) for array in (items, out)]
-    words[1][...] = words[0][ranks(kernels, items.data.ptr, len(words[0]), order)]
+    address, count = items
+    shape = digit_shape(order, limits)
+    wide, passes, word = count >= _WIDE, order.prefix_bytes, 8 if count >= _WIDE else 4
+    macros = digit_macros(shape.block_size, shape.items_per_thread, shape.resident, passes, wide, ends is not None)
+    tiles = -(-count // shape.room)
+    plan_bytes = _NUMBER * (passes * (DIGITS + 1) + 1)
+    said = tiles * DIGITS
+    room = cupy.cuda.alloc(plan_bytes + min(passes, 2) * said * word)
+    plan, lookback = room.ptr, room.ptr + plan_bytes
+    room.memset_async(0, plan_bytes)
+    blocks = min(_COUNTING_BLOCKS * limits.multiprocessors, -(-count * order.width // (_COUNTED * shape.block_size)))
+    where = 1 + buffers.index(address) if address in buffers else 0
+    launch(
+        "sort_histogram", blocks, shape.block_size, (address, count, where, plan, lookback, said),
+        file=_FILE, macros=macros, shared=shape.counting_bytes(passes),
+    )  # fmt: skip
+    blocks = min(tiles, shape.resident * limits.multiprocessors)
+    along = () if ends is None else (ends.argument(),)
+    for digit in range(passes):
+        launch(
+            "sort_pass", blocks, shape.block_size, (address, *buffers, count, digit, plan, lookback, *along),
+            file=_FILE, macros=macros, shared=shape.pass_bytes(order, wide),
+        )  # fmt: skip
 
 
-def ranks(kernels: Kernels, items: int, count: int, order: Order) -> cupy.ndarray:
-    """The int64 indices that sort `count` keys or records, at least one, at address `items`, stably."""
-    rows = cupy.empty((count, _ROW_WORDS), cupy.uint64)
-    kernels.make_rows(items, 0, count, rows.data.ptr)
-    return ranks_of_rows(rows, order)
+def pair_order(order: Order, value_bytes: int) -> Order:
+    """The order of records of a key and a value of 4 or 8 bytes."""
+    return Order.records(max(4, order.width) + value_bytes, 0, order.dtype, descending=order.descending)
 
 
-def ranks_of_rows(rows: cupy.ndarray, order: Order) -> cupy.ndarray:
-    """The int64 indices that sort rows by their prefixes, stably. A row is a pair of a 64-bit prefix and a number."""
-    bits = next(bits for bits in (8, 16, 32, 64) if bits >= 8 * order.prefix_bytes)
-    return cupy.argsort(rows[:, 0].astype(f"uint{bits}"), kind="stable")
-
-
-def sort_rows(rows: Any, out: Any, order: Order) -> None:
-    """Sort rows (see ranks_of_rows) into `out`."""
-    cupy.take(rows, ranks_of_rows(rows, order), axis=0, out=out)
+def index_bytes(count: int) -> int:
+    """The bytes of the places of so many keys."""
+    return 4 if count <= _MOST_NARROW else 8

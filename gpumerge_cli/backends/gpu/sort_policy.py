@@ -21,7 +21,10 @@ from gpumerge_cli.order import Order
 RANKS = Order.records(1, 0, 1)
 """The order of all rows whose prefixes decide, whatever the rows stand for."""
 
+DIGITS = 256
+"""The values of a digit of sort_radix.cu."""
 _VECTOR = 16
+_WARP = 32
 _IMAGE_BYTES = 8
 _RADIX_BYTES = 4
 """The radix sort is faster for keys up to this width. It makes a pass for each byte of the key, and a merge sort makes
@@ -56,6 +59,31 @@ _TILES = {
 }
 """The largest tiles whose items stay in registers at this residency, by item bytes. Not yet swept. Odd item counts
 spread accesses over the banks of shared memory."""
+
+
+@dataclass(frozen=True)
+class DigitShape(TileShape):
+    """The shape that sort_radix.cu is compiled for."""
+
+    def pass_bytes(self, order: Order, wide: bool) -> int:
+        """The bytes of dynamic shared memory of a block that moves a tile. wide: counts have 64 bits."""
+        warps, word = self.block_size // _WARP, 8 if wide else 4
+        bytes_of_counts = 4 * DIGITS * warps + word * DIGITS + 4 * warps + 4
+        return _ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + bytes_of_counts + _VECTOR
+
+    def counting_bytes(self, passes: int) -> int:
+        """The bytes of dynamic shared memory of a block that counts the digits of all passes."""
+        return 4 * (passes * (DIGITS + 1) + 2 * self.block_size // _WARP)
+
+
+_DIGIT_SHAPES = {
+    1: DigitShape(512, 19, 2),
+    2: DigitShape(512, 19, 2),
+    4: DigitShape(384, 20, 2),
+    8: DigitShape(384, 16, 2),
+    12: DigitShape(384, 12, 2),
+    16: DigitShape(256, 12, 2),
+}
 _FULL = 0.9
 """The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
 _WHY: dict[Algorithm, str] = {
@@ -63,7 +91,7 @@ _WHY: dict[Algorithm, str] = {
     "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
     "iterative": "asked for: a level at a time, a thread a pair",
     "recursive": "asked for: top-down, a launch of one thread for each merge",
-    "radix": "asked for: the library's radix sort",
+    "radix": "asked for: a digit of the keys a pass",
 }
 
 
@@ -82,6 +110,16 @@ def tile_shared_bytes(shape: TileShape, order: Order) -> int:
     return _shared_bytes(shape, item_bytes(order))
 
 
+def digit_shape(order: Order, limits: DeviceLimits) -> DigitShape:
+    """The shape of sort_radix.cu, with fewer items a thread if the device has no room for it."""
+    shape = _DIGIT_SHAPES[item_bytes(order)]
+    while shape.pass_bytes(order, wide=True) > limits.dynamic_shared:
+        shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
+    return replace(
+        shape, resident=max(1, min(shape.resident, limits.dynamic_shared // shape.pass_bytes(order, wide=True)))
+    )
+
+
 def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbytes: int) -> SortPolicy:
     """See Backend.resolve_sort."""
     algorithm = request.algorithm if request.algorithm != "auto" else _auto(request.launch, order)
@@ -94,7 +132,10 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 way_out="use --algorithm merge",
             )
         judge_count(algorithm, order.count(nbytes) or 0)  # lines are counted only when they are found
-        return SortPolicy(algorithm, resolve(LaunchRequest(LADDER[0].name), order, limits), why=why)
+        unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
+        if algorithm == "radix":
+            return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
+        return SortPolicy(algorithm, unused, why=why)
     if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
         raise UsageError(
             f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
@@ -103,7 +144,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     fans_in = algorithm == "merge" and asked_for(request.launch).fans_in
     runs = _FAN_IN[item_bytes(order)] if fans_in else 2
     launch = resolve(request.launch, order, limits, runs)
-    return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
+    return SortPolicy(algorithm, launch, _tile(launch, order, limits), why=why)
 
 
 def judge_count(algorithm: Algorithm, items: int) -> None:

@@ -107,6 +107,18 @@ def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer:
     )
 
 
+def digit_macros(block_size: int, items_per_thread: int, resident: int, passes: int, wide: bool, pairs: bool) -> Macros:
+    """The macros of sort_radix.cu."""
+    return (
+        ("BLOCK_SIZE", block_size),
+        ("ITEMS_PER_THREAD", items_per_thread),
+        ("BLOCKS_PER_MULTIPROCESSOR", resident),
+        ("PASSES", passes),
+        ("WIDE", int(wide)),
+        ("PAIRS", int(pairs)),
+    )
+
+
 def compiler_options(macros: Macros) -> tuple[str, ...]:
     """The macros as NVRTC's options."""
     return tuple(f"-D{name}={value}" for name, value in macros)
