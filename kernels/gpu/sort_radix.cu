@@ -48,8 +48,14 @@
 #ifndef KEEP
 #define KEEP 1
 #endif
-#ifndef LEAVE
-#define LEAVE 0
+#ifndef STORES
+#define STORES 5
+#endif
+#ifndef PERMUTE
+#define PERMUTE 1
+#endif
+#ifndef MIX
+#define MIX 4
 #endif
 
 #include "../corank.cuh"
@@ -62,6 +68,7 @@ constexpr int DIGITS = 1 << DIGIT_BITS;
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
 constexpr int BINS = (DIGITS + BLOCK_SIZE - 1) / BLOCK_SIZE;  // a thread's share of the digits
 constexpr unsigned ALL = 0xffffffffu;
+
 
 // A number of items, and in its upper two bits whether it counts a tile alone or all tiles up to it. 0: nothing said yet.
 #if WIDE
@@ -92,7 +99,11 @@ __device__ __forceinline__ unsigned digit_of(const Item& item, int shift)
 #else
     const Bits bits = image(item);
 #endif
+#if PERMUTE && defined(__CUDA_ARCH__) && KEY_BITS <= 32 && DIGIT_BITS == 8
+    return __byte_perm(bits, 0, 0x4440 + shift / 8);
+#else
     return static_cast<unsigned>(bits >> shift) & (DIGITS - 1);
+#endif
 }
 
 // What lies in the input of the sort.
@@ -164,8 +175,25 @@ __device__ __forceinline__ Item as_item(const Given& item) { return item; }
 #endif
 
 #if defined(__CUDA_ARCH__)
-__device__ __forceinline__ void say(Said* at, Said word) { *const_cast<volatile Said*>(at) = word; }
-__device__ __forceinline__ Said heard(const Said* at) { return *const_cast<const volatile Said*>(at); }
+__device__ __forceinline__ void say(Said* at, Said word)
+{
+#if WIDE
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
+#else
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(word) : "memory");
+#endif
+}
+
+__device__ __forceinline__ Said heard(const Said* at)
+{
+    Said word;
+#if WIDE
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+#else
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
+#endif
+    return word;
+}
 #else
 inline void say(Said* at, Said word) { __atomic_store_n(at, word, __ATOMIC_RELAXED); }
 inline Said heard(const Said* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
@@ -176,19 +204,27 @@ __device__ __forceinline__ unsigned peers(unsigned digit)
 {
 #if RANKING == 2
     return __match_any_sync(ALL, digit);
-#else
+#elif defined(__CUDA_ARCH__)
     unsigned same = ALL;
 #pragma unroll
-    for (int bit = 0; bit < DIGIT_BITS; ++bit) {
-#if defined(__CUDA_ARCH__) && RANKING == 3
-        unsigned votes;
-        asm volatile("{\n\t.reg .pred p;\n\tand.b32 %0, %1, %2;\n\tsetp.ne.u32 p, %0, 0;\n\tvote.ballot.sync.b32 %0, p, 0xffffffff;\n\t@!p not.b32 %0, %0;\n\t}" : "=r"(votes) : "r"(digit), "r"(1u << bit));
-        same &= votes;
+    for (int bit = 0; bit < DIGIT_BITS; bit += 2) {
+        unsigned votes[2] = {ALL, ALL};
+#pragma unroll
+        for (int of = 0; of < 2; ++of)
+            if (bit + of < DIGIT_BITS)
+                asm volatile("{\n\t.reg .pred p;\n\tand.b32 %0, %1, %2;\n\tsetp.ne.u32 p, %0, 0;\n\t"
+                             "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t@!p not.b32 %0, %0;\n\t}"
+                             : "=r"(votes[of])
+                             : "r"(digit), "r"(1u << (bit + of)));
+        asm("lop3.b32 %0, %0, %1, %2, 0x80;" : "+r"(same) : "r"(votes[0]), "r"(votes[1]));
+    }
+    return same;
 #else
+    unsigned same = ALL;
+    for (int bit = 0; bit < DIGIT_BITS; ++bit) {
         const bool set = digit >> bit & 1;
         const unsigned votes = __ballot_sync(ALL, set);
         same &= set ? votes : ~votes;
-#endif
     }
     return same;
 #endif
@@ -349,7 +385,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) sort_histogram(
 struct Staged {
     Item items[TILE];
     unsigned counts[WARPS][DIGITS];
-#if RANKING == 1
+#if RANKING == 1 || RANKING == 4
     unsigned masks[WARPS][DIGITS];
 #endif
     Said places[DIGITS];
@@ -399,7 +435,7 @@ __device__ __forceinline__ void stage_tile(Item (&items)[ITEMS_PER_THREAD], int 
     };
 #pragma unroll
     for (int bin = lane; bin < DIGITS; bin += WARP) counts[bin] = 0;
-#if RANKING == 1
+#if RANKING == 1 || RANKING == 4
 #pragma unroll
     for (int bin = lane; bin < DIGITS; bin += WARP) staged->masks[warp][bin] = 0;
 #endif
@@ -414,7 +450,7 @@ __device__ __forceinline__ void stage_tile(Item (&items)[ITEMS_PER_THREAD], int 
         const int bin = static_cast<int>(threadIdx.x) * BINS + share;
         bins[share] = 0;
         if (bin < DIGITS) {
-#pragma unroll
+#pragma unroll 2
             for (int other = 0; other < WARPS; ++other) bins[share] += staged->counts[other][bin];
             say(own + bin, OWN | bins[share]);
         }
@@ -427,7 +463,7 @@ __device__ __forceinline__ void stage_tile(Item (&items)[ITEMS_PER_THREAD], int 
         ahead[share] = before;
         if (bin < DIGITS) {
             unsigned place = before;
-#pragma unroll
+#pragma unroll 2
             for (int other = 0; other < WARPS; ++other) {
                 const unsigned counted = staged->counts[other][bin];
                 staged->counts[other][bin] = place;
@@ -444,52 +480,31 @@ __device__ __forceinline__ void stage_tile(Item (&items)[ITEMS_PER_THREAD], int 
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
         const unsigned digit = digit_at(turn);
-#if RANKING == 1
-        atomicOr(&staged->masks[warp][digit], 1u << lane);
-        __syncwarp();
-        const unsigned same = staged->masks[warp][digit];
-#else
-#if LEAVE == 4
-        const unsigned same = 1u << lane;
-#else
-        const unsigned same = peers(digit);
+        constexpr bool BY_MASKS = RANKING == 1;
+        const bool by_masks = BY_MASKS || (RANKING == 4 && turn % MIX == 0);
+        unsigned same;
+#if RANKING == 1 || RANKING == 4
+        if (by_masks) {
+            atomicOr(&staged->masks[warp][digit], 1u << lane);
+            __syncwarp();
+            same = staged->masks[warp][digit];
+        } else
 #endif
-#endif
+        same = peers(digit);
         const int below = __popc(same & lower);
         const bool leads = (same >> lane) == 1;
-#if UPDATE
         const unsigned place = counts[digit];
 #if SYNCS
         __syncwarp();
 #endif
         if (leads) {
             counts[digit] = place + below + 1;
-#if RANKING == 1
-            staged->masks[warp][digit] = 0;
+#if RANKING == 1 || RANKING == 4
+            if (by_masks) staged->masks[warp][digit] = 0;
 #endif
         }
-#if SYNCS || RANKING == 1
-        __syncwarp();
-#endif
-#else
-        const int leader = 31 - __clz(same);
-        unsigned place = 0;
-        if (leads) {
-            place = atomicAdd(&counts[digit], below + 1u);
-#if RANKING == 1
-            staged->masks[warp][digit] = 0;
-#endif
-        }
-        place = __shfl_sync(ALL, place, leader, WARP);
-#if RANKING == 1
-        __syncwarp();
-#endif
-#endif
-#if LEAVE == 3
-        staged->items[first + turn * WARP + (place + below == 77777)] = items[turn];
-#else
+        if (SYNCS || by_masks) __syncwarp();
         staged->items[place + below] = items[turn];
-#endif
     }
 }
 
@@ -571,11 +586,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         for (int share = 0; share < BINS; ++share) {
             const int bin = static_cast<int>(threadIdx.x) * BINS + share;
             if (bin < DIGITS) {
-#if LEAVE == 1
-                const Said sum = tile * bins[share];
-#else
                 const Said sum = look_back(said, tile, bin);
-#endif
                 say(said + tile * DIGITS + bin, SUM | (sum + bins[share]));
                 if (PASSES > 1) cleared[tile * DIGITS + bin] = 0;
                 staged->places[bin] = static_cast<Said>(starts[bin]) + sum - ahead[share];
@@ -585,22 +596,36 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #if PREFETCH == 2
         load(next, next_count);
 #endif
-#pragma unroll
-        for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
-            const int at = turn * BLOCK_SIZE + static_cast<int>(threadIdx.x);
-            if (at < count) {
-                const Item item = staged->items[at];
-#if LEAVE == 2
-                const Said place = tile * TILE + at;
-#else
-                const Said place = staged->places[digit_of(item, shift)] + at;
-#endif
+        const auto store = [&](Said place, const Item& item) {
 #if PAIRS
-                if (target == 0) ends.put(place, item);
-                else to[place] = item;
+            if (target == 0) ends.put(place, item);
+            else to[place] = item;
 #else
-                to[place] = item;
+            to[place] = item;
 #endif
+        };
+        if (count == TILE) {
+#pragma unroll
+            for (int first = 0; first < ITEMS_PER_THREAD; first += STORES) {
+                Item batch[STORES];
+                Said places[STORES];
+#pragma unroll
+                for (int turn = 0; turn < STORES; ++turn)
+                    if (first + turn < ITEMS_PER_THREAD)
+                        batch[turn] = staged->items[(first + turn) * BLOCK_SIZE + static_cast<int>(threadIdx.x)];
+#pragma unroll
+                for (int turn = 0; turn < STORES; ++turn)
+                    if (first + turn < ITEMS_PER_THREAD) places[turn] = staged->places[digit_of(batch[turn], shift)];
+#pragma unroll
+                for (int turn = 0; turn < STORES; ++turn)
+                    if (first + turn < ITEMS_PER_THREAD)
+                        store(places[turn] + ((first + turn) * BLOCK_SIZE + static_cast<int>(threadIdx.x)), batch[turn]);
+            }
+        } else {
+#pragma unroll 1
+            for (int at = static_cast<int>(threadIdx.x); at < count; at += BLOCK_SIZE) {
+                const Item item = staged->items[at];
+                store(staged->places[digit_of(item, shift)] + at, item);
             }
         }
 #if PREFETCH == 0
