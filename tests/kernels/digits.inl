@@ -17,10 +17,11 @@ std::string run(const Case& c)
         input = (h.n == 1 ? first : second).as<Given>();
     }
 #endif
-    std::vector<unsigned char> plan(sizeof(Plan));
-    std::vector<Said> lookback((PASSES > 1 ? 2 : 1) * tiles * DIGITS, static_cast<Said>(-1));
-    shim::launch(blocks, BLOCK_SIZE, COUNT_BYTES,
-        [&] { sort_histogram(input, count, h.n, (Plan*)plan.data(), lookback.data(), tiles * DIGITS); }, together);
+    Plan plan{};
+    std::vector<Said> said((PASSES > 1 ? 2 : 1) * tiles * DIGITS, static_cast<Said>(-1));
+    shim::launch(blocks, BLOCK_SIZE, counting::COUNTING_BYTES, [&] {
+        counting::count_digits((const counting::Given*)input, count, h.n, (counting::Plan*)&plan, said.data(), tiles * DIGITS);
+    }, together);
 #if PAIRS
     const long long value_bytes = h.tile ? sizeof(long long) : VALUE_WORDS * sizeof(unsigned);
     Buffer values(h.b_bytes, 0), keys_out(h.a_bytes, h.out_skew * sizeof(Given)), values_out(count * value_bytes, 0);
@@ -28,8 +29,8 @@ std::string run(const Case& c)
     const Ends ends{h.tile ? nullptr : values.as<unsigned>(), keys_out.as<Given>(), values_out.as<unsigned>()};
 #endif
     for (int pass = 0; pass < PASSES; ++pass)
-        shim::launch(blocks, BLOCK_SIZE, PASS_BYTES, [&] {
-            sort_pass(input, first.as<Item>(), second.as<Item>(), count, pass, (Plan*)plan.data(), lookback.data()
+        shim::launch(blocks, BLOCK_SIZE, STAGED_BYTES, [&] {
+            sort_radix(input, first.as<Item>(), second.as<Item>(), count, pass, &plan, said.data()
 #if PAIRS
                 , ends
 #endif

@@ -203,6 +203,12 @@ T atomicAdd(T* address, T value)
 }
 
 template <typename T>
+T atomicOr(T* address, T value)
+{
+    return std::atomic_ref<T>(*address).fetch_or(value);
+}
+
+template <typename T>
 T atomicMin(T* address, T value)
 {
     std::atomic_ref<T> target(*address);

@@ -24,8 +24,8 @@ from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedMerge
-from gpumerge_cli.backends.gpu.radix import Ends, index_bytes, pair_order
-from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
+from gpumerge_cli.backends.gpu.radix import Ends
+from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs

@@ -9,19 +9,17 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.sort_policy import DIGITS, DigitShape, digit_shape
-from gpumerge_cli.backends.gpu.source import digit_macros
+from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
+from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
 
 Launch = Callable[..., None]
-_FILE = "sort_radix.cu"
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
 _COUNTING_BLOCKS = 4  # of each multiprocessor
-_COUNTED = 256  # bytes that a thread of sort_histogram should read at least
+_COUNTED = 64  # bytes that a thread of count_digits should read at least
 _NUMBER = 8
-_MOST_NARROW = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -50,41 +48,30 @@ def sort_by_digits(
 ) -> None:
     """Sort items, an address and a count of at least one, stably, on the current stream.
 
-    launch: Kernels.launch for `order`. buffers: room for all items twice. The first one takes the result. The items may
-    lie in one of the buffers: in the first if the digits of a key are even in number, otherwise in the second one. ends:
-    the items are keys alone, and `order` is one of records: these keys, each with a value. The sorted records then lie
-    in the arrays of `ends`.
+    launch: Kernels.launch for `order`. buffers: addresses of room for all items; the first one takes the result. Items
+    may lie in the first one if the digits of a key are even in number, and in the second one otherwise. ends: the items
+    are keys alone, and `order` is pair_order of theirs; the sorted keys and values go to the arrays of `ends`.
     """
     address, count = items
-    shape = digit_shape(order, limits)
-    wide, passes, word = count >= _WIDE, order.prefix_bytes, 8 if count >= _WIDE else 4
-    macros = digit_macros(shape.block_size, shape.items_per_thread, shape.resident, passes, wide, ends is not None)
+    shape, passes, wide = digit_shape(order, limits), order.prefix_bytes, count >= _WIDE
+    macros = digit_macros(passes, wide=wide, pairs=ends is not None)
     tiles = -(-count // shape.room)
-    plan_bytes = _NUMBER * (passes * (DIGITS + 1) + 1)
     said = tiles * DIGITS
-    room = cupy.cuda.alloc(plan_bytes + min(passes, 2) * said * word)
-    plan, lookback = room.ptr, room.ptr + plan_bytes
+    plan_bytes = _NUMBER * (passes * (DIGITS + 1) + 1)
+    room = cupy.cuda.alloc(plan_bytes + min(passes, 2) * said * (8 if wide else 4))
     room.memset_async(0, plan_bytes)
-    blocks = min(_COUNTING_BLOCKS * limits.multiprocessors, -(-count * order.width // (_COUNTED * shape.block_size)))
+    shared = room.ptr, room.ptr + plan_bytes
     where = 1 + buffers.index(address) if address in buffers else 0
+    most = _COUNTING_BLOCKS * limits.multiprocessors
     launch(
-        "sort_histogram", blocks, shape.block_size, (address, count, where, plan, lookback, said),
-        file=_FILE, macros=macros, shared=shape.counting_bytes(passes),
+        "count_digits", min(most, -(-count * order.width // (_COUNTED * COUNTING_THREADS))), COUNTING_THREADS,
+        (address, count, where, *shared, said), macros=macros, shared=counting_bytes(passes),
     )  # fmt: skip
-    blocks = min(tiles, shape.resident * limits.multiprocessors)
+    macros = (*macros, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
     along = () if ends is None else (ends.argument(),)
     for digit in range(passes):
         launch(
-            "sort_pass", blocks, shape.block_size, (address, *buffers, count, digit, plan, lookback, *along),
-            file=_FILE, macros=macros, shared=shape.pass_bytes(order, wide),
+            "sort_radix", min(tiles, shape.resident * limits.multiprocessors), shape.block_size,
+            (address, *buffers, count, digit, *shared, *along),
+            macros=macros, shared=shape.shared_bytes(order, wide=wide),
         )  # fmt: skip
-
-
-def pair_order(order: Order, value_bytes: int) -> Order:
-    """The order of records of a key and a value of 4 or 8 bytes."""
-    return Order.records(max(4, order.width) + value_bytes, 0, order.dtype, descending=order.descending)
-
-
-def index_bytes(count: int) -> int:
-    """The bytes of the places of so many keys."""
-    return 4 if count <= _MOST_NARROW else 8

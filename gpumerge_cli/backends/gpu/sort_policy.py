@@ -23,12 +23,12 @@ RANKS = Order.records(1, 0, 1)
 
 DIGITS = 256
 """The values of a digit of sort_radix.cu."""
+_MOST_NARROW = 1 << 32
 _VECTOR = 16
 _WARP = 32
 _IMAGE_BYTES = 8
-_RADIX_BYTES = 4
-"""The radix sort is faster for keys up to this width. It makes a pass for each byte of the key, and a merge sort makes
-one for each doubling of the runs."""
+_MERGED_A_DIGIT = 1 << 12
+"""Up to so many items for each byte of the key, a merge sort has fewer or shorter passes than a radix sort."""
 _MOST_ITERATED = 1 << 26
 """The most items that an iterative sort takes. One thread does its last merge, in seconds."""
 _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
@@ -65,25 +65,23 @@ spread accesses over the banks of shared memory."""
 class DigitShape(TileShape):
     """The shape that sort_radix.cu is compiled for."""
 
-    def pass_bytes(self, order: Order, wide: bool) -> int:
-        """The bytes of dynamic shared memory of a block that moves a tile. wide: counts have 64 bits."""
-        warps, word = self.block_size // _WARP, 8 if wide else 4
-        bytes_of_counts = 4 * DIGITS * warps + word * DIGITS + 4 * warps + 4
-        return _ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + bytes_of_counts + _VECTOR
-
-    def counting_bytes(self, passes: int) -> int:
-        """The bytes of dynamic shared memory of a block that counts the digits of all passes."""
-        return 4 * (passes * (DIGITS + 1) + 2 * self.block_size // _WARP)
+    def shared_bytes(self, order: Order, *, wide: bool) -> int:
+        """The bytes of dynamic shared memory of a block. wide: sums have 64 bits."""
+        warps = self.block_size // _WARP
+        counts = 4 * (2 * DIGITS + 1) * warps + (8 if wide else 4) * DIGITS + 4
+        return _ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + counts + _VECTOR
 
 
 _DIGIT_SHAPES = {
-    1: DigitShape(512, 19, 2),
-    2: DigitShape(512, 19, 2),
-    4: DigitShape(384, 20, 2),
-    8: DigitShape(384, 16, 2),
+    1: DigitShape(384, 40, 2),
+    2: DigitShape(512, 32, 2),
+    4: DigitShape(384, 24, 2),
+    8: DigitShape(384, 20, 2),
     12: DigitShape(384, 12, 2),
-    16: DigitShape(256, 12, 2),
+    16: DigitShape(384, 10, 2),
 }
+"""The fastest of several on an H200 for 2^28 items, by item bytes."""
+COUNTING_THREADS = 512
 _FULL = 0.9
 """The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
 _WHY: dict[Algorithm, str] = {
@@ -112,18 +110,34 @@ def tile_shared_bytes(shape: TileShape, order: Order) -> int:
 
 def digit_shape(order: Order, limits: DeviceLimits) -> DigitShape:
     """The shape of sort_radix.cu, with fewer items a thread if the device has no room for it."""
-    shape = _DIGIT_SHAPES[item_bytes(order)]
-    while shape.pass_bytes(order, wide=True) > limits.dynamic_shared:
+    shape, available = _DIGIT_SHAPES[item_bytes(order)], limits.dynamic_shared
+    while (needed := shape.shared_bytes(order, wide=True)) > available:
         shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
-    return replace(
-        shape, resident=max(1, min(shape.resident, limits.dynamic_shared // shape.pass_bytes(order, wide=True)))
-    )
+    return replace(shape, resident=max(1, min(shape.resident, available // needed)))
+
+
+def counting_bytes(passes: int) -> int:
+    """The bytes of dynamic shared memory of a block of count_digits.cu."""
+    return 4 * passes * (DIGITS + 1) + 8 * COUNTING_THREADS // _WARP + 8
+
+
+def pair_order(order: Order, value_bytes: int) -> Order:
+    """The order of records of a key and a value of 4 or 8 bytes."""
+    return Order.records(max(4, order.width) + value_bytes, 0, order.dtype, descending=order.descending)
+
+
+def index_bytes(count: int) -> int:
+    """The bytes of the places of so many keys."""
+    return 4 if count <= _MOST_NARROW else 8
 
 
 def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbytes: int) -> SortPolicy:
     """See Backend.resolve_sort."""
-    algorithm = request.algorithm if request.algorithm != "auto" else _auto(request.launch, order)
-    why = _WHY[algorithm] if request.algorithm != "auto" else _why_auto(algorithm)
+    count = order.count(nbytes) or 0  # lines are counted only when they are found
+    if request.algorithm == "auto":
+        algorithm, why = _auto(request.launch, order, limits, count)
+    else:
+        algorithm, why = request.algorithm, _WHY[request.algorithm]
     if algorithm in ("iterative", "recursive", "radix"):
         _refuse_launch(algorithm, request.launch)
         if algorithm == "radix" and not order.prefix_decides:
@@ -131,7 +145,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        judge_count(algorithm, order.count(nbytes) or 0)  # lines are counted only when they are found
+        judge_count(algorithm, count)
         unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
         if algorithm == "radix":
             return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
@@ -173,20 +187,20 @@ def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
     return replace(launch, fan_in=fan_in, tile_size=(launch.block_size - spare) * launch.items_per_thread)
 
 
-def _auto(launch: LaunchRequest, order: Order) -> Algorithm:
-    """The algorithm that suits. If the user asked for a launch, the sort is one that merges."""
+def _auto(launch: LaunchRequest, order: Order, limits: DeviceLimits, count: int) -> tuple[Algorithm, str]:
+    """The algorithm that suits, and why. count: of the items, 0 if it is not known.
+
+    If the user asked for a launch, the sort is one that merges.
+    """
     if launch != LaunchRequest():
-        return "merge" if asked_for(launch).fans_in else "bottom-up"
-    by_bits = not order.is_rows and (order.kind != "float" or order.width > 2)  # CuPy compares float16
-    return "radix" if by_bits and order.width <= _RADIX_BYTES else "merge"
-
-
-def _why_auto(algorithm: Algorithm) -> str:
-    if algorithm == "radix":
-        return f"the fastest of keys of up to {_RADIX_BYTES} bytes"
-    if algorithm == "merge":
-        return "the fastest of wide keys, records and lines"
-    return "the kernel asked for merges pairs"
+        if asked_for(launch).fans_in:
+            return "merge", "the kernel asked for merges"
+        return "bottom-up", "the kernel asked for merges pairs"
+    if not order.prefix_decides:
+        return "merge", "keys are too long for digits"
+    if 0 < count <= max(_largest(order, limits).room, _MERGED_A_DIGIT * order.prefix_bytes):
+        return "merge", "the fastest of few items"
+    return "radix", "the fastest of many items with keys of up to 8 bytes"
 
 
 def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:

@@ -54,8 +54,8 @@ def sort_items(
     if count == 0:
         return
     if policy.algorithm == "radix":
-        # The passes that are needed are known on the device alone. An even number leads from `out` back to it, an odd one
-        # from `scratch`, and a pass that was not needed makes up for one too few. There is none if all are needed.
+        # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
+        # `scratch`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.
         begin = scratch if policy.passes % 2 else out
         if address in (out, scratch) and address != begin:
             copy(address, begin, count * item_bytes)
