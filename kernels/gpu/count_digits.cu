@@ -92,8 +92,7 @@ __device__ __forceinline__ void make_plan(Plan* plan, long long total, int where
             ahead += counts[share];
         }
     }
-    __syncthreads();  // every digit is said to be the same or not
-    if (threadIdx.x != 0) return;
+    if (threadIdx.x != 0) return;  // the barrier of the last sums is behind all that was said of digits
     int needed = 0;
     for (int pass = 0; pass < PASSES; ++pass) needed += !counting->same[pass];
     // A pass that changes no order copies the items.

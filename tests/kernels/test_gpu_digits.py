@@ -1,4 +1,4 @@
-"""The sort by digits on a GPU: against the merge sort byte for byte, at any length, with values, and past 2^30 items."""
+"""The sort by digits on a GPU: against the merge sort byte for byte, with values, and past 2^30 items."""
 
 from __future__ import annotations
 
