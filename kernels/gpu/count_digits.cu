@@ -60,10 +60,14 @@ __device__ __forceinline__ void count_items(const Given* items, long long total,
 #pragma unroll
         for (int turn = 0; turn < VECTORS; ++turn) {
             const long long place = (first + turn * BLOCK_SIZE + threadIdx.x) * PACKED - skipped;
-            const bool whole = place >= 0 && place + PACKED <= total;
+            if (place >= 0 && place + PACKED <= total) {
 #pragma unroll
-            for (int item = 0; item < PACKED; ++item)
-                if (whole || (place + item >= 0 && place + item < total)) count_item(loaded[turn].items[item], counting);
+                for (int item = 0; item < PACKED; ++item) count_item(loaded[turn].items[item], counting);
+            } else {
+#pragma unroll
+                for (int item = 0; item < PACKED; ++item)
+                    if (place + item >= 0 && place + item < total) count_item(loaded[turn].items[item], counting);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ constexpr int DIGIT_BITS = 8;
 constexpr int DIGITS = 1 << DIGIT_BITS;
 constexpr int BINS = (DIGITS + BLOCK_SIZE - 1) / BLOCK_SIZE;  // a thread's share of the digits
 constexpr unsigned ALL = 0xffffffffu;
+static_assert(BLOCK_SIZE % WARP == 0 && (BINS == 1 || BINS * BLOCK_SIZE == DIGITS), "all threads have the same share of digits");
 
 // Digit number `pass` of the key, from the lowest one on.
 __device__ __forceinline__ unsigned digit_of(const Item& item, int pass)

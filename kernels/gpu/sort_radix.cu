@@ -140,26 +140,24 @@ __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD]
         before += bins[share];
     }
     __syncthreads();  // all counts have become places
-#if defined(__CUDA_ARCH__)
-    asm volatile("" : "+r"(pass));  // digits are computed again, because registers are too few to keep them
+#if defined(__CUDA_ARCH__) && KEY_BITS <= 32
+    asm volatile("" : "+r"(pass));  // digits are computed again, since registers are too few to keep them
 #endif
     const unsigned lower = (1u << lane) - 1;
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
         const unsigned digit = digit_at(turn);
-        unsigned same;
-        if (turn % MASKED == 0) {
-            atomicOr(&masks[digit], 1u << lane);
-            __syncwarp();  // all lanes are in the masks before any reads one
-            same = masks[digit];
-        } else {
-            same = peers(digit);
-        }
+        const bool masked = turn % MASKED == 0;
+        unsigned same = 0;
+        if (masked) atomicOr(&masks[digit], 1u << lane);
+        else same = peers(digit);
+        __syncwarp();  // masks are whole, and places are as the items ahead left them, before any lane reads one
+        if (masked) same = masks[digit];
         const unsigned place = counts[digit] + __popc(same & lower);
         __syncwarp();  // all lanes have read before the last one of each digit writes
         if (same >> lane == 1) {
             counts[digit] = place + 1;
-            if (turn % MASKED == 0) masks[digit] = 0;
+            if (masked) masks[digit] = 0;
         }
         staged->items[place] = items[turn];
     }

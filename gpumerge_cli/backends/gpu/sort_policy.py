@@ -27,8 +27,9 @@ _MOST_NARROW = 1 << 32
 _VECTOR = 16
 _WARP = 32
 _IMAGE_BYTES = 8
-_MERGED_A_DIGIT = 1 << 12
-"""Up to so many items for each byte of the key, a merge sort has fewer or shorter passes than a radix sort."""
+_MERGED = 1 << 10
+"""Up to so many items, doubled for each byte of the key, a merge sort of integers takes less time than the passes of a
+radix sort. On an H200 they meet at 2^14 to 2^15 items for 4 bytes, and at 2^18 to 2^20 for 8."""
 _MOST_ITERATED = 1 << 26
 """The most items that an iterative sort takes. One thread does its last merge, in seconds."""
 _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
@@ -74,11 +75,11 @@ class DigitShape(TileShape):
 
 _DIGIT_SHAPES = {
     1: DigitShape(384, 40, 2),
-    2: DigitShape(512, 32, 2),
-    4: DigitShape(384, 24, 2),
-    8: DigitShape(384, 20, 2),
-    12: DigitShape(384, 12, 2),
-    16: DigitShape(384, 10, 2),
+    2: DigitShape(384, 36, 2),
+    4: DigitShape(384, 26, 2),
+    8: DigitShape(256, 26, 2),
+    12: DigitShape(320, 16, 2),
+    16: DigitShape(256, 14, 2),
 }
 """The fastest of several on an H200 for 2^28 items, by item bytes."""
 COUNTING_THREADS = 512
@@ -109,11 +110,18 @@ def tile_shared_bytes(shape: TileShape, order: Order) -> int:
 
 
 def digit_shape(order: Order, limits: DeviceLimits) -> DigitShape:
-    """The shape of sort_radix.cu, with fewer items a thread if the device has no room for it."""
-    shape, available = _DIGIT_SHAPES[item_bytes(order)], limits.dynamic_shared
-    while (needed := shape.shared_bytes(order, wide=True)) > available:
-        shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
-    return replace(shape, resident=max(1, min(shape.resident, available // needed)))
+    """The shape of sort_radix.cu. If the device has no room for the tuned one, blocks have fewer items.
+
+    If they would have less than half, a multiprocessor holds fewer blocks.
+    """
+    tuned = _DIGIT_SHAPES[item_bytes(order)]
+    for resident in range(tuned.resident, 0, -1):
+        shape = replace(tuned, resident=resident)
+        while resident * shape.shared_bytes(order, wide=True) > limits.dynamic_shared and shape.items_per_thread > 1:
+            shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
+        if 2 * shape.items_per_thread >= tuned.items_per_thread:
+            break
+    return shape
 
 
 def counting_bytes(passes: int) -> int:
@@ -198,7 +206,9 @@ def _auto(launch: LaunchRequest, order: Order, limits: DeviceLimits, count: int)
         return "bottom-up", "the kernel asked for merges pairs"
     if not order.prefix_decides:
         return "merge", "keys are too long for digits"
-    if 0 < count <= max(_largest(order, limits).room, _MERGED_A_DIGIT * order.prefix_bytes):
+    # A single tile takes a single launch. Tiles of floats take long to sort.
+    few = _MERGED << order.prefix_bytes if order.kind != "float" else 0
+    if 0 < count <= max(few, _largest(order, limits).room):
         return "merge", "the fastest of few items"
     return "radix", "the fastest of many items with keys of up to 8 bytes"
 
