@@ -70,7 +70,7 @@ _DEFAULTS = {
 }  # fmt: skip
 _DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
-_ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
+ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class Variant:
         for name, file in (FILES | LEVELS).items():
             if {"rows": moves_rows(self.order), "text": not self.order.item_bytes}.get(name, True):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
-                text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
+                text = text.replace(ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")
                 lines.append(f"namespace {name} {{\n{text}\n}}")
         lines.append('#include "variant.inl"\n}')
-        name = f"variant_{_digest(lines)}"
+        name = f"variant_{digest(lines)}"
         return "\n".join([*lines[:head], f"namespace {name} {{", *lines[head:]]), name
 
 
@@ -166,7 +166,7 @@ def _works() -> str:
     return f"{works}\n#define MERGES_OF_PAIRS(MERGE) {' '.join(merges)}"
 
 
-def _digest(texts: Sequence[str]) -> str:
+def digest(texts: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
@@ -191,7 +191,7 @@ class Compiler:
         """The object of a C++ text that needs driver.hpp. It is compiled unless that was done before."""
         header = f'{_works()}\n#include "driver.hpp"\n'
         self._once("driver_parsed.hpp", header, ".gch", "-x", "c++-header")
-        return self._once(f"{_digest([text])}.cpp", f'#include "driver_parsed.hpp"\n{text}\n', ".o", "-c")
+        return self._once(f"{digest([text])}.cpp", f'#include "driver_parsed.hpp"\n{text}\n', ".o", "-c")
 
     def link(self, objects: Sequence[Path], program: Path) -> str:
         """The linker's errors, "" if there are none."""

@@ -13,10 +13,12 @@ from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.limits import TUNED_ON
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 module = pytest.importorskip("gpumerge_cli.backends.gpu.module", reason="needs CuPy", exc_type=ImportError)
+radix = pytest.importorskip("gpumerge_cli.backends.gpu.radix", reason="needs CuPy", exc_type=ImportError)
 units_of = pytest.importorskip("gpumerge_cli.backends.gpu.units", reason="needs CuPy", exc_type=ImportError).units_of
 
 ORDERS = [
@@ -39,6 +41,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
     memory = SimpleNamespace(data=SimpleNamespace(ptr=0))
     monkeypatch.setattr(module, "_function", function)
     monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
+    room = SimpleNamespace(ptr=0, memset_async=lambda *arguments: None)
+    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(alloc=lambda nbytes: room)))
     return found
 
 
@@ -66,11 +70,15 @@ def test_merges(order: Order, kernel: Any, launched: Launched) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
-@pytest.mark.parametrize("algorithm", ["merge", "bottom-up"])
+@pytest.mark.parametrize("algorithm", ["merge", "bottom-up", "radix"])
 def test_sorts(order: Order, algorithm: Any, launched: Launched) -> None:
     kernels = module.Kernels(0, order, TUNED_ON)
-    for count in COUNTS:
-        sorting = resolve_sort(SortRequest(algorithm), order, TUNED_ON, 0)
+    for count in (*COUNTS, 3 << 30):
+        try:
+            sorting = resolve_sort(SortRequest(algorithm), order, TUNED_ON, 0)
+        except UsageError:
+            assert algorithm == "radix"
+            return
         launched.clear()
         sort_items(kernels, sorting, (0, count), 16, 0, 0, lambda source, to, nbytes: None)
         assert ahead(order, sorting, TUNED_ON, count) == launched

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
-from gpumerge_cli.backends.gpu.sort_policy import resolve_sort, tile_shape
+from gpumerge_cli.backends.gpu.sort_policy import digit_shape, pair_order, resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
     compiler_options,
+    digit_macros,
     flatten,
     moves_rows,
     order_macros,
     partition_macros,
     policy_macros,
     row_macros,
+    shape_macros,
     text_macros,
     tile_macros,
 )
@@ -196,6 +198,33 @@ def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
 @pytest.mark.parametrize("architecture", [75, 90, pytest.param(120, marks=pytest.mark.thorough)])
 def test_sorts_of_lines_on_every_architecture(architecture: int) -> None:
     test_sorts_on_every_architecture(architecture, Order.lines())
+
+
+def digits_compile(architecture: int, order: Order, *, wide: bool = False, pairs: bool = False) -> None:
+    """The launch of a sort by digits on such a device."""
+    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    shape = digit_shape(order, limits)
+    macros = (*comparison_macros(order), *digit_macros(order.prefix_bytes, wide=wide, pairs=pairs))
+    shaped = (*macros, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
+    compile_for(architecture, "count_digits.cu", compiler_options(macros))
+    compile_for(architecture, "sort_radix.cu", compiler_options(shaped))
+
+
+@pytest.mark.parametrize("order", ordered([*KEY_ORDERS, *(order for order in RECORD_ORDERS if order.prefix_decides)]))
+def test_digits_of_every_order(order: Order) -> None:
+    digits_compile(90, order)
+
+
+@pytest.mark.parametrize("value_bytes", [4, 8])
+@pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2, True), Keys("int", 4), Keys("float", 8)])
+def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
+    digits_compile(90, pair_order(order, value_bytes), pairs=True)
+
+
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)])
+@pytest.mark.parametrize("architecture", SOME)
+def test_digits_on_every_architecture(architecture: int, order: Order) -> None:
+    digits_compile(architecture, order, wide=architecture % 2 == 0)
 
 
 @pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])

@@ -25,8 +25,8 @@ from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedMerge
-from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
-from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
+from gpumerge_cli.backends.gpu.radix import Ends
+from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
@@ -46,7 +46,7 @@ _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
 _MANY = 1 << 30  # so many items are cut ahead of their merge
-_WHOLE = 1.5  # the device memory of the library's radix sort, divided by that of a merge
+_WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
 class GpuBackend:
@@ -174,7 +174,7 @@ class GpuBackend:
             return PreparedMerge(self._kernels(order), launch, self._limits)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
-        """See Backend. CuPy arrays, sorted on the current stream. Only radix sorts of floats wait for it.
+        """See Backend. CuPy arrays, sorted on the current stream without waiting.
 
         `out` may be `items` itself, but may not overlap it otherwise.
         """
@@ -191,9 +191,6 @@ class GpuBackend:
                 return
             self.prepare(order, policy, items.size)
             kernels = self._kernels(order)
-            if policy.algorithm == "radix":
-                sort_keys(kernels, items, out, order)
-                return
             scratch = cupy.empty(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
             run = (items.data.ptr, items.size)
             sort_items(kernels, policy, run, order.width, out.data.ptr, scratch.data.ptr, copy_on_device)
@@ -206,7 +203,9 @@ class GpuBackend:
                 return cupy.empty(0, cupy.int64)
             kernels = self._kernels(order)
             if policy.algorithm == "radix":
-                return ranks(kernels, items.data.ptr, items.size, order)
+                places = cupy.empty(items.size, cupy.int64)
+                self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
+                return places
             rows, out, scratch = (cupy.empty((items.size, 2), cupy.int64) for _ in range(3))
             kernels.make_rows(items.data.ptr, 0, items.size, rows.data.ptr)
             of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
@@ -215,6 +214,24 @@ class GpuBackend:
                 self._kernels(sort_policy.RANKS), of_rows, run, 16, out.data.ptr, scratch.data.ptr, copy_on_device
             )
             return out[:, 1].copy()
+
+    def sort_pairs(self, items: Any, order: Order, values: Any, out: Any) -> Any:
+        """Sort CuPy keys into `out` by their digits, on the current stream. Returns their values, in the keys' order.
+
+        values: an array of rows of 4 or 8 bytes, contiguous and aligned to 4 bytes.
+        """
+        with device_errors(), self._device:
+            check_array(items, order)
+            moved = cupy.empty_like(values)
+            if items.size:
+                ends = Ends(values.data.ptr, out.data.ptr, moved.data.ptr)
+                self._sort_pairs(items, order, values.nbytes // items.size, ends)
+            return moved
+
+    def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: Ends) -> None:
+        records = pair_order(order, value_bytes)
+        buffers = [cupy.empty(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
+        self._kernels(records).sort_digits((items.data.ptr, items.size), buffers[0].data.ptr, buffers[1].data.ptr, ends)
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""

@@ -20,6 +20,7 @@ from gpumerge_cli.backends.gpu.policy import (
     partition_stretch,
     shared_bytes,
 )
+from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -129,6 +130,10 @@ class Kernels:
             macros=tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer),
             shared=tile_shared_bytes(shape, self._order),
         )  # fmt: skip
+
+    def sort_digits(self, items: tuple[Address, int], out: Address, scratch: Address, ends: Ends | None = None) -> None:
+        """See radix.sort_by_digits."""
+        sort_by_digits(self._launch, self._order, self._limits, items, (out, scratch), ends)
 
     def _merge(
         self, policy: LaunchPolicy, source: Any, total: int, out: Address, text: Address, starts: Address,

@@ -104,11 +104,20 @@ def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:
 
 def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer: Transfer | None) -> Macros:
     """The macros of sort_tile.cu."""
+    return (*shape_macros(block_size, items_per_thread, resident), ("BULK", int(transfer == "bulk")))
+
+
+def digit_macros(passes: int, *, wide: bool, pairs: bool) -> Macros:
+    """The macros of count_digits.cu and sort_radix.cu."""
+    return ("PASSES", passes), ("WIDE", int(wide)), ("PAIRS", int(pairs))
+
+
+def shape_macros(block_size: int, items_per_thread: int, resident: int) -> Macros:
+    """The macros of the shape of a block."""
     return (
         ("BLOCK_SIZE", block_size),
         ("ITEMS_PER_THREAD", items_per_thread),
         ("BLOCKS_PER_MULTIPROCESSOR", resident),
-        ("BULK", int(transfer == "bulk")),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpumerge_cli.backends.gpu.module import OWN_CUTS
 from gpumerge_cli.backends.gpu.policy import grid_size
+from gpumerge_cli.backends.gpu.radix import macros_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import of_fan_in, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -35,6 +36,10 @@ def units_of(
         units.append(("check.cu", comparison_macros(order)))
     if isinstance(policy, LaunchPolicy):
         return units + _merge(order, policy, limits, items, batched=False)
+    if policy.algorithm == "radix":
+        counting, sorting = macros_by_digits(order, limits, items)
+        ordered = comparison_macros(order)
+        return [*units, ("count_digits.cu", (*ordered, *counting)), ("sort_radix.cu", (*ordered, *sorting))]
     if policy.algorithm not in ("merge", "bottom-up"):
         return units
     if policy.tile > 1:
