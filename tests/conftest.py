@@ -33,6 +33,9 @@ _LONGEST = (
     "test_unsorted_on_cpu.py",
     "test_over_workers.py",
     "test_huge_lines.py",
+    "test_kernels_compile.py",
+    "test_docs.py",
+    "test_wheel.py",
 )
 """Files of tests that compile or move most: they begin first, so that no worker is left with one of them at the end."""
 
