@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,16 @@ def ordered(orders: list[Order]) -> list[Any]:
     ]
 
 
+def one_of_each(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """Pairs as parameters of a test, so that each value is in one at least; the other pairs are for thorough runs."""
+    usual = {(at % len(first), at % len(second)) for at in range(max(len(first), len(second)))}
+    return [
+        pytest.param(one, other, marks=() if (i, j) in usual else pytest.mark.thorough)
+        for i, one in enumerate(first)
+        for j, other in enumerate(second)
+    ]
+
+
 def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
     nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError).cuda.nvrtc
     try:
@@ -92,8 +103,13 @@ def test_every_architecture(architecture: int, file: str) -> None:
 
 @pytest.mark.parametrize("order", ordered(KEY_ORDERS))
 def test_every_key_order(order: Order) -> None:
-    for file in MERGES:
+    for file in ("partition.cu", "merge_path.cu", "check.cu"):
         compile_for(90, file, compiler_options(order_macros(order)))
+
+
+@pytest.mark.parametrize(("order", "file"), one_of_each(KEY_ORDERS[::2], LEVELS[1:]))
+def test_every_kernel_for_keys(order: Order, file: str) -> None:
+    compile_for(90, file, compiler_options(order_macros(order)))
 
 
 @pytest.mark.parametrize("architecture", SOME)
@@ -187,17 +203,26 @@ def test_sorts_of_every_order(order: Order) -> None:
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
-@pytest.mark.parametrize("architecture", SOME)
-def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "order"),
+    one_of_each((75, 90, 120), [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)]),
+)
+def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
     for file in (*LEVELS, "sort_serial.cu"):
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
 
 
 @pytest.mark.parametrize("architecture", [75, 90, pytest.param(120, marks=pytest.mark.thorough)])
-def test_sorts_of_lines_on_every_architecture(architecture: int) -> None:
-    test_sorts_on_every_architecture(architecture, Order.lines())
+def test_sorts_of_lines_on_some_architectures(architecture: int) -> None:
+    test_sorts_on_some_architectures(architecture, Order.lines())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("architecture", sorted({*ARCHITECTURES} - {75, 90, 120}))
+def test_sorts_on_all_other_architectures(architecture: int, order: Order) -> None:
+    test_sorts_on_some_architectures(architecture, order)
 
 
 def digits_compile(architecture: int, order: Order, *, wide: bool = False, pairs: bool = False) -> None:
