@@ -289,16 +289,17 @@ class Build:
 
     def _header(self, level: str) -> list[str | Path]:
         """The flags by which a unit takes the standard headers as the compiler parsed them before."""
-        if not self._compiler.zig:
-            return []
         with self._locks[level]:
             if level not in self._headers:
-                made = self._objects / f"standard-{level}.{os.getpid()}.pch"
+                # Other compilers than zig look for a parsed header beside the name that they include.
+                suffix = "pch" if self._compiler.zig else "hpp.gch"
+                made = self._objects / f"standard-{level}.{os.getpid()}.{suffix}"
                 source = KERNELS / "cpu" / "standard.hpp"
                 flags = [*self._compiler.flags(level), "-x", "c++-header", str(source), "-o", str(made)]
-                self._compiler.run(flags, "the standard headers of the CPU's library cannot be read")
+                self._compiler.run(flags, "the standard headers of the CPU's library cannot be built")
                 self._headers[level] = made
-        return ["-include-pch", self._headers[level]]
+        made = self._headers[level]
+        return ["-include-pch", made] if self._compiler.zig else ["-include", made.with_suffix("")]
 
     def _object(self, level: str, unit: Unit) -> Path:
         macros = [*unit.macros, "-Wno-unused-function", "-Wno-unused-const-variable"]

@@ -7,6 +7,13 @@
 // The values of COMPARISONS in rules.py.
 enum Comparison { BYTES, NUMBERS, UNITS, GENERAL, MONTHS, VERSIONS, RANDOM };
 
+// COMPARED has a bit for each way in which keys of the order compare, and bit NO_KEYS for an order without keys. The code for
+// all other ways is left out, because compiling it takes longer than compiling a merge. By default every order is served.
+constexpr int NO_KEYS = 7;
+#ifndef COMPARED
+#define COMPARED 255
+#endif
+
 // Flags of an order, and of a key.
 enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8 };
 enum KeyFlag { KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32 };
@@ -14,6 +21,8 @@ enum KeyFlag { KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_ST
 // end_field is negative for the end of the line; end_char 0 for the end of the field.
 struct Key {
     long long compare, start_field, start_char, end_field, end_char, flags, spare[2];
+
+    __device__ __forceinline__ bool compares(Comparison way) const { return COMPARED >> way & 1 && compare == way; }
 };
 
 // separator is negative if blanks separate fields, and QUOTED more than the byte if fields may be quoted as in CSV. The keys
@@ -22,6 +31,13 @@ constexpr long long QUOTED = 256;
 
 struct LineOrder {
     long long flags, keys, separator, terminator, salt[2], spare[2];
+
+    __device__ __forceinline__ bool plain() const
+    {
+        return COMPARED == 1 << NO_KEYS || (COMPARED >> NO_KEYS & 1 && flags & PLAIN);
+    }
+
+    __device__ __forceinline__ bool numeric() const { return COMPARED >> NUMBERS & 1 && flags & NUMERIC; }
 
     __device__ __forceinline__ const Key& key(long long number) const
     {

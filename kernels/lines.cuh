@@ -128,13 +128,12 @@ __device__ inline int month_of(Text text)
 // The 64-bit image of a key that is compared neither by bytes nor as a month.
 __device__ inline Word key_image(const LineOrder& order, const Key& key, Text text)
 {
-    switch (key.compare) {
-    case NUMBERS: return number_image(text);
-    case UNITS: return unit_image(text, key.flags);
-    case GENERAL: return general_image(text);
-    case VERSIONS: return version_image(text, key.flags);
-    }
-    return digest(order.salt, text, key.flags).first;
+    if (key.compares(NUMBERS)) return number_image(text);
+    if (key.compares(UNITS)) return unit_image(text, key.flags);
+    if (key.compares(GENERAL)) return general_image(text);
+    if (key.compares(VERSIONS)) return version_image(text, key.flags);
+    if (key.compares(RANDOM)) return digest(order.salt, text, key.flags).first;
+    return 0;
 }
 
 #if TEXT_PADDING
@@ -223,14 +222,14 @@ __device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
         const Key& key = order.key(number);
         const Text text = marks.part(key);
         const int turned = key.flags & KEY_REVERSE ? 255 : 0;
-        if (key.compare == BYTES) {
+        if (key.compares(BYTES)) {
             prefix.put_text(text, key.flags, turned);
-        } else if (key.compare == MONTHS) {
+        } else if (key.compares(MONTHS)) {
             prefix.put(month_of(text), turned);
         } else {
             const Word image = key_image(order, key, text);
             prefix.put_word(turned ? ~image : image);
-            if (PREFIX_BITS == 64 || key.compare != NUMBERS || !is_exact(image)) {
+            if (PREFIX_BITS == 64 || !key.compares(NUMBERS) || !is_exact(image)) {
                 prefix.told = false;
                 return prefix;
             }
@@ -255,12 +254,12 @@ __device__ inline Word line_prefix(Lines lines, long long number)
 {
     const LineOrder& order = order_of(lines);
     const Text line = text_of(lines, number);
-    if (order.flags & PLAIN) {
+    if (order.plain()) {
         Word prefix = 0;
         for (int at = 0; at < 8; ++at) prefix = prefix << 8 | (at < line.stop - line.start ? line.start[at] : 0);
         return order.flags & REVERSE ? ~prefix : prefix;
     }
-    if (order.flags & NUMERIC) {
+    if (order.numeric()) {
         const Word image = number_image(line);
         return order.key(0).flags & KEY_REVERSE ? ~image : image;
     }
@@ -298,15 +297,14 @@ __device__ inline int compare_random(const long long* salt, Text a, Text b, long
 __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a, Text b)
 {
     const Text x = key_text(key, order.separator, a), y = key_text(key, order.separator, b);
-    switch (key.compare) {
-    case BYTES: return compare_translated(x, y, key.flags);
-    case NUMBERS: return compare_numbers(x, y);
-    case UNITS: return compare_units(x, y, key.flags);
-    case GENERAL: return compare_general(x, y);
-    case MONTHS: return month_of(x) - month_of(y);
-    case VERSIONS: return compare_versions(x, y, key.flags);
-    }
-    return compare_random(order.salt, x, y, key.flags);
+    if (key.compares(BYTES)) return compare_translated(x, y, key.flags);
+    if (key.compares(NUMBERS)) return compare_numbers(x, y);
+    if (key.compares(UNITS)) return compare_units(x, y, key.flags);
+    if (key.compares(GENERAL)) return compare_general(x, y);
+    if (key.compares(MONTHS)) return month_of(x) - month_of(y);
+    if (key.compares(VERSIONS)) return compare_versions(x, y, key.flags);
+    if (key.compares(RANDOM)) return compare_random(order.salt, x, y, key.flags);
+    return 0;
 }
 
 // Compares lines whose keys are all equal.
@@ -338,7 +336,7 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
     const LineOrder& order = order_of(lines);
     Text line_y = text_of(lines, y), line_x = text_of(lines, x);
     if (lines.keys_told) return compare_last_resort(order, line_y, line_x);
-    if (!(order.flags & PLAIN)) return compare_keyed(order, line_y, line_x);
+    if (!order.plain()) return compare_keyed(order, line_y, line_x);
     const long long y_length = line_y.stop - line_y.start, x_length = line_x.stop - line_x.start;
     const long long shorter = y_length < x_length ? y_length : x_length;
     const long long known = lines.alike(shorter);

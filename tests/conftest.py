@@ -18,6 +18,7 @@ from gpumerge_cli.engine import check as engine_check
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.errors import DeviceError
+from tests.engine.fake_workers import mark_shared_cases
 
 # A failing example prints how to run it again; a first call compiles, so there is no deadline.
 settings.register_profile(
@@ -32,12 +33,17 @@ _LONGEST = (
     "test_unsorted_on_cpu.py",
     "test_over_workers.py",
     "test_huge_lines.py",
+    "test_kernels_compile.py",
+    "test_docs.py",
+    "test_wheel.py",
 )
 """Files of tests that compile or move most: they begin first, so that no worker is left with one of them at the end."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of tests in the order in which workers take them."""
+    """Files of tests in the order in which workers take them. Crews of workers share the cases of a test."""
+    mark_shared_cases(items)
     items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 

@@ -68,6 +68,9 @@ class ReferenceBackend:
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
         return SortPace(1, 64 << 20)
 
+    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+        return None
+
     def chunk_calls(self, work: ChunkWork) -> None:
         return None
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import random
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,8 +15,9 @@ import pytest
 
 from gpumerge_cli import compiling
 from gpumerge_cli.backends import costs, cpu, gpu
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.costs import Costs
-from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options
+from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, kernel_directory
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine.merge import merge_files
@@ -64,18 +67,30 @@ def test_what_is_only_loaded_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard == []
 
 
-def test_a_terminal_is_told_once_and_nothing_else_is(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(arguments: object) -> int:
-        for what in ("one", "other", "one"):
-            until_told(what, 7.4)
-        return 0
+@pytest.mark.parametrize("command", ["merge", "sort", "check", "bench"])
+def test_a_terminal_is_told_once_and_nothing_else_is(
+    command: str, impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Compiler(ReferenceBackend):
+        name = "cpu"
 
-    monkeypatch.setattr(door, "_dispatch", work)
-    for stream, lines in ((Terminal(), 2), (io.StringIO(), 0)):
+        def workspace(self, *arguments, **more):  # type: ignore[no-untyped-def]
+            for what in ("one", "other", "one"):
+                until_told(what, 7.4)
+            raise DeviceError("that is all")
+
+    monkeypatch.setattr(cpu, "create", Compiler)
+    name = tmp_path / "a.txt"
+    name.write_bytes(b"a\nb\n")
+    words = [command, *([] if command == "bench" else [str(name)])]
+    for stream, options, lines in (
+        (Terminal(), [], 2), (Terminal(), ["--quiet"], 0), (io.StringIO(), [], 0),
+    ):  # fmt: skip
         monkeypatch.setattr(sys, "stderr", stream)
-        assert door.run([]) == 0
+        assert door.run([*words, "--backend", "cpu", *options]) == 2
         told = stream.getvalue().splitlines()
-        assert len(told) == lines
+        told = [line for line in told if "compiling" in line]
+        assert len(told) == lines, told
         if lines:
             assert told[0] == "gpumerge: compiling one, about 7 s, once: what it makes is kept"
 
@@ -127,10 +142,10 @@ def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cupy.cuda.runtime, "runtimeGetVersion", lambda: 13000)
-    compiled.image.cache_clear()
+    compiled._begun.cache_clear()
     code = compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 90)
     assert code.startswith(b"\x7fELF")
-    compiled.image.cache_clear()
+    compiled._begun.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(cupy.cuda.nvrtc, "createProgram", None)
         assert compiled.image("check.cu", compiler_options(comparison_macros(Order.of("int32"))), 90) == code
@@ -138,7 +153,70 @@ def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: p
     assert b".target sm_" in newer  # PTX, which the driver of a newer device compiles
     with pytest.raises(DeviceError, match="does not compile: "):
         compiled.image("check.cu", ("-DKEY_KIND=nonsense",), 90)
-    compiled.image.cache_clear()
+    compiled._begun.cache_clear()
+
+
+def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cupy", reason="the compiler is NVRTC's", exc_type=ImportError)
+    from gpumerge_cli.backends.gpu import compiled
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compiled.cupy.cuda.runtime, "runtimeGetVersion", lambda: 13000)
+    files = ("check.cu", "hold.cu", "partition.cu")
+    all_here = threading.Barrier(len(files))
+    compiling_now: list[str] = []
+
+    def compile_(file: str, *rest: object) -> bytes:
+        compiling_now.append(file)
+        all_here.wait(LONG)
+        return file.encode()
+
+    monkeypatch.setattr(compiled, "_compiled", compile_)
+    compiled._begun.cache_clear()
+    begun = [compiled.begin(file, (), 90) for file in (*files, *files)]
+    assert [code.result(LONG) for code in begun] == [file.encode() for file in (*files, *files)]
+    assert [compiled.image(file, (), 90) for file in files] == [file.encode() for file in files]
+    assert sorted(compiling_now) == sorted(files)
+    compiled._begun.cache_clear()
+
+
+WATCHED = """
+import sys
+from gpumerge_cli.backends.gpu.early import begin
+begin([0])
+import cupy
+create = cupy.cuda.nvrtc.createProgram
+def creates(source, name, *rest):
+    print("compiled", name)
+    return create(source, name, *rest)
+cupy.cuda.nvrtc.createProgram = creates
+from gpumerge_cli.cli.app import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("command", [["sort", "-m"], ["sort", "-n"], ["merge"], ["check"]], ids=" ".join)
+def test_lines_need_no_kernels_of_cupy_and_later_processes_no_compiler(
+    command: list[str], gpu_backend: Backend, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"1\n2\n")
+    (tmp_path / "b.txt").write_bytes(b"1\n3\n")
+    names = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    out = [] if command == ["check"] else ["-o", str(tmp_path / "o.txt")]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "own"), "CUPY_CACHE_DIR": str(tmp_path / "cupy")}
+    compiled = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", WATCHED, *command, *names, "--backend", "gpu", *out],
+            capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        compiled.append({line.split()[1] for line in done.stdout.splitlines() if line.startswith("compiled ")})
+    own = {path.name for path in (kernel_directory() / "gpu").iterdir()}
+    assert compiled[0]
+    assert compiled[0] <= own
+    assert compiled[1] == set()
 
 
 def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

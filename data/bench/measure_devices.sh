@@ -16,7 +16,7 @@ for step in ${STEPS:-probe tests check start measure}; do
       2>&1 | tee "$out/devices-probe.txt" ;;
   tests)
     timeout 280 "$python" -m pytest -q -n 0 -x -m gpu -p no:cacheprovider --durations 5 \
-      tests/backends/test_several.py tests/cli/test_cli_info.py 2>&1 | tee "$out/devices-tests.txt" ;;
+      tests/backends/test_several*.py tests/cli/test_cli_info.py 2>&1 | tee "$out/devices-tests.txt" ;;
   check)
     # A sort that is spread as a large one is, under the memory checker.
     timeout 120 compute-sanitizer --tool memcheck "$python" data/bench/check_devices.py \

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.payload import joined
+from gpumerge_cli.arrays.payload import joined, moves_along
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.errors import UsageError
@@ -65,6 +65,17 @@ class Device:
         """The indices that sort the run: int64."""
         policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
         return self._backend.sort_ranks(run, self._keys.order, policy)
+
+    def sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
+        """Sort a run into `out`, as `sort` does. Returns the rows of its values, in the order of their keys."""
+        policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
+        rows = joined(values)
+        if policy.algorithm == "radix" and moves_along(rows):
+            return self._backend.sort_pairs(run, self._keys.order, rows, out)
+        ranks = self._backend.sort_ranks(run, self._keys.order, policy)
+        moved = rows[ranks]
+        out[:] = run[ranks]
+        return moved
 
     def in_order(self, run: Any) -> bool:
         """True if the run is in order."""

@@ -33,6 +33,12 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     return found
 
 
+def moves_along(rows: Any) -> bool:
+    """True if a GPU can move rows of this CuPy array together with their keys: they have 4 or 8 bytes."""
+    each = rows.nbytes // len(rows) if len(rows) else 0
+    return each in (4, 8) and rows.flags.c_contiguous and rows.data.ptr % 4 == 0
+
+
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
     """The rows `ranks` of all values, laid one behind the other."""
     return joined(values)[ranks]

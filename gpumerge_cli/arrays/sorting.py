@@ -88,10 +88,7 @@ def sort(
             if rows is None:
                 on.sort(run, request, target.view(keys.items))
                 return target
-            ranks = on.sorted_ranks(run, request)
-            moved = gathered(rows, ranks)
-            target.view(keys.items)[:] = run[ranks]
-            return target, moved
+            return target, on.sort_along(run, request, rows, target.view(keys.items))
     run, target = keys.run(given), np.empty(len(given), keys.dtype) if out is None else out
     host = Host(select(backend, device, keys.order, run.nbytes).backend, workers)
     if rows is None:

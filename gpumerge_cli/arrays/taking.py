@@ -46,7 +46,8 @@ def taken(given: Any, *, payload: bool = False) -> Any:
 
 def judge_mask(array: Any) -> None:
     """Raises UsageError for a masked array."""
-    if isinstance(array, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # who has such an array has imported it; NumPy itself does not
+    if masked is not None and isinstance(array, masked.MaskedArray):
         raise UsageError("masked items have no order", way_out="give array.compressed() or array.filled(value)")
 
 

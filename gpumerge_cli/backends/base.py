@@ -213,6 +213,9 @@ class Backend(Protocol):
         Raises UsageError that names the limit that a wish exceeds, and for an algorithm that is too slow at this size.
         """
 
+    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+        """Begin to get the code ready that merges or sorts about `items` items, and checks them. Returns at once."""
+
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """The levels that a merge of `total` items by this policy is cut into, by `threads` host threads."""
 

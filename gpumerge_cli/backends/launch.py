@@ -116,14 +116,16 @@ class SortPolicy:
 
     algorithm: "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges
     pairs of runs, a level at a time, and every thread takes the same share of a level; "iterative" gives each pair one
-    thread; "recursive" is top-down: the host recurses, and each merge is a launch of one thread; "radix" is a radix
-    sort. launch: the launch of merges; iterative, recursive and radix sorts do not use it. tile: the items that are
-    sorted together before any merge. why: the backend's reason.
+    thread; "recursive" is top-down: the host recurses, and each merge is a launch of one thread; "radix" moves items by
+    one digit of the key a pass. launch: the launch of merges; iterative, recursive and radix sorts do not use it. tile:
+    the items that are sorted together before any merge. passes: the digits of a radix sort on the GPU. why: the
+    backend's reason.
     """
 
     algorithm: Algorithm
     launch: LaunchPolicy
     tile: int = 1
+    passes: int = 0
     why: str = field(default="", compare=False)
 
     def describe(self) -> str:
@@ -131,7 +133,7 @@ class SortPolicy:
         if self.algorithm in ("merge", "bottom-up"):
             tiles = f", tiles of {self.tile}" if self.tile > 1 else ""
             return f"{self.algorithm}{tiles}, {self.launch.describe()}"
-        return self.algorithm
+        return f"{self.algorithm}, {self.passes} passes" if self.passes else self.algorithm
 
 
 MOST_RECURSED = 1 << 16

@@ -7,10 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NoReturn
 
-from gpumerge_cli import compiling
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import came, handled
@@ -27,25 +26,10 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
     """
     # In sort, --debug has GNU sort's meaning.
     wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
-    with handled(restore=not last), _standard_output(), compiling.told(_Teller()):
+    with handled(restore=not last), _standard_output():
         code = _guarded(lambda: _dispatch(arguments), arguments, wish)
         _remove_unfinished()
         return _guarded(lambda: _flush(code), arguments, wish)
-
-
-class _Teller:
-    """Tells a terminal of compiling, in one line for each thing that is compiled."""
-
-    def __init__(self) -> None:
-        self._told: set[str] = set()
-
-    def __call__(self, notice: compiling.Notice) -> None:
-        if notice.what in self._told or sys.stderr is None or not sys.stderr.isatty():
-            return
-        self._told.add(notice.what)
-        with suppress(OSError):
-            about = f"about {notice.about:.0f} s, once: what it makes is kept"
-            print(f"gpumerge: compiling {notice.what}, {about}", file=sys.stderr, flush=True)
 
 
 def _remove_unfinished() -> None:

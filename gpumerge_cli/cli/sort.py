@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
+from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.requests import backend_request, record_request, salted, sort_request
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
@@ -58,7 +59,11 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
         command = replace(command, files=read_names(command.values.files0_from))
         check_operands(command, command.files)
-    command = _salted(command)
+    with notices(command.values):
+        return _carry_out(_salted(command))
+
+
+def _carry_out(command: SortCommand) -> int:
     if command.values.compare:
         return _compare(command)
     if command.values.repeat is not None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.values import Values
 
 
 def work_of(name: str) -> Callable[[Values], Any]:
     """The function of a command that Typer reads. Raises KeyError."""
-    return lambda values: _WORK[name]()(values)
+
+    def work(values: Values) -> Any:
+        with notices(values):
+            return _WORK[name]()(values)
+
+    return work
 
 
 def _merge() -> Callable[[Values], Any]:

@@ -85,13 +85,15 @@ class Station:
 
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
-        order = self.site.work.order
+        work = self.site.work
+        order, items = work.order, int(self.shares.chunk_bytes / work.item_bytes)
+        self.backend.prepare(order, self.policy, items, check=work.check)
         item = order.sample()
         workspace = self.backend.workspace(order, 2 * len(item))
         try:
             workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)
             workspace.upload([len(item), len(item)])
-            if self.site.work.check:
+            if work.check:
                 workspace.disorder()
             if isinstance(self.policy, SortPolicy):
                 workspace.sort(self.policy)

@@ -70,7 +70,9 @@ class WholeWorker:
 
     def start(self, threads: int = 1) -> None:
         """Take the memory for all of it. threads: how many the sort itself may take. Raises DeviceError."""
-        self._workspace = self._on.workspace(self._site.work.order, self.chunk_bytes, threads=threads)
+        work = self._site.work
+        self._on.prepare(work.order, self._policy, int(work.nbytes / work.item_bytes))
+        self._workspace = self._on.workspace(work.order, self.chunk_bytes, threads=threads)
 
     def do(self, task: ChunkTask) -> TaskResult:
         """Read, sort, write. Raises UnfinishedError if memory is short, and only before anything is written."""

@@ -73,7 +73,7 @@ class Lines(Order):
         return Layout(_LINES, terminator=self.rules.terminator, table=self.rules.table())
 
     def macros(self, *, rows: bool) -> Macros:
-        return (("ROWS", 1), ("KEY_BITS", 64))
+        return (("ROWS", 1), ("KEY_BITS", 64), ("COMPARED", self.rules.compared))
 
     def describe(self) -> str:
         return self.rules.describe()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+NO_KEYS = len(COMPARISONS)
+"""Stands for the way to compare lines of an order without keys."""
 _LETTERS = {"bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R"}
 NEWLINE, NUL = 10, 0
 SALT_BYTES = 16
@@ -122,6 +124,12 @@ class LineOrder:
     salt: bytes = bytes(SALT_BYTES)
     quoted: bool = False
     of_records: LineOrder | None = field(default=None, compare=False)
+
+    @property
+    def compared(self) -> int:
+        """The ways in which keys compare, one bit for each: see COMPARED in kernels/fields.cuh."""
+        ways = {COMPARISONS.index(key.compare) for key in self.keys} or {NO_KEYS}
+        return sum(1 << way for way in ways)
 
     def table(self) -> NDArray[np.int64]:
         """The order as int64 words, for compiled code.

@@ -2,7 +2,8 @@
 //
 // Integers with equal images are equal, so they may change places. They take Batcher's odd-even merge sort: n log(n)^2 / 4
 // exchanges, each a minimum and a maximum. Other items must keep the order of equals, so only neighbours are exchanged: the
-// odd-even transposition sort, n^2 / 2 exchanges.
+// odd-even transposition sort, n^2 / 2 exchanges. It is a loop, because all of its exchanges would take seconds to compile.
+// Shares that are not full are sorted in this way, too.
 // Source: Knuth, The Art of Computer Programming 3, 5.3.4; Batcher, Sorting Networks and Their Applications, 1968.
 #pragma once
 
@@ -41,59 +42,76 @@ __device__ __forceinline__ void exchange(Held& x, Held& y, Lines lines)
     y = most;
 }
 
+// One turn of the transposition sort exchanges the neighbours from places 0, 2, 4, ... on, and then those from 1, 3, 5, ...
+// Items from `count` on stay.
+template <bool CHECKED, int ITEMS>
+__device__ __forceinline__ void transpose(Held (&items)[ITEMS], int count, Lines lines)
+{
+#pragma unroll
+    for (int first = 0; first < 2; ++first) {
+#pragma unroll
+        for (int low = first; low + 1 < ITEMS; low += 2)
+            if (!CHECKED || low + 1 < count) exchange(items[low], items[low + 1], lines);
+    }
+}
+
+// Sorts items[0 .. count).
+template <int ITEMS>
+__device__ __forceinline__ void sort_some(Held (&items)[ITEMS], int count, Lines lines)
+{
+#pragma unroll 1
+    for (int sorted = 0; sorted < count; sorted += 2) transpose<true>(items, count, lines);
+}
+
 #if ALIKE_IF_EQUAL
 
-// Merges sorted stretches of SPAN items in pairs: exchanges items that are STEP apart, then STEP / 2, and so on. Items from
-// `count` on never move, as if they went last.
-template <int ITEMS, bool CHECKED, int SPAN, int STEP>
+// Merges sorted stretches of SPAN items in pairs: exchanges items that are STEP apart, then STEP / 2, and so on.
+template <int ITEMS, int SPAN, int STEP>
 struct MergeExchange {
-    static __device__ __forceinline__ void run(Held (&items)[ITEMS], int count, Lines lines)
+    static __device__ __forceinline__ void run(Held (&items)[ITEMS], Lines lines)
     {
 #pragma unroll
         for (int low = STEP % SPAN; low + STEP < ITEMS; ++low) {
             const int high = low + STEP;
             const bool chosen = (low - STEP % SPAN) % (2 * STEP) < STEP && low / (2 * SPAN) == high / (2 * SPAN);
-            if (chosen && (!CHECKED || high < count)) exchange(items[low], items[high], lines);
+            if (chosen) exchange(items[low], items[high], lines);
         }
-        MergeExchange<ITEMS, CHECKED, SPAN, STEP / 2>::run(items, count, lines);
+        MergeExchange<ITEMS, SPAN, STEP / 2>::run(items, lines);
     }
 };
-template <int ITEMS, bool CHECKED, int SPAN>
-struct MergeExchange<ITEMS, CHECKED, SPAN, 0> {
-    static __device__ __forceinline__ void run(Held (&)[ITEMS], int, Lines) {}
+template <int ITEMS, int SPAN>
+struct MergeExchange<ITEMS, SPAN, 0> {
+    static __device__ __forceinline__ void run(Held (&)[ITEMS], Lines) {}
 };
 
-template <int ITEMS, bool CHECKED, int SPAN, bool DONE = (SPAN >= ITEMS)>
+template <int ITEMS, int SPAN, bool DONE = (SPAN >= ITEMS)>
 struct Spans {
-    static __device__ __forceinline__ void run(Held (&items)[ITEMS], int count, Lines lines)
+    static __device__ __forceinline__ void run(Held (&items)[ITEMS], Lines lines)
     {
-        MergeExchange<ITEMS, CHECKED, SPAN, SPAN>::run(items, count, lines);
-        Spans<ITEMS, CHECKED, 2 * SPAN>::run(items, count, lines);
+        MergeExchange<ITEMS, SPAN, SPAN>::run(items, lines);
+        Spans<ITEMS, 2 * SPAN>::run(items, lines);
     }
 };
-template <int ITEMS, bool CHECKED, int SPAN>
-struct Spans<ITEMS, CHECKED, SPAN, true> {
-    static __device__ __forceinline__ void run(Held (&)[ITEMS], int, Lines) {}
+template <int ITEMS, int SPAN>
+struct Spans<ITEMS, SPAN, true> {
+    static __device__ __forceinline__ void run(Held (&)[ITEMS], Lines) {}
 };
 
-// Sorts items[0 .. count). No difference from a stable sort can be seen. CHECKED: count may be less than ITEMS.
-template <bool CHECKED, int ITEMS>
-__device__ __forceinline__ void sort_own(Held (&items)[ITEMS], int count, Lines lines)
+// Sorts all items. No difference from a stable sort can be seen.
+template <int ITEMS>
+__device__ __forceinline__ void sort_all(Held (&items)[ITEMS], Lines lines)
 {
-    Spans<ITEMS, CHECKED, 1>::run(items, count, lines);
+    Spans<ITEMS, 1>::run(items, lines);
 }
 
 #else
 
-template <bool CHECKED, int ITEMS>
-__device__ __forceinline__ void sort_own(Held (&items)[ITEMS], int count, Lines lines)
+template <int ITEMS>
+__device__ __forceinline__ void sort_all(Held (&items)[ITEMS], Lines lines)
 {
-#pragma unroll
-    for (int turn = 0; turn < ITEMS; ++turn) {
-#pragma unroll
-        for (int low = turn % 2; low + 1 < ITEMS; low += 2)
-            if (!CHECKED || low + 1 < count) exchange(items[low], items[low + 1], lines);
-    }
+    // Kept images fill the registers, and a shorter loop would spill more of them.
+#pragma unroll (KEEPS_IMAGE ? 2 : 1)
+    for (int sorted = 0; sorted < ITEMS; sorted += 2) transpose<false>(items, ITEMS, lines);
 }
 
 #endif

@@ -32,8 +32,8 @@ __device__ __forceinline__ void sort_shares(int from, int count, int to, Lines l
     Held items[ITEMS_PER_THREAD];
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) items[turn] = held(item_at(from + (first + turn) * SIZE));
-    if (own == ITEMS_PER_THREAD) sort_own<false>(items, own, lines);
-    else sort_own<true>(items, own, lines);
+    if (own == ITEMS_PER_THREAD) sort_all(items, lines);
+    else sort_some(items, own, lines);
     Merged share;
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) share.put(turn, items[turn].item);

@@ -210,7 +210,10 @@ def test_adversarial_keys(backend: Backend, dtype: str, descending: bool, rng: n
                 assert same_bits(result, expected), (shape, count, request)
 
 
-@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "uint64", "float64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int16", "uint64", "float32", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("int32", "float64"))],
+)
 def test_more_keys_than_fit_caches(backend: Backend, dtype: str, rng: np.random.Generator) -> None:
     order = Order.of(dtype)
     for shape, items in patterns(dtype, 1_500_001, rng).items():
@@ -308,7 +311,15 @@ def test_numbers_that_are_written_in_many_ways(backend: Backend, stable: bool, r
         assert sorted_by(backend, order, as_text(lines), SortRequest()) == by_key(order, lines)
 
 
-@pytest.mark.parametrize(("size", "offset", "key"), [(100, 0, 10), (100, 90, 10), (16, 0, 8), (9, 1, np.dtype(">f8"))])
+@pytest.mark.parametrize(
+    ("size", "offset", "key"),
+    [
+        pytest.param(100, 0, 10, marks=pytest.mark.thorough),
+        (100, 90, 10),
+        (16, 0, 8),
+        (9, 1, np.dtype(">f8")),
+    ],
+)
 def test_many_records(backend: Backend, size: int, offset: int, key: Any, rng: np.random.Generator) -> None:
     count = 200_003
     width = key if isinstance(key, int) else key.itemsize

@@ -22,7 +22,8 @@ RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 FEW = {
     "address,undefined": "not skewed and not test_long_lines and not (large_sorts and not int32)"
     " and not (cuts_of_keys and not 120)",
-    "thread": "two_runs or threads or their_place or many_lines or (large_sorts and int32)",
+    "thread": "two_runs or threads or their_place or (many_lines and not few_are_far) or a5000"
+    " or (large_sorts and int32)",
 }
 SHARED = "threads or many or long or their_place or sorts or two_runs"
 

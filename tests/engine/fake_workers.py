@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
@@ -33,7 +34,28 @@ Trouble = Literal["none", "no start", "refuses", "slow start", "fails", "stalls"
 TROUBLES: tuple[Trouble, ...] = (
     "none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all",
 )  # fmt: skip
+_FEW_CASES = 8
+"""A test of so many cases, or fewer, runs each with every crew."""
 CREWS = ("one", "many", "a lone device", "one of each", "troubled", "all others lost")
+
+
+def mark_shared_cases(items: Iterable[pytest.Item]) -> None:
+    """Where a test has many cases, each runs with one of the crews; with the other crews it is for thorough runs.
+
+    Which crew it is goes by the name of the case, so that each gets cases of all kinds.
+    """
+    cases: dict[str, list[tuple[pytest.Function, str, str]]] = {}
+    for item in items:
+        crew = item.callspec.params.get("crew") if isinstance(item, pytest.Function) and "[" in item.name else None
+        if crew is not None and item.get_closest_marker("thorough") is None:
+            name, _, case = item.nodeid.partition("[")
+            cases.setdefault(name, []).append((item, case.replace(crew, ""), crew))
+    for found in cases.values():
+        crews = sorted({crew for _, _, crew in found})
+        if len(found) > _FEW_CASES * len(crews):
+            for item, case, crew in found:
+                if crews[zlib.crc32(case.encode()) % len(crews)] != crew:
+                    item.add_marker(pytest.mark.thorough)
 
 
 class Chance:

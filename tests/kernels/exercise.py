@@ -62,7 +62,22 @@ def _keys(backend: Backend, dtype: str) -> int:
         assert same_bits(workspace.download().view(dtype), merged_keys(runs)), (dtype, sort)
         right += 1
     workspace.close()
-    return right
+    return right + _values(order, np.concatenate(runs))
+
+
+def _values(order: Order, keys: Any) -> int:
+    """Values that go with keys, of both sizes. Returns how many sorts were right."""
+    import cupy
+
+    from gpumerge_cli import argsort, sort
+
+    ranks = np.argsort(order.image(keys), kind="stable")
+    given = cupy.asarray(keys)
+    assert np.array_equal(argsort(given, algorithm="radix").get(), ranks), order
+    for dtype in (np.uint32, np.uint64):
+        _, values = sort(given, values=cupy.arange(len(keys), dtype=dtype), algorithm="radix")
+        assert np.array_equal(values.get(), ranks), (order, dtype)
+    return 3
 
 
 def _lines(backend: Backend, text: LineOrder) -> int:

@@ -36,6 +36,7 @@ FILES = {
     "check": "check.cu",
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
+    "text": "text.cu",
 }
 LEVELS = {
     "level_parts": "partition.cu",
@@ -65,19 +66,20 @@ _NEVER_FOUND = "null,object-size,vptr"
 """Checks that find nothing here: the address sanitizer finds null pointers, and -O0 and plain types leave no others."""
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
-    "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
+    "COMPARED": 255, "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
 }  # fmt: skip
 _DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
-_ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
+ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The kernels for one order. The kernels for lines serve every order of lines.
+    """The kernels for one order. Those for lines serve every order of lines, unless they are `narrow`.
 
-    partition: threads a block, edges a block and the stride of marks. change: takes the flattened text of every file,
-    by its short name, and returns it changed.
+    narrow: as on a device, they serve only orders whose keys compare in the same ways. partition: threads a block,
+    edges a block and the stride of marks. change: takes the flattened text of every file, by its short name, and
+    returns it changed.
     """
 
     order: Order
@@ -86,24 +88,27 @@ class Variant:
     runs: int = 2
     bulk: int = 0
     partition: tuple[int, int, int] = (6, 5, 2)
+    narrow: bool = False
     change: Callable[[str, str], str] = field(default=lambda name, text: text)
 
     def source(self) -> tuple[str, str]:
         """The C++ text of the kernels, and the name of its namespace, which equal texts share."""
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
-        values |= {"RUNS": self.runs, "BULK": self.bulk}
+        values |= {"RUNS": self.runs, "BULK": self.bulk, "SUMMED_PER_THREAD": 2}
+        if not self.narrow:
+            values["COMPARED"] = _DEFAULTS["COMPARED"]
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
         lines = [f"#undef {name}" for name in _DERIVED]
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         head = len(lines)
         for name, file in (FILES | LEVELS).items():
-            if name != "rows" or moves_rows(self.order):
+            if {"rows": moves_rows(self.order), "text": not self.order.item_bytes}.get(name, True):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
-                text = text.replace(_ALIGNED_SHARED, "using shim::shared_bytes;")
+                text = text.replace(ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")
                 lines.append(f"namespace {name} {{\n{text}\n}}")
         lines.append('#include "variant.inl"\n}')
-        name = f"variant_{_digest(lines)}"
+        name = f"variant_{digest(lines)}"
         return "\n".join([*lines[:head], f"namespace {name} {{", *lines[head:]]), name
 
 
@@ -161,7 +166,7 @@ def _works() -> str:
     return f"{works}\n#define MERGES_OF_PAIRS(MERGE) {' '.join(merges)}"
 
 
-def _digest(texts: Sequence[str]) -> str:
+def digest(texts: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
@@ -186,7 +191,7 @@ class Compiler:
         """The object of a C++ text that needs driver.hpp. It is compiled unless that was done before."""
         header = f'{_works()}\n#include "driver.hpp"\n'
         self._once("driver_parsed.hpp", header, ".gch", "-x", "c++-header")
-        return self._once(f"{_digest([text])}.cpp", f'#include "driver_parsed.hpp"\n{text}\n', ".o", "-c")
+        return self._once(f"{digest([text])}.cpp", f'#include "driver_parsed.hpp"\n{text}\n', ".o", "-c")
 
     def link(self, objects: Sequence[Path], program: Path) -> str:
         """The linker's errors, "" if there are none."""

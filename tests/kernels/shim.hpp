@@ -1,5 +1,5 @@
 // Enough of CUDA to run the kernels on a CPU, where sanitizers see every access: a std::thread for each thread of a
-// block, blocks one after another, a barrier for __syncthreads.
+// block, blocks one after another or a few at once, a barrier for __syncthreads.
 //
 // Static shared memory keeps what the block before left in it, and dynamic shared memory is filled with a pattern, as
 // neither is initialised on a device.
@@ -39,7 +39,7 @@ struct Dim {
 
 inline thread_local Dim thread_index, block_index;
 inline Dim block_dim, grid_dim;
-inline unsigned char* shared_bytes;
+inline thread_local unsigned char* shared_bytes;
 
 class Barrier {
 public:
@@ -64,8 +64,6 @@ private:
     unsigned threads_ = 0, waiting_ = 0, turn_ = 0;
 };
 
-inline Barrier barrier;
-
 constexpr unsigned WARP = 32;
 
 // Lets the threads of a warp exchange values: each leaves a value, and reads those of others behind a barrier.
@@ -73,19 +71,6 @@ struct Warp {
     Barrier barrier;
     unsigned long long said[WARP];
 };
-
-inline std::vector<Warp> warps;
-
-template <typename Read>
-auto exchange(unsigned long long value, Read read)
-{
-    Warp& warp = warps[thread_index.x / WARP];
-    warp.said[thread_index.x % WARP] = value;
-    warp.barrier.wait();
-    const auto heard = read(warp.said);
-    warp.barrier.wait();
-    return heard;
-}
 
 struct AlignedDelete {
     void operator()(unsigned char* bytes) const { operator delete[](bytes, std::align_val_t(16)); }
@@ -99,34 +84,62 @@ inline Bytes allocate(std::size_t bytes)
     return Bytes(static_cast<unsigned char*>(operator new[](bytes, std::align_val_t(16))));
 }
 
+// The threads that run one block after another, and what they share.
+struct Block {
+    explicit Block(unsigned threads) : warps((threads + WARP - 1) / WARP)
+    {
+        barrier.reset(threads);
+        for (unsigned warp = 0; warp < warps.size(); ++warp) {
+            const unsigned there = threads - warp * WARP;
+            warps[warp].barrier.reset(there < WARP ? there : WARP);
+        }
+    }
+
+    Barrier barrier;
+    std::vector<Warp> warps;
+    Bytes memory;
+};
+
+inline thread_local Block* block;
+
+template <typename Read>
+auto exchange(unsigned long long value, Read read)
+{
+    Warp& warp = block->warps[thread_index.x / WARP];
+    warp.said[thread_index.x % WARP] = value;
+    warp.barrier.wait();
+    const auto heard = read(warp.said);
+    warp.barrier.wait();
+    return heard;
+}
+
+// together: the blocks that run at the same time. Kernels with static shared memory allow only one.
 template <typename Kernel>
-void launch(unsigned blocks, unsigned threads, std::size_t shared, Kernel kernel)
+void launch(unsigned blocks, unsigned threads, std::size_t shared, Kernel kernel, unsigned together = 1)
 {
     block_dim = {threads};
     grid_dim = {blocks};
-    barrier.reset(threads);
-    warps = std::vector<Warp>((threads + WARP - 1) / WARP);
-    for (unsigned warp = 0; warp < warps.size(); ++warp) {
-        const unsigned there = threads - warp * WARP;
-        warps[warp].barrier.reset(there < WARP ? there : WARP);
-    }
-    Bytes memory;
-    const auto run = [&](unsigned thread) {
+    const auto run = [&](Block* own, unsigned first, unsigned thread) {
+        block = own;
         thread_index = {thread};
-        for (unsigned block = 0; block < blocks; ++block) {
-            block_index = {block};
+        for (unsigned number = first; number < blocks; number += together) {
+            block_index = {number};
             if (thread == 0) {
-                memory = allocate(shared);
-                std::memset(memory.get(), 0xcd, shared);
-                shared_bytes = memory.get();
+                own->memory = allocate(shared);
+                std::memset(own->memory.get(), 0xcd, shared);
             }
-            barrier.wait();
+            own->barrier.wait();
+            shared_bytes = own->memory.get();
             kernel();
-            barrier.wait();
+            own->barrier.wait();
         }
     };
+    std::vector<std::unique_ptr<Block>> running;
     std::vector<std::thread> pool;
-    for (unsigned thread = 0; thread < threads; ++thread) pool.emplace_back(run, thread);
+    for (unsigned first = 0; first < together; ++first) {
+        running.push_back(std::make_unique<Block>(threads));
+        for (unsigned thread = 0; thread < threads; ++thread) pool.emplace_back(run, running.back().get(), first, thread);
+    }
     for (std::thread& thread : pool) thread.join();
 }
 
@@ -137,7 +150,14 @@ void launch(unsigned blocks, unsigned threads, std::size_t shared, Kernel kernel
 #define blockDim shim::block_dim
 #define gridDim shim::grid_dim
 
-inline void __syncthreads() { shim::barrier.wait(); }
+inline void __syncthreads() { shim::block->barrier.wait(); }
+
+inline void __syncwarp()
+{
+    shim::exchange(0, [](const unsigned long long*) { return 0; });
+}
+
+inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 inline unsigned __ballot_sync(unsigned mask, bool says)
 {
@@ -164,7 +184,29 @@ inline long long __shfl_xor_sync(unsigned, long long value, int bits)
     });
 }
 
+inline long long __shfl_up_sync(unsigned, long long value, int lanes, int)
+{
+    const int lane = static_cast<int>(threadIdx.x % shim::WARP);
+    return shim::exchange(value, [&](const unsigned long long* said) -> long long {
+        return said[lane < lanes ? lane : lane - lanes];
+    });
+}
+
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
+
+template <typename T>
+T atomicAdd(T* address, T value)
+{
+    return std::atomic_ref<T>(*address).fetch_add(value);
+}
+
+template <typename T>
+T atomicOr(T* address, T value)
+{
+    return std::atomic_ref<T>(*address).fetch_or(value);
+}
 
 template <typename T>
 T atomicMin(T* address, T value)

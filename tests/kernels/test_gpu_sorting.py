@@ -10,6 +10,8 @@ from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, 
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
+    counting_bytes,
+    digit_shape,
     for_ranks,
     of_fan_in,
     resolve_sort,
@@ -39,6 +41,7 @@ class Model:
     def __init__(self) -> None:
         self.memory: dict[int, tuple[int, int]] = {}
         self.launches = 0
+        self.digits_of = 0
 
     def read(self, at: int, count: int) -> list[tuple[int, int]]:
         return [self.memory[at + place] for place in range(count)]
@@ -61,6 +64,15 @@ class Model:
     def merge_alone(self, level: Level, out: int, text: int, starts: int) -> None:
         self._merge(level, 2, out)
 
+    def sort_digits(self, items: tuple[int, int], out: int, scratch: int) -> None:
+        """As its passes do it: from one buffer to the other, the last one to `out`."""
+        self.launches += 1
+        self.digits_of = items[0]
+        found = sorted(self.read(*items), key=lambda item: item[0])
+        if items[0] != scratch:
+            self.write(scratch, [(-1, -1)] * items[1])
+        self.write(out, found)
+
     def _merge(self, level: Level, fan_in: int, out: int) -> None:
         self.launches += 1
         assert abs(level.items - out) >= level.total
@@ -76,6 +88,7 @@ def policies() -> list[SortPolicy]:
     path = LaunchPolicy("path", 4, 2, 8, fan_in=4)
     found = [SortPolicy("merge", path, 3), SortPolicy("merge", LaunchPolicy("path", 4, 2, 8), 5)]
     found += [SortPolicy("bottom-up", LaunchPolicy("basic", 4, 2)), SortPolicy("iterative", path)]
+    found += [SortPolicy("radix", path, 5, passes) for passes in (1, 2, 3)]
     return [*found, SortPolicy("recursive", path)]
 
 
@@ -92,6 +105,17 @@ def test_is_stable_wherever_the_items_are(policy: SortPolicy, where: int, count:
         assert model.read(IN, count) == items
         if not needs_scratch(policy, count):
             assert SCRATCH not in model.memory
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+@pytest.mark.parametrize("where", [IN, OUT, SCRATCH])
+def test_digits_start_where_their_passes_can_end_in_the_output(passes: int, where: int) -> None:
+    """All passes may be needed. The last one writes to the output, and the first one not over its own items."""
+    model = Model()
+    model.write(where, [(number % 3, number) for number in range(20)])
+    policy = SortPolicy("radix", LaunchPolicy("path", 4, 2), 5, passes)
+    sort_items(model, policy, (where, 20), 1, OUT, SCRATCH, model.copy)
+    assert model.digits_of == (IN if where == IN else OUT if passes % 2 == 0 else SCRATCH)
 
 
 def test_one_launch_a_pass() -> None:
@@ -138,14 +162,25 @@ def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
 
 
 def test_auto() -> None:
-    def algorithm(order: Order, launch: LaunchRequest = LaunchRequest()) -> str:  # noqa: B008
-        return resolve_sort(SortRequest("auto", launch), order, HOPPER, 1 << 30).algorithm
+    def algorithm(order: Order, launch: LaunchRequest = LaunchRequest(), nbytes: int = 1 << 30) -> str:  # noqa: B008
+        return resolve_sort(SortRequest("auto", launch), order, HOPPER, nbytes).algorithm
 
-    assert algorithm(Keys("int", 4)) == "radix"
-    assert algorithm(Keys("float", 4)) == "radix"
-    assert algorithm(Keys("float", 2)) == algorithm(Keys("uint", 8)) == algorithm(Order.records(4, 0, 4)) == "merge"
+    for order in (Keys("int", 4), Keys("float", 2), Keys("uint", 8), Order.records(4, 0, 4), Order.records(100, 0, 8)):
+        assert algorithm(order) == algorithm(order, nbytes=0) == "radix"
+        assert algorithm(order, nbytes=1000) == "merge"
+    assert algorithm(Order.lines()) == algorithm(Order.records(100, 0, 10)) == "merge"
     assert algorithm(Keys("int", 4), LaunchRequest("path")) == "merge"
     assert algorithm(Keys("int", 4), LaunchRequest("tiled")) == "bottom-up"
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
+@pytest.mark.parametrize("limits", [SMALL, HOPPER], ids=["small", "hopper"])
+def test_digits_fit_every_device(order: Order, limits: DeviceLimits) -> None:
+    for wide in (False, True):
+        shape = digit_shape(order, limits)
+        assert shape.block_size % 32 == 0
+        assert shape.resident * shape.shared_bytes(order, wide=wide) <= limits.shared_memory
+        assert counting_bytes(order.prefix_bytes) <= limits.shared_memory
 
 
 @pytest.mark.parametrize(

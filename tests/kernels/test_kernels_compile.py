@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
-from gpumerge_cli.backends.gpu.sort_policy import resolve_sort, tile_shape
+from gpumerge_cli.backends.gpu.sort_policy import digit_shape, pair_order, resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
     compiler_options,
+    digit_macros,
     flatten,
     moves_rows,
     order_macros,
     partition_macros,
     policy_macros,
     row_macros,
+    shape_macros,
+    text_macros,
     tile_macros,
 )
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -46,6 +50,7 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
 # Those between differ from them in the length of loops.
 SOME_FAN_INS = [at if at in (2, 16) else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS]
+EVERY_COMPARISON = LineOrder(tuple(map(LineKey, lines.COMPARISONS)))
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
@@ -59,6 +64,16 @@ def ordered(orders: list[Order]) -> list[Any]:
         if order.descending
         else pytest.param(order, id=order.describe())
         for order in orders
+    ]
+
+
+def one_of_each(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """Pairs as parameters of a test, so that each value is in one at least; the other pairs are for thorough runs."""
+    usual = {(at % len(first), at % len(second)) for at in range(max(len(first), len(second)))}
+    return [
+        pytest.param(one, other, marks=() if (i, j) in usual else pytest.mark.thorough)
+        for i, one in enumerate(first)
+        for j, other in enumerate(second)
     ]
 
 
@@ -88,19 +103,44 @@ def test_every_architecture(architecture: int, file: str) -> None:
 
 @pytest.mark.parametrize("order", ordered(KEY_ORDERS))
 def test_every_key_order(order: Order) -> None:
-    for file in MERGES:
+    for file in ("partition.cu", "merge_path.cu", "check.cu"):
         compile_for(90, file, compiler_options(order_macros(order)))
+
+
+@pytest.mark.parametrize(("order", "file"), one_of_each(KEY_ORDERS[::2], LEVELS[1:]))
+def test_every_kernel_for_keys(order: Order, file: str) -> None:
+    compile_for(90, file, compiler_options(order_macros(order)))
 
 
 @pytest.mark.parametrize("architecture", SOME)
 def test_lines_on_every_architecture(architecture: int) -> None:
-    for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 75 else ())):
-        compile_for(architecture, file, compiler_options(order_macros(Order.lines())))
+    for order in (LineOrder(), EVERY_COMPARISON):
+        for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 75 else ())):
+            compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
 
 
-def test_all_orders_of_lines_share_kernels() -> None:
-    orders = (LineOrder(), LineOrder(reverse=True), LineOrder((LineKey("version"),), terminator=NUL))
-    assert len({order_macros(Order.lines(order)) for order in orders}) == 1
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_text_on_every_architecture(architecture: int) -> None:
+    compile_for(architecture, "text.cu", compiler_options(text_macros()))
+
+
+@pytest.mark.parametrize("comparison", lines.COMPARISONS)
+def test_every_comparison_of_lines(comparison: lines.Comparison) -> None:
+    order = Order.lines(LineOrder((LineKey(comparison),)))
+    for file in ("rows.cu", "check.cu"):
+        compile_for(90, file, compiler_options(order_macros(order)))
+
+
+def test_orders_of_lines_that_compare_in_the_same_ways_share_kernels() -> None:
+    version, number = LineKey("version"), LineKey("numeric", 2, reverse=True)
+    kinds = [
+        (LineOrder(), LineOrder(reverse=True), LineOrder(terminator=NUL)),
+        (LineOrder((version,), terminator=NUL), LineOrder((version, LineKey("version", 3, fold=True)), stable=True)),
+        (LineOrder((version, number)), LineOrder((number, version), ord(","))),
+    ]
+    macros = [{order_macros(Order.lines(order)) for order in kind} for kind in kinds]
+    assert [len(kind) for kind in macros] == [1, 1, 1]
+    assert len(set.union(*macros)) == 3
 
 
 def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
@@ -115,6 +155,7 @@ def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
     spelt = {"NUMBERS": "numeric", "UNITS": "human", "MONTHS": "month", "VERSIONS": "version"}
     assert tuple(spelt.get(name, name.lower()) for name in body[1].replace(",", "").split()) == lines.COMPARISONS
     assert lines.TABLE_HEAD == lines.KEY_WORDS == 8
+    assert f"constexpr int NO_KEYS = {lines.NO_KEYS};" in text
 
 
 @pytest.mark.parametrize("order", ordered(RECORD_ORDERS))
@@ -162,17 +203,53 @@ def test_sorts_of_every_order(order: Order) -> None:
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
-@pytest.mark.parametrize("architecture", SOME)
-def test_sorts_on_every_architecture(architecture: int, order: Order) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "order"),
+    one_of_each((75, 90, 120), [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)]),
+)
+def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
     for file in (*LEVELS, "sort_serial.cu"):
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
 
 
 @pytest.mark.parametrize("architecture", [75, 90, pytest.param(120, marks=pytest.mark.thorough)])
-def test_sorts_of_lines_on_every_architecture(architecture: int) -> None:
-    test_sorts_on_every_architecture(architecture, Order.lines())
+def test_sorts_of_lines_on_some_architectures(architecture: int) -> None:
+    test_sorts_on_some_architectures(architecture, Order.lines())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("architecture", sorted({*ARCHITECTURES} - {75, 90, 120}))
+def test_sorts_on_all_other_architectures(architecture: int, order: Order) -> None:
+    test_sorts_on_some_architectures(architecture, order)
+
+
+def digits_compile(architecture: int, order: Order, *, wide: bool = False, pairs: bool = False) -> None:
+    """The launch of a sort by digits on such a device."""
+    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    shape = digit_shape(order, limits)
+    macros = (*comparison_macros(order), *digit_macros(order.prefix_bytes, wide=wide, pairs=pairs))
+    shaped = (*macros, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
+    compile_for(architecture, "count_digits.cu", compiler_options(macros))
+    compile_for(architecture, "sort_radix.cu", compiler_options(shaped))
+
+
+@pytest.mark.parametrize("order", ordered([*KEY_ORDERS, *(order for order in RECORD_ORDERS if order.prefix_decides)]))
+def test_digits_of_every_order(order: Order) -> None:
+    digits_compile(90, order)
+
+
+@pytest.mark.parametrize("value_bytes", [4, 8])
+@pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2, True), Keys("int", 4), Keys("float", 8)])
+def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
+    digits_compile(90, pair_order(order, value_bytes), pairs=True)
+
+
+@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)])
+@pytest.mark.parametrize("architecture", SOME)
+def test_digits_on_every_architecture(architecture: int, order: Order) -> None:
+    digits_compile(architecture, order, wide=architecture % 2 == 0)
 
 
 @pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,15 @@ from hypothesis import strategies as st
 from kernel_shim import MERGES, Case, Program, Variant
 
 from gpumerge_cli.order import Order
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.rules import Comparison, LineKey, LineOrder
 from tests.line_cases import INEXACT, cases, lines
 from tests.line_prefix import prefix
 from tests.linekeys import item_key, key_of
 
+KINDS: list[tuple[Comparison, ...]] = [
+    (), ("numeric",), ("numeric", "bytes"), ("general", "month"), ("human", "version"), ("random",)
+]  # fmt: skip
+"""The ways in which the keys of some orders compare: together all of them, and no keys at all."""
 EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "15"))
 
 
@@ -26,14 +31,22 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return Program([Variant(Order.lines(), 4, 3)], "address", tmp_path_factory.mktemp("lines"))
 
 
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    orders = [Order.lines(LineOrder(tuple(map(LineKey, kind)))) for kind in KINDS]
+    variants = [Variant(order, 4, 3, narrow=True) for order in orders]
+    return Program(variants, "address", tmp_path_factory.mktemp("narrow"))
+
+
 def joined(order: LineOrder, drawn: Sequence[bytes]) -> bytes:
     return b"".join(line + bytes([order.terminator]) for line in drawn)
 
 
 def case(
-    work: str, order: LineOrder, a: Sequence[bytes], expected: bytes, b: Sequence[bytes] = (), **more: Any
-) -> Case:
-    return Case(0, work, joined(order, a), joined(order, b), expected, text=order, **more)
+    work: str, order: LineOrder, a: Sequence[bytes], expected: bytes, b: Sequence[bytes] = (), variant: int = 0,
+    **more: Any,
+) -> Case:  # fmt: skip
+    return Case(variant, work, joined(order, a), joined(order, b), expected, text=order, **more)
 
 
 def comparisons(count: int, before: Callable[[int, int], bool]) -> bytes:
@@ -49,20 +62,37 @@ def passes(program: Program, checked: list[Case]) -> None:
 @settings(max_examples=EXAMPLES)
 @given(st.data())
 def test_lines_compare_as_keys_and_prefixes_do(program: Program, data: st.DataObject) -> None:
+    passes(program, [each for _ in range(4) for each in drawn_cases(data, data.draw(cases()).order)])
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data())
+def test_code_for_some_comparisons_does_as_code_for_all(narrow: Program, data: st.DataObject) -> None:
     checked = []
-    for _ in range(4):
-        order = data.draw(cases()).order
-        drawn = data.draw(lines(order))
-        if any(key.compare == "general" for key in order.keys):
-            drawn = [line for line in drawn if not INEXACT.search(line)]
-        keys = [item_key(order, line) for line in drawn]
-        prefixes = np.array([prefix(order, line) for line in drawn], np.uint64).tobytes()
-        half = sorted(drawn[::2], key=key_of(order)), sorted(drawn[1::2], key=key_of(order))
-        merged = joined(order, sorted(half[0] + half[1], key=key_of(order)))
-        merge = data.draw(st.sampled_from(MERGES))
-        checked += [
-            case("rows_prefixes", order, drawn, prefixes, skews=(data.draw(st.integers(0, 3)), 0, 0)),
-            case("rows_compare", order, drawn, comparisons(len(drawn), lambda y, x, k=keys: k[y] < k[x])),  # type: ignore[misc]
-            case("rows_merge", order, half[0], merged, half[1], merge=merge, block=2, items=2, tile=4, blocks=2),
-        ]
-    passes(program, checked)
+    for variant, kind in enumerate(KINDS):
+        keyed = data.draw(cases(kind)).order if kind else LineOrder(reverse=data.draw(st.booleans()))
+        # An order whose keys compare in fewer ways takes other code.
+        missing = [LineKey(way) for way in kind if all(key.compare != way for key in keyed.keys)]
+        order = replace(keyed, keys=(*keyed.keys, *missing))
+        assert order.compared == LineOrder(tuple(map(LineKey, kind))).compared
+        checked += drawn_cases(data, order, variant)
+    passes(narrow, checked)
+
+
+def drawn_cases(data: st.DataObject, order: LineOrder, variant: int = 0) -> list[Case]:
+    """Prefixes, comparisons and a merge of lines in this order."""
+    drawn = data.draw(lines(order))
+    if any(key.compare == "general" for key in order.keys):
+        drawn = [line for line in drawn if not INEXACT.search(line)]
+    keys = [item_key(order, line) for line in drawn]
+    prefixes = np.array([prefix(order, line) for line in drawn], np.uint64).tobytes()
+    half = sorted(drawn[::2], key=key_of(order)), sorted(drawn[1::2], key=key_of(order))
+    merged = joined(order, sorted(half[0] + half[1], key=key_of(order)))
+    merge, skews = data.draw(st.sampled_from(MERGES)), (data.draw(st.integers(0, 3)), 0, 0)
+    compared = comparisons(len(drawn), lambda y, x: keys[y] < keys[x])
+    shape = {"block": 2, "items": 2, "tile": 4, "blocks": 2}
+    return [
+        case("rows_prefixes", order, drawn, prefixes, variant=variant, skews=skews),
+        case("rows_compare", order, drawn, compared, variant=variant),
+        case("rows_merge", order, half[0], merged, half[1], variant=variant, merge=merge, **shape),
+    ]

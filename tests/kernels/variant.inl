@@ -230,9 +230,24 @@ static void gather(const unsigned char* text, const Rows& rows, const void* merg
 // Lines are read byte by byte, so nothing behind them may be.
 using TextBuffer = Output;
 
+// Each number becomes the sum of all up to it.
+static void sum_up(std::vector<long long>& numbers)
+{
+    const unsigned threads = 3;
+    const long long count = numbers.size();
+    const unsigned blocks = ceil_div(count, threads * SUMMED_PER_THREAD);
+    const std::size_t shared = threads * sizeof(long long);
+    std::vector<long long> sums(blocks);
+    if (blocks > 1) {
+        shim::launch(blocks, threads, shared, [&] { text::add_up(numbers.data(), count, sums.data()); });
+        sum_up(sums);
+    }
+    shim::launch(blocks, threads, shared, [&] { text::running_sums(numbers.data(), count, sums.data()); });
+}
+
 static Rows find_rows(const std::string& order, const unsigned char* text, long long nbytes)
 {
-    using namespace rows;
+    using namespace text;
     std::vector<long long> memory(order.size() / sizeof(long long));
     std::memcpy(memory.data(), order.data(), order.size());
     const std::size_t ahead = memory.size();
@@ -241,7 +256,7 @@ static Rows find_rows(const std::string& order, const unsigned char* text, long 
     const unsigned blocks = ceil_div(nbytes, threads * BYTES_PER_THREAD);
     std::vector<long long> ends(blocks);
     shim::launch(blocks, threads, threads * sizeof(int), [&] { count_lines(text, nbytes, terminator, ends.data()); });
-    for (unsigned block = 1; block < blocks; ++block) ends[block] += ends[block - 1];
+    sum_up(ends);
     const long long lines = blocks == 0 ? 0 : ends[blocks - 1];
     memory.resize(ahead + lines + 1);
     shim::launch(blocks, threads, threads * sizeof(int),
@@ -250,22 +265,23 @@ static Rows find_rows(const std::string& order, const unsigned char* text, long 
     return {lines, std::move(memory), ahead};
 }
 
-static long long rows_in(const Rows& rows, long long nbytes)
+// The number of the row that starts at this byte, or of the end.
+static long long rows_in(const Rows& found, long long nbytes)
 {
-    long long count = 0;
-    while (rows.starts()[count] < nbytes) ++count;
-    return count;
+    std::vector<long long> place = {nbytes};
+    shim::launch(1, 3, 0, [&] { text::number_lines(found.starts(), found.count, place.data(), 1); });
+    return place[0];
 }
 
 static void gather(const unsigned char* text, const Rows& found, const void* merged, unsigned char* out, long long nbytes)
 {
-    using namespace rows;
+    using namespace text;
     const unsigned threads = 3;
     const Item* const items = (const Item*)merged;
     const long long* const starts = found.starts();
     std::vector<long long> lengths(found.count);
     shim::launch(ceil_div(found.count, 4), 4, 0, [&] { line_lengths(items, found.count, starts, lengths.data()); });
-    for (long long row = 1; row < found.count; ++row) lengths[row] += lengths[row - 1];
+    sum_up(lengths);
     shim::launch(ceil_div(nbytes, threads * BYTES_PER_THREAD), threads, 0,
         [&] { gather_lines(text, starts, items, lengths.data(), found.count, out, nbytes); });
 }

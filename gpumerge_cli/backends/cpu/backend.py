@@ -114,6 +114,9 @@ class CpuBackend:
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)
 
+    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+        """See Backend. The library is compiled already."""
+
     def chunk_calls(self, work: ChunkWork) -> Chunks:
         return Chunks(work)
 

@@ -47,7 +47,7 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
     if algorithm in ("merge", "bottom-up"):
         tile = max(1, SORT_TILE_BYTES // order.compared_bytes) if algorithm == "merge" else 1
         why = "asked for" if asked else "a kernel was asked for, and this is what merges with it"
-        return SortPolicy(algorithm, resolve(request.launch, order), tile, why)
+        return SortPolicy(algorithm, resolve(request.launch, order), tile, why=why)
     if request.launch != LaunchRequest():
         raise UsageError(
             f"--algorithm {algorithm} takes no kernel and no shape for it",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import cupy
-import numpy as np
 
 from gpumerge_cli.backends.base import (
     DeviceInfo,
@@ -21,28 +21,32 @@ from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
-from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
+from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedMerge
-from gpumerge_cli.backends.gpu.radix import ranks, sort_keys
-from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
+from gpumerge_cli.backends.gpu.radix import Ends
+from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
-from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
-from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+from gpumerge_cli.backends.gpu.units import units_of
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
+
 # Chunks are large enough for the link's full speed, and small enough that stages overlap. Each worker's thread copies
 # what goes in and out, and 8 keep up with the link: 4, 8 and 12 took 2.25, 2.12 and 2.33 s for 2 x 4 GB on an H200.
 _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
-_WHOLE = 1.5  # the device memory of the library's radix sort, divided by that of a merge
+_MANY = 1 << 30  # so many items are cut ahead of their merge
+_WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
 class GpuBackend:
@@ -71,6 +75,10 @@ class GpuBackend:
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
         return resolve_sort(request, order, self._limits, nbytes)
+
+    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+        """See Backend. Kernels are compiled side by side, in the background."""
+        _begin(order, policy, self._limits, items, check)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
@@ -101,6 +109,8 @@ class GpuBackend:
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. Backends on the host use `threads`."""
+        from gpumerge_cli.backends.gpu.workspace import GpuWorkspace  # merges of arrays need none
+
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
 
     def chunk_calls(self, work: ChunkWork) -> None:
@@ -112,6 +122,8 @@ class GpuBackend:
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
         """See Backend. Backends on the host use `threads`."""
+        from gpumerge_cli.backends.gpu.ceiling import copy_ceiling
+
         with device_errors(), self._device:
             cupy.get_default_memory_pool().free_all_blocks()
             return copy_ceiling(nbytes)
@@ -132,6 +144,7 @@ class GpuBackend:
                 raise UsageError("out overlaps one of the runs", way_out="give an array of its own")
             if total == 0:
                 return
+            self.prepare(order, policy, total)
             deep = sum(run.size > 0 for run in runs) > policy.fan_in
             scratch = cupy.empty(total if deep else 0, out.dtype)
             kernels = self._kernels(order)
@@ -156,11 +169,12 @@ class GpuBackend:
         launch = self.resolve(LaunchRequest(), order, runs)
         if runs > launch.fan_in or not named(launch.kernel).gpu.cut_ahead:
             return None
+        self.prepare(order, launch, _MANY)
         with device_errors(), self._device:
             return PreparedMerge(self._kernels(order), launch, self._limits)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
-        """See Backend. CuPy arrays, sorted on the current stream. Only radix sorts of floats wait for it.
+        """See Backend. CuPy arrays, sorted on the current stream without waiting.
 
         `out` may be `items` itself, but may not overlap it otherwise.
         """
@@ -175,10 +189,8 @@ class GpuBackend:
                 raise UsageError("out overlaps the items", way_out="give an array of its own, or the items themselves")
             if items.size == 0:
                 return
+            self.prepare(order, policy, items.size)
             kernels = self._kernels(order)
-            if policy.algorithm == "radix":
-                sort_keys(kernels, items, out, order)
-                return
             scratch = cupy.empty(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
             run = (items.data.ptr, items.size)
             sort_items(kernels, policy, run, order.width, out.data.ptr, scratch.data.ptr, copy_on_device)
@@ -191,7 +203,9 @@ class GpuBackend:
                 return cupy.empty(0, cupy.int64)
             kernels = self._kernels(order)
             if policy.algorithm == "radix":
-                return ranks(kernels, items.data.ptr, items.size, order)
+                places = cupy.empty(items.size, cupy.int64)
+                self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
+                return places
             rows, out, scratch = (cupy.empty((items.size, 2), cupy.int64) for _ in range(3))
             kernels.make_rows(items.data.ptr, 0, items.size, rows.data.ptr)
             of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
@@ -201,17 +215,44 @@ class GpuBackend:
             )
             return out[:, 1].copy()
 
+    def sort_pairs(self, items: Any, order: Order, values: Any, out: Any) -> Any:
+        """Sort CuPy keys into `out` by their digits, on the current stream. Returns their values, in the keys' order.
+
+        values: an array of rows of 4 or 8 bytes, contiguous and aligned to 4 bytes.
+        """
+        with device_errors(), self._device:
+            check_array(items, order)
+            moved = cupy.empty_like(values)
+            if items.size:
+                ends = Ends(values.data.ptr, out.data.ptr, moved.data.ptr)
+                self._sort_pairs(items, order, values.nbytes // items.size, ends)
+            return moved
+
+    def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: Ends) -> None:
+        records = pair_order(order, value_bytes)
+        buffers = [cupy.empty(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
+        self._kernels(records).sort_digits((items.data.ptr, items.size), buffers[0].data.ptr, buffers[1].data.ptr, ends)
+
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""
         with device_errors(), self._device:
             check_array(run, order)
-            first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
-            self._kernels(order).check((run.data.ptr, run.size), 0, first.data.ptr)
+            kernels = self._kernels(order)
+            first = kernels.no_disorder()
+            kernels.check((run.data.ptr, run.size), 0, first.data.ptr)
             index = int(first.get()[0])
         return index if index < run.size else None
 
     def _kernels(self, order: Order) -> Kernels:
         return Kernels(self._device.id, order, self._limits)
+
+
+@lru_cache(maxsize=256)  # because calls with arrays come here each time
+def _begin(
+    order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, check: bool
+) -> None:  # fmt: skip
+    for file, macros in units_of(order, policy, limits, items, check=check):
+        begin(file, compiler_options(macros), limits.capability)
 
 
 def check_array(array: Any, order: Order) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpumerge_cli.cache import cache_folder
 
-COMPILE_SECONDS = 10.0
+COMPILE_SECONDS = 1.0
 """About the time to compile the kernels of one command."""
 
 

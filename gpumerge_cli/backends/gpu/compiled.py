@@ -2,12 +2,16 @@
 
 The cache is the program's own. CuPy asks NVRTC for its version before it looks into its cache, and loading NVRTC takes
 longer than loading the kernels.
+
+All that some work needs is compiled side by side: NVRTC lets go of the interpreter's lock.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +24,9 @@ from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.cache import read_own, write_own
 from gpumerge_cli.compiling import compiling
 from gpumerge_cli.errors import DeviceError
+
+_AT_ONCE = 8
+"""The most units that are compiled at the same time. Few kinds of work have more."""
 
 
 def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
@@ -46,9 +53,32 @@ def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0)
     return function
 
 
-@lru_cache(maxsize=256)
 def image(file: str, options: tuple[str, ...], capability: int) -> bytes:
     """The code that a device of this capability runs, from the cache if it is there. Raises DeviceError."""
+    return begin(file, options, capability).result()
+
+
+def begin(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
+    """The same code, in time: it is compiled in the background, unless that was begun before."""
+    with _lock:
+        return _begun(file, options, capability)
+
+
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=256)
+def _begun(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
+    return _threads().submit(_found, file, options, capability)
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="compiler")
+
+
+def _found(file: str, options: tuple[str, ...], capability: int) -> bytes:
+    """The code from the cache, or compiled and put there."""
     source = flatten(file)
     made_by = (cupy.__version__, str(cupy.cuda.runtime.runtimeGetVersion()), str(capability))
     digest = hashlib.sha256("\0".join((source, *options, *made_by)).encode()).hexdigest()
@@ -70,9 +100,11 @@ def _compiled(file: str, source: str, options: tuple[str, ...], capability: int)
         )
     is_exact = max(known) == capability
     arch = f"-arch={'sm' if is_exact else 'compute'}_{max(known)}"
+    # NVRTC's cache, which came with CUDA 12.9, lets one thread compile at a time.
+    own = ("--no-cache",) if nvrtc.getVersion() >= (12, 9) else ()
     program = nvrtc.createProgram(source, file, (), ())
     try:
-        nvrtc.compileProgram(program, ("-std=c++17", arch, *options))
+        nvrtc.compileProgram(program, ("-std=c++17", arch, *own, *options))
         return bytes(nvrtc.getCUBIN(program) if is_exact else nvrtc.getPTX(program))
     except nvrtc.NVRTCError as error:
         said = nvrtc.getProgramLog(program).strip().splitlines()

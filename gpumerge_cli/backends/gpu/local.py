@@ -1,4 +1,4 @@
-"""A sort of items on one device, by addresses: the library's radix sort, or passes of this project's kernels."""
+"""A sort of items on one device, by addresses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.radix import sort_by_ranks, sort_keys
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.order import Order
 
@@ -23,14 +22,7 @@ def sort_directly(
 
     scratch: gives the address of room for all items; called if the algorithm needs it.
     """
-    address, count = items
-    if policy.algorithm == "radix":
-        dtype = np.dtype(np.uint8) if order.is_rows else order.dtype
-        size = count * order.item_bytes // dtype.itemsize
-        source, target = view(address, size, dtype), view(out, size, dtype)
-        (sort_by_ranks if order.is_rows else sort_keys)(kernels, source, target, order)
-        return
-    room = scratch() if needs_scratch(policy, count) else 0
+    room = scratch() if needs_scratch(policy, items[1]) else 0
     sort_items(kernels, policy, items, order.item_bytes, out, room, copy_on_device)
 
 

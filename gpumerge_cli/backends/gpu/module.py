@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import kernel
 from gpumerge_cli.backends.gpu.policy import (
     grid_size,
@@ -19,6 +20,7 @@ from gpumerge_cli.backends.gpu.policy import (
     partition_stretch,
     shared_bytes,
 )
+from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -27,6 +29,7 @@ from gpumerge_cli.backends.gpu.source import (
     partition_macros,
     policy_macros,
     row_macros,
+    text_macros,
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.tree import Level
@@ -44,7 +47,8 @@ OWN_CUTS = 12
 """With at most so many tiles for each multiprocessor, it is faster if blocks find their own cuts."""
 _SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
-_BYTES_PER_THREAD = 16  # rows.cu
+_BYTES_PER_THREAD = 16  # rows.cu, text.cu
+_SUMMED_PER_THREAD = 16
 
 
 @lru_cache(maxsize=256)
@@ -67,7 +71,8 @@ class Kernels:
         self._device = device
         self._order = order
         self._limits = limits
-        self._macros = {"rows.cu": row_macros(order)}  # it reads the keys inside records
+        # rows.cu reads the keys inside records.
+        self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros()}
         self._comparing = comparison_macros(order)
 
     def merge(
@@ -125,6 +130,10 @@ class Kernels:
             macros=tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer),
             shared=tile_shared_bytes(shape, self._order),
         )  # fmt: skip
+
+    def sort_digits(self, items: tuple[Address, int], out: Address, scratch: Address, ends: Ends | None = None) -> None:
+        """See radix.sort_by_digits."""
+        sort_by_digits(self._launch, self._order, self._limits, items, (out, scratch), ends)
 
     def _merge(
         self, policy: LaunchPolicy, source: Any, total: int, out: Address, text: Address, starts: Address,
@@ -188,6 +197,12 @@ class Kernels:
         )
         return cuts
 
+    def no_disorder(self) -> cupy.ndarray:
+        """A place for `check` that holds the largest uint64. CuPy's own functions for it would be compiled first."""
+        place = cupy.empty(1, cupy.uint64)
+        place.data.memset_async(0xFF, place.nbytes)
+        return place
+
     def check(
         self,
         run: tuple[Address, int],
@@ -246,17 +261,27 @@ class Kernels:
         ends = cupy.empty(blocks, cupy.int64)
         self._launch(
             "count_lines", blocks, _THREADS, (text, nbytes, terminator, ends.data.ptr),
-            file="rows.cu", shared=4 * _THREADS,
+            file="text.cu", shared=4 * _THREADS,
         )  # fmt: skip
-        cupy.cumsum(ends, out=ends)
+        self._running_sums(ends)
         room = cupy.empty(len(ahead) + int(ends[-1]) + 1, cupy.int64)
-        room[: len(ahead)] = cupy.asarray(ahead)
+        room[: len(ahead)].set(ahead)
         starts = room[len(ahead) :]
         self._launch(
             "find_lines", blocks, _THREADS, (text, nbytes, terminator, ends.data.ptr, starts.data.ptr),
-            file="rows.cu", shared=4 * _THREADS,
+            file="text.cu", shared=4 * _THREADS,
         )  # fmt: skip
         return starts
+
+    def line_numbers(self, starts: Any, offsets: Sequence[int]) -> list[int]:
+        """The numbers of the lines that start at these offsets; the end has one, too. Waits for the device."""
+        count = len(offsets)
+        numbers = cupy.asarray(np.array(offsets, np.int64))
+        self._launch(
+            "number_lines", _ceil_div(count, _THREADS), _THREADS,
+            (starts.data.ptr, starts.size - 1, numbers.data.ptr, count), file="text.cu",
+        )  # fmt: skip
+        return [int(number) for number in numbers.get()]
 
     def make_rows(self, text: Address, starts: Address, lines: int, rows: Address) -> None:
         """Write the rows of all lines or records to `rows`, in the text's order."""
@@ -278,20 +303,33 @@ class Kernels:
             return nbytes, None
         ends = cupy.empty(rows[1], cupy.int64)
         self._launch(
-            "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="rows.cu"
+            "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="text.cu"
         )
-        cupy.cumsum(ends, out=ends)
-        taken = ends[-1:].copy() if whole else None
-        if not whole:
+        self._running_sums(ends)
+        taken = None
+        if whole:
+            taken = cupy.empty(1, cupy.int64)
+            copy_on_device(ends[-1:].data.ptr, taken.data.ptr, taken.nbytes)
+        else:
             written = int(ends[-1])
             if written > nbytes:  # the runs were out of order
                 raise out_of_order()
             nbytes = written
         self._launch(
             "gather_lines", self._text_blocks(nbytes), _THREADS,
-            (text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes), file="rows.cu",
+            (text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes), file="text.cu",
         )  # fmt: skip
         return nbytes, taken
+
+    def _running_sums(self, numbers: cupy.ndarray) -> None:
+        """Each of the int64 becomes the sum of all up to it. CuPy would compile a copy first, and load NVRTC for it."""
+        blocks = _ceil_div(numbers.size, _THREADS * _SUMMED_PER_THREAD)
+        run, shared = (numbers.data.ptr, numbers.size), 8 * _THREADS
+        sums = cupy.empty(blocks, cupy.int64)
+        if blocks > 1:
+            self._launch("add_up", blocks, _THREADS, (*run, sums.data.ptr), file="text.cu", shared=shared)
+            self._running_sums(sums)
+        self._launch("running_sums", blocks, _THREADS, (*run, sums.data.ptr), file="text.cu", shared=shared)
 
     def _text_blocks(self, nbytes: int) -> int:
         return _ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)

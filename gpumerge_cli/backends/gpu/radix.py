@@ -1,63 +1,84 @@
-"""CuPy's radix sort, adapted to this project's order: stable, NaNs equal and last, -0.0 equal to 0.0."""
+"""The launches of a sort by digits (see sort_radix.cu), of items alone and of keys with their values."""
 
 from __future__ import annotations
 
-from math import gcd
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
+from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.base import Macros
 
-_ROW_WORDS = 2
+Launch = Callable[..., None]
+_WIDE = 1 << 30
+"""From so many items on, a number of them and its two flags need 64 bits."""
+_COUNTING_BLOCKS = 4  # of each multiprocessor
+_COUNTED = 64  # bytes that a thread of count_digits should read at least
+_NUMBER = 8
 
 
-def sort_keys(kernels: Kernels, keys: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort keys of the order's dtype into `out`, which may be `keys`. It waits for the device if they are floats.
+@dataclass(frozen=True)
+class Ends:
+    """Device addresses of what goes along with keys: their values, the sorted keys, the sorted values.
 
-    The library sorts NaNs by their bits, negative ones ahead of all numbers. So if there are NaNs, the keys are sorted
-    by the ranks of their images.
+    Without values (0) they are the places of the keys, and come out as int64. The sorted keys may be left out (0).
     """
-    if order.kind == "float" and bool(cupy.isnan(keys).any()):
-        sort_by_ranks(kernels, keys, out, order)
-        return
-    cupy.copyto(out, keys)
-    if not order.descending:
-        out.sort()
-        return
-    bits = out.view(order.unsigned)
-    mirror = 1 << (8 * order.width - 1) if order.kind == "float" else (1 << 8 * order.width) - 1
-    bits ^= order.unsigned.type(mirror)
-    out.sort()
-    bits ^= order.unsigned.type(mirror)
+
+    values: int
+    keys_out: int
+    values_out: int
+
+    def argument(self) -> Any:
+        """The struct as kernels take it."""
+        return np.array([self.values, self.keys_out, self.values_out], np.int64).view(f"V{3 * _NUMBER}")
 
 
-def sort_by_ranks(kernels: Kernels, items: cupy.ndarray, out: cupy.ndarray, order: Order) -> None:
-    """Sort items, keys or records of at most 16 bytes, by the ranks of their images. `out` may be `items`.
+def macros_by_digits(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> tuple[Macros, Macros]:
+    """The macros of count_digits.cu and of sort_radix.cu for so many items, beside those of the order."""
+    counting = digit_macros(order.prefix_bytes, wide=count >= _WIDE, pairs=pairs)
+    shape = digit_shape(order, limits)
+    return counting, (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
 
-    items, out: arrays of any dtype, with the same number of bytes.
+
+def sort_by_digits(
+    launch: Launch,
+    order: Order,
+    limits: DeviceLimits,
+    items: tuple[int, int],
+    buffers: tuple[int, int],
+    ends: Ends | None = None,
+) -> None:
+    """Sort items, an address and a count of at least one, stably, on the current stream.
+
+    launch: Kernels.launch for `order`. buffers: addresses of room for all items; the first one takes the result. Items
+    may lie in the first one if the digits of a key are even in number, and in the second one otherwise. ends: the items
+    are keys alone, and `order` is pair_order of theirs; the sorted keys and values go to the arrays of `ends`.
     """
-    size = order.item_bytes
-    word = gcd(size, 8)
-    words = [array.view(np.uint8).view(f"uint{8 * word}").reshape(-1, size // word) for array in (items, out)]
-    words[1][...] = words[0][ranks(kernels, items.data.ptr, len(words[0]), order)]
-
-
-def ranks(kernels: Kernels, items: int, count: int, order: Order) -> cupy.ndarray:
-    """The int64 indices that sort `count` keys or records, at least one, at address `items`, stably."""
-    rows = cupy.empty((count, _ROW_WORDS), cupy.uint64)
-    kernels.make_rows(items, 0, count, rows.data.ptr)
-    return ranks_of_rows(rows, order)
-
-
-def ranks_of_rows(rows: cupy.ndarray, order: Order) -> cupy.ndarray:
-    """The int64 indices that sort rows by their prefixes, stably. A row is a pair of a 64-bit prefix and a number."""
-    bits = next(bits for bits in (8, 16, 32, 64) if bits >= 8 * order.prefix_bytes)
-    return cupy.argsort(rows[:, 0].astype(f"uint{bits}"), kind="stable")
-
-
-def sort_rows(rows: Any, out: Any, order: Order) -> None:
-    """Sort rows (see ranks_of_rows) into `out`."""
-    cupy.take(rows, ranks_of_rows(rows, order), axis=0, out=out)
+    address, count = items
+    shape, passes, wide = digit_shape(order, limits), order.prefix_bytes, count >= _WIDE
+    counting, sorting = macros_by_digits(order, limits, count, pairs=ends is not None)
+    tiles = -(-count // shape.room)
+    said = tiles * DIGITS
+    plan_bytes = _NUMBER * (passes * (DIGITS + 1) + 1)
+    room = cupy.cuda.alloc(plan_bytes + min(passes, 2) * said * (8 if wide else 4))
+    room.memset_async(0, plan_bytes)
+    shared = room.ptr, room.ptr + plan_bytes
+    where = 1 + buffers.index(address) if address in buffers else 0
+    most = _COUNTING_BLOCKS * limits.multiprocessors
+    launch(
+        "count_digits", min(most, -(-count * order.width // (_COUNTED * COUNTING_THREADS))), COUNTING_THREADS,
+        (address, count, where, *shared, said), macros=counting, shared=counting_bytes(passes),
+    )  # fmt: skip
+    along = () if ends is None else (ends.argument(),)
+    for digit in range(passes):
+        launch(
+            "sort_radix", min(tiles, shape.resident * limits.multiprocessors), shape.block_size,
+            (address, *buffers, count, digit, *shared, *along),
+            macros=sorting, shared=shape.shared_bytes(order, wide=wide),
+        )  # fmt: skip

@@ -21,11 +21,15 @@ from gpumerge_cli.order import Order
 RANKS = Order.records(1, 0, 1)
 """The order of all rows whose prefixes decide, whatever the rows stand for."""
 
+DIGITS = 256
+"""The values of a digit of sort_radix.cu."""
+_MOST_NARROW = 1 << 32
 _VECTOR = 16
+_WARP = 32
 _IMAGE_BYTES = 8
-_RADIX_BYTES = 4
-"""The radix sort is faster for keys up to this width. It makes a pass for each byte of the key, and a merge sort makes
-one for each doubling of the runs."""
+_MERGED = 1 << 10
+"""Up to so many items, doubled for each byte of the key, a merge sort of integers takes less time than the passes of a
+radix sort. On an H200 they meet at 2^14 to 2^15 items for 4 bytes, and at 2^18 to 2^20 for 8."""
 _MOST_ITERATED = 1 << 26
 """The most items that an iterative sort takes. One thread does its last merge, in seconds."""
 _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
@@ -56,6 +60,29 @@ _TILES = {
 }
 """The largest tiles whose items stay in registers at this residency, by item bytes. Not yet swept. Odd item counts
 spread accesses over the banks of shared memory."""
+
+
+@dataclass(frozen=True)
+class DigitShape(TileShape):
+    """The shape that sort_radix.cu is compiled for."""
+
+    def shared_bytes(self, order: Order, *, wide: bool) -> int:
+        """The bytes of dynamic shared memory of a block. wide: sums have 64 bits."""
+        warps = self.block_size // _WARP
+        counts = 4 * (2 * DIGITS + 1) * warps + (8 if wide else 4) * DIGITS + 4
+        return _ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + counts + _VECTOR
+
+
+_DIGIT_SHAPES = {
+    1: DigitShape(384, 40, 2),
+    2: DigitShape(384, 36, 2),
+    4: DigitShape(384, 26, 2),
+    8: DigitShape(256, 26, 2),
+    12: DigitShape(320, 16, 2),
+    16: DigitShape(256, 14, 2),
+}
+"""The fastest of several on an H200 for 2^28 items, by item bytes."""
+COUNTING_THREADS = 512
 _FULL = 0.9
 """The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
 _WHY: dict[Algorithm, str] = {
@@ -63,7 +90,7 @@ _WHY: dict[Algorithm, str] = {
     "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
     "iterative": "asked for: a level at a time, a thread a pair",
     "recursive": "asked for: top-down, a launch of one thread for each merge",
-    "radix": "asked for: the library's radix sort",
+    "radix": "asked for: a digit of the keys a pass",
 }
 
 
@@ -82,10 +109,43 @@ def tile_shared_bytes(shape: TileShape, order: Order) -> int:
     return _shared_bytes(shape, item_bytes(order))
 
 
+def digit_shape(order: Order, limits: DeviceLimits) -> DigitShape:
+    """The shape of sort_radix.cu. If the device has no room for the tuned one, blocks have fewer items.
+
+    If they would have less than half, a multiprocessor holds fewer blocks.
+    """
+    tuned = _DIGIT_SHAPES[item_bytes(order)]
+    for resident in range(tuned.resident, 0, -1):
+        shape = replace(tuned, resident=resident)
+        while resident * shape.shared_bytes(order, wide=True) > limits.dynamic_shared and shape.items_per_thread > 1:
+            shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
+        if 2 * shape.items_per_thread >= tuned.items_per_thread:
+            break
+    return shape
+
+
+def counting_bytes(passes: int) -> int:
+    """The bytes of dynamic shared memory of a block of count_digits.cu."""
+    return 4 * passes * (DIGITS + 1) + 8 * COUNTING_THREADS // _WARP + 8
+
+
+def pair_order(order: Order, value_bytes: int) -> Order:
+    """The order of records of a key and a value of 4 or 8 bytes."""
+    return Order.records(max(4, order.width) + value_bytes, 0, order.dtype, descending=order.descending)
+
+
+def index_bytes(count: int) -> int:
+    """The bytes of the places of so many keys."""
+    return 4 if count <= _MOST_NARROW else 8
+
+
 def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbytes: int) -> SortPolicy:
     """See Backend.resolve_sort."""
-    algorithm = request.algorithm if request.algorithm != "auto" else _auto(request.launch, order)
-    why = _WHY[algorithm] if request.algorithm != "auto" else _why_auto(algorithm)
+    count = order.count(nbytes) or 0  # lines are counted only when they are found
+    if request.algorithm == "auto":
+        algorithm, why = _auto(request.launch, order, limits, count)
+    else:
+        algorithm, why = request.algorithm, _WHY[request.algorithm]
     if algorithm in ("iterative", "recursive", "radix"):
         _refuse_launch(algorithm, request.launch)
         if algorithm == "radix" and not order.prefix_decides:
@@ -93,8 +153,11 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
                 way_out="use --algorithm merge",
             )
-        judge_count(algorithm, order.count(nbytes) or 0)  # lines are counted only when they are found
-        return SortPolicy(algorithm, resolve(LaunchRequest(LADDER[0].name), order, limits), why=why)
+        judge_count(algorithm, count)
+        unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
+        if algorithm == "radix":
+            return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
+        return SortPolicy(algorithm, unused, why=why)
     if algorithm == "bottom-up" and request.launch.fan_in not in (None, 2):
         raise UsageError(
             f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
@@ -103,7 +166,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     fans_in = algorithm == "merge" and asked_for(request.launch).fans_in
     runs = _FAN_IN[item_bytes(order)] if fans_in else 2
     launch = resolve(request.launch, order, limits, runs)
-    return SortPolicy(algorithm, launch, _tile(launch, order, limits), why)
+    return SortPolicy(algorithm, launch, _tile(launch, order, limits), why=why)
 
 
 def judge_count(algorithm: Algorithm, items: int) -> None:
@@ -132,20 +195,22 @@ def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
     return replace(launch, fan_in=fan_in, tile_size=(launch.block_size - spare) * launch.items_per_thread)
 
 
-def _auto(launch: LaunchRequest, order: Order) -> Algorithm:
-    """The algorithm that suits. If the user asked for a launch, the sort is one that merges."""
+def _auto(launch: LaunchRequest, order: Order, limits: DeviceLimits, count: int) -> tuple[Algorithm, str]:
+    """The algorithm that suits, and why. count: of the items, 0 if it is not known.
+
+    If the user asked for a launch, the sort is one that merges.
+    """
     if launch != LaunchRequest():
-        return "merge" if asked_for(launch).fans_in else "bottom-up"
-    by_bits = not order.is_rows and (order.kind != "float" or order.width > 2)  # CuPy compares float16
-    return "radix" if by_bits and order.width <= _RADIX_BYTES else "merge"
-
-
-def _why_auto(algorithm: Algorithm) -> str:
-    if algorithm == "radix":
-        return f"the fastest of keys of up to {_RADIX_BYTES} bytes"
-    if algorithm == "merge":
-        return "the fastest of wide keys, records and lines"
-    return "the kernel asked for merges pairs"
+        if asked_for(launch).fans_in:
+            return "merge", "the kernel asked for merges"
+        return "bottom-up", "the kernel asked for merges pairs"
+    if not order.prefix_decides:
+        return "merge", "keys are too long for digits"
+    # A single tile takes a single launch. Tiles of floats take long to sort.
+    few = _MERGED << order.prefix_bytes if order.kind != "float" else 0
+    if 0 < count <= max(few, _largest(order, limits).room):
+        return "merge", "the fastest of few items"
+    return "radix", "the fastest of many items with keys of up to 8 bytes"
 
 
 def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:

@@ -24,10 +24,12 @@ class Launcher(Protocol):
 
     def merge_alone(self, level: Level, out: int, text: int, starts: int) -> None: ...
 
+    def sort_digits(self, items: tuple[int, int], out: int, scratch: int) -> None: ...
+
 
 def needs_scratch(policy: SortPolicy, count: int) -> bool:
     """True if `sort_items` writes to its scratch."""
-    return count > policy.tile
+    return policy.algorithm == "radix" or count > policy.tile
 
 
 def sort_items(
@@ -41,7 +43,7 @@ def sort_items(
     text: int = 0,
     starts: int = 0,
 ) -> None:
-    """Sort items, an address and a count, into `out`, stably, by any algorithm but radix.
+    """Sort items, an address and a count, into `out`, stably.
 
     scratch: as large as `out`, if `needs_scratch`. The address of the items may be that of `out` or of `scratch`; if it
     is neither, the items stay as they are. copy(source, to, nbytes) copies on the device. All steps are queued in the
@@ -50,6 +52,15 @@ def sort_items(
     address, count = items
     judge_count(policy.algorithm, count)
     if count == 0:
+        return
+    if policy.algorithm == "radix":
+        # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
+        # `scratch`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.
+        begin = scratch if policy.passes % 2 else out
+        if address in (out, scratch) and address != begin:
+            copy(address, begin, count * item_bytes)
+            address = begin
+        kernels.sort_digits((address, count), out, scratch)
         return
     if policy.algorithm == "recursive":
         _sort_recursively(kernels, items, item_bytes, out, scratch, copy, text, starts)

@@ -70,7 +70,7 @@ def comparison_macros(order: Order) -> Macros:
 
 
 def order_macros(order: Order) -> Macros:
-    """The macros of keys.cuh and lines.cuh. They are the same for all orders of lines."""
+    """The macros of keys.cuh and lines.cuh. Orders of lines whose keys compare in the same ways share them."""
     return order.macros(rows=moves_rows(order))
 
 
@@ -86,6 +86,11 @@ def row_macros(order: Order) -> Macros:
     return order.macros(rows=True)
 
 
+def text_macros() -> Macros:
+    """The macros of text.cu, which serves all orders of lines."""
+    return order_macros(Order.lines())
+
+
 def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
     """The macros of the kernel that the policy launches."""
     batch = (("BATCHED", 1),) if batched else ()
@@ -99,11 +104,20 @@ def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:
 
 def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer: Transfer | None) -> Macros:
     """The macros of sort_tile.cu."""
+    return (*shape_macros(block_size, items_per_thread, resident), ("BULK", int(transfer == "bulk")))
+
+
+def digit_macros(passes: int, *, wide: bool, pairs: bool) -> Macros:
+    """The macros of count_digits.cu and sort_radix.cu."""
+    return ("PASSES", passes), ("WIDE", int(wide)), ("PAIRS", int(pairs))
+
+
+def shape_macros(block_size: int, items_per_thread: int, resident: int) -> Macros:
+    """The macros of the shape of a block."""
     return (
         ("BLOCK_SIZE", block_size),
         ("ITEMS_PER_THREAD", items_per_thread),
         ("BLOCKS_PER_MULTIPROCESSOR", resident),
-        ("BULK", int(transfer == "bulk")),
     )
 
 

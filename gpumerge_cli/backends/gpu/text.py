@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import cupy
-import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.module import Kernels, out_of_order
 from gpumerge_cli.backends.gpu.policy import item_bytes
-from gpumerge_cli.backends.gpu.radix import sort_rows
 from gpumerge_cli.backends.gpu.sorting import sort_items
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
@@ -100,15 +98,8 @@ class DeviceText:
         self._fresh = False  # the rows are sorted in place
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        if policy.algorithm == "radix":
-            words = np.dtype(np.uint64)
-            rows, merged = (buffer.view(2 * lines, words).reshape(-1, 2) for buffer in (self._rows, self._merged))
-            sort_rows(rows, merged, self._order)
-        else:
-            items, out_rows = (self._rows.address, lines), self._merged.address
-            sort_items(
-                self._kernels, policy, items, self._row, out_rows, self._rows.address, copy_on_device, *self.context
-            )
+        items, out_rows = (self._rows.address, lines), self._merged.address
+        sort_items(self._kernels, policy, items, self._row, out_rows, self._rows.address, copy_on_device, *self.context)
         return self._gathered(lines, out, nbytes, unique)
 
     def raise_disorder(self) -> None:
@@ -144,7 +135,7 @@ class DeviceText:
                 self._edges = [0] * len(bounds)
             else:
                 self._starts = self._kernels.line_starts(self._address, bounds[-1])
-                self._edges = cupy.searchsorted(self._starts, cupy.asarray(bounds, np.int64)).tolist()
+                self._edges = self._kernels.line_numbers(self._starts, bounds)
         assert self._edges is not None
         return self._edges
 

@@ -121,7 +121,7 @@ class GpuWorkspace:
             self.counts = [count for _, count in runs]
             text = (0, 0) if self._text is None else self._text.context
             bases = list(accumulate((count for _, count in runs), initial=0))
-            first = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
+            first = self._kernels.no_disorder()
             for run, base in zip(runs, bases, strict=False):
                 self._kernels.check(run, base, first.data.ptr, *text, strict=strict)
             item = int(first.get()[0])

@@ -1,0 +1,35 @@
+"""What a terminal is told of compiling."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from gpumerge_cli import compiling
+from gpumerge_cli.cli.values import Values
+
+
+@contextmanager
+def notices(values: Values) -> Iterator[None]:
+    """Until the body ends, tell a terminal of compiling, unless the command is to be quiet."""
+    if values.get("quiet", False):
+        yield
+        return
+    with compiling.told(_Teller()):
+        yield
+
+
+class _Teller:
+    """Tells in one line for each thing that is compiled."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, notice: compiling.Notice) -> None:
+        if notice.what in self._told or sys.stderr is None or not sys.stderr.isatty():
+            return
+        self._told.add(notice.what)
+        with suppress(OSError):
+            about = f"about {max(1, round(notice.about))} s, once: what it makes is kept"
+            print(f"gpumerge: compiling {notice.what}, {about}", file=sys.stderr, flush=True)
