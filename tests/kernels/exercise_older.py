@@ -53,9 +53,12 @@ def _exercise(backend: Backend, order: Order, items: list[bytes], key: Any) -> i
     text = as_text(items, end)
     workspace.staging(len(text))[:] = np.frombuffer(text, np.uint8)
     workspace.upload([len(text)])
-    for launch in (LaunchRequest(), LaunchRequest(**_SMALL)):
-        sort = backend.resolve_sort(SortRequest("merge", launch), order, len(text))
-        assert sort.launch.transfer == "vector"
+    requests = [SortRequest("merge"), SortRequest("merge", LaunchRequest(**_SMALL))]
+    if order.prefix_decides and not order.text:
+        requests.append(SortRequest("radix"))
+    for request in requests:
+        sort = backend.resolve_sort(request, order, len(text))
+        assert sort.algorithm == "radix" or sort.launch.transfer == "vector"
         workspace.poison()
         workspace.sort(sort)
         assert workspace.download().tobytes() == as_text(whole, end), (order, sort)
