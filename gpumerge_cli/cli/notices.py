@@ -1,4 +1,4 @@
-"""What a terminal is told of compiling."""
+"""The line that tells a terminal of compiling."""
 
 from __future__ import annotations
 
