@@ -48,10 +48,13 @@ def __getattr__(name: str) -> Any:
     if name.endswith("Error"):
         from gpumerge_cli import errors
 
-        return getattr(errors, name)
-    from gpumerge_cli import arrays
+        found = getattr(errors, name)
+    else:
+        from gpumerge_cli import arrays
 
-    return getattr(arrays, name)
+        found = getattr(arrays, name)
+    globals()[name] = found  # so that this function is called once for each name
+    return found
 
 
 def __dir__() -> list[str]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
-from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.arrays.options import judge_out, same_side
 from gpumerge_cli.errors import UsageError
-from tests.oracles import merged_keys, same_bits
 
 _DTYPES = ["int32", "int64", "uint8", "float32", "float64", "float16", "bool"]
 
@@ -21,153 +20,161 @@ _DTYPES = ["int32", "int64", "uint8", "float32", "float64", "float16", "bool"]
 class FakeArray:
     """Stands for a CuPy array where there is no GPU."""
 
-    def __init__(self, at: int, size: int, dtype: str = "int32", device: int = 0, contiguous: bool = True) -> None:
-        self.dtype, self.size, self.ndim = np.dtype(dtype), size, 1
-        self.data = SimpleNamespace(ptr=at, device_id=device)
-        self.device = SimpleNamespace(id=device)
+    def __init__(self, shape: tuple[int, ...], dtype: Any, memory: Any, contiguous: bool = True) -> None:
+        self.dtype, self.size, self.ndim, self.shape = np.dtype(dtype), int(np.prod(shape)), len(shape), shape
+        self.itemsize = self.dtype.itemsize
+        self.nbytes, self.strides = self.size * self.itemsize, ((1 if contiguous else 2) * self.itemsize,)
+        self.data = memory
+        self.device = SimpleNamespace(id=memory.device_id)
         self.flags = SimpleNamespace(c_contiguous=contiguous)
 
 
+def fake(at: int, size: int, dtype: str = "int32", device: int = 0, contiguous: bool = True) -> FakeArray:
+    return FakeArray((size,), dtype, SimpleNamespace(ptr=at, device_id=device), contiguous)
+
+
 class Recorder:
-    """Stands for a prepared merge: keeps what it is called with."""
+    """Stands for a prepared call: keeps what it is called with."""
+
+    unit = 4
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
 
     def takes(self, total: int) -> bool:
-        return total > 0
+        return 0 < total < 100
 
-    def __call__(self, *arguments: Any) -> None:
+    def room(self, nbytes: int) -> Any:
+        return SimpleNamespace(ptr=1 << 20, device_id=0)
+
+    def __call__(self, *arguments: Any) -> bool:
         self.calls.append(arguments)
+        return True
 
 
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     runtime = SimpleNamespace(getDevice=lambda: 0)
-    fake = SimpleNamespace(
-        ndarray=FakeArray, cuda=SimpleNamespace(runtime=runtime), empty=lambda total, dtype: FakeArray(1 << 20, total)
-    )
-    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(ndarray=FakeArray, cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(remembered, "_ready", {})
     prepared = Recorder()
-    remembered.remember(FakeArray(0, 1), False, 2, prepared)
+    one = fake(0, 1)
+    row = FakeArray((1, 3), "int16", one.data)
+    for operation, number, values in (
+        ("merge", 2, None), ("merge", 2, [one, one]), ("merge", 2, [row, row]), ("sort", 1, None), ("sort", 1, [one]),
+        ("argsort", 1, None), ("is_sorted", 1, None),
+    ):  # fmt: skip
+        remembered.remember(remembered.kind_of(operation, [one] * number, False, values, 0), prepared)  # type: ignore[arg-type]
     return prepared
 
 
 def test_a_known_kind_is_launched_at_once(recorder: Recorder) -> None:
-    out = FakeArray(4096, 7)
-    runs = [FakeArray(400, 3), FakeArray(800, 4)]
-    assert remembered.merged_again(runs, False, out) is out
-    assert remembered.merged_again(runs, False, None).size == 7
-    assert recorder.calls[0] == ([400, 800], [3, 4], 7, 4096)
+    out = fake(4096, 7)
+    runs = [fake(400, 3), fake(800, 4)]
+    assert remembered.again("merge", runs, False, out) is out
+    assert remembered.again("merge", runs, False).size == 7
+    assert recorder.calls[0] == ([400, 800], [3, 4], 7, 4096, [], 0)
     assert recorder.calls[1][3] == 1 << 20
 
 
 @pytest.mark.parametrize(
     ("runs", "out"),
     [
-        ([FakeArray(400, 3)], None),  # another number
-        ([FakeArray(400, 3), FakeArray(800, 4, "uint32")], None),
-        ([FakeArray(400, 3), FakeArray(802, 4)], None),  # misaligned
-        ([FakeArray(400, 3), FakeArray(800, 4, device=1)], None),
-        ([FakeArray(400, 3), FakeArray(800, 4, contiguous=False)], None),
-        ([FakeArray(400, 3), np.arange(4, dtype=np.int32)], None),
-        ([FakeArray(400, 0), FakeArray(800, 0)], None),  # nothing to launch
-        ([FakeArray(400, 3), FakeArray(800, 4)], FakeArray(812, 7)),  # overlaps by an item
-        ([FakeArray(400, 3), FakeArray(800, 4)], FakeArray(376, 7)),
-        ([FakeArray(400, 3), FakeArray(800, 4)], FakeArray(4096, 8)),
-        ([FakeArray(400, 3), FakeArray(800, 4)], FakeArray(4096, 7, "float32")),
-        ([FakeArray(400, 3), FakeArray(800, 4)], np.empty(7, np.int32)),
+        ([fake(400, 3)], None),  # another number
+        ([fake(400, 3), fake(800, 4, "uint32")], None),
+        ([fake(400, 3), fake(802, 4)], None),  # misaligned
+        ([fake(400, 3), fake(800, 4, device=1)], None),
+        ([fake(400, 3), fake(800, 4, contiguous=False)], None),
+        ([fake(400, 3), np.arange(4, dtype=np.int32)], None),
+        ([fake(400, 0), fake(800, 0)], None),  # nothing to launch
+        ([fake(400, 3), fake(800, 4)], fake(812, 7)),  # overlaps by an item
+        ([fake(400, 3), fake(800, 4)], fake(376, 7)),
+        ([fake(400, 3), fake(800, 4)], fake(4096, 8)),
+        ([fake(400, 3), fake(800, 4)], fake(4096, 7, "float32")),
+        ([fake(400, 3), fake(800, 4)], np.empty(7, np.int32)),
     ],
 )
 def test_all_else_goes_the_long_way(recorder: Recorder, runs: list[Any], out: Any) -> None:
-    assert remembered.merged_again(runs, False, out) is None
+    assert remembered.again("merge", runs, False, out) is None
     assert not recorder.calls
 
 
 @pytest.mark.usefixtures("recorder")
 def test_a_direction_is_a_kind_of_its_own() -> None:
-    assert remembered.merged_again([FakeArray(400, 3), FakeArray(800, 4)], True, None) is None
+    assert remembered.again("merge", [fake(400, 3), fake(800, 4)], True) is None
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("dtype", _DTYPES)
-@pytest.mark.parametrize("number", [1, 2, 3, 8, 17])
-def test_second_calls_equal_first_ones(gpu_backend: Backend, rng: np.random.Generator, dtype: str, number: int) -> None:
-    import cupy
-
-    for descending in (False, True):
-        for most in (0, 5, 3000, 200_000):
-            runs = [np.sort(rng.integers(0, 90, rng.integers(0, most + 1)).astype(dtype)) for _ in range(number)]
-            runs = [run[::-1].copy() if descending else run for run in runs]
-            given = [cupy.asarray(run) for run in runs]
-            expected = merged_keys(runs, descending=descending)
-            for _ in range(3):
-                assert same_bits(gpumerge_cli.merge(*given, descending=descending).get(), expected)
-            out = cupy.empty(len(expected), dtype)
-            assert gpumerge_cli.merge(*given, descending=descending, out=out) is out
-            assert same_bits(out.get(), expected)
-
-
-@pytest.mark.gpu
-def test_an_output_that_overlaps_by_one_byte(gpu_backend: Backend) -> None:
-    import cupy
-
-    room = cupy.arange(100, dtype=cupy.int32)
-    a, b = room[:10], room[50:60]
-    for _ in range(2):
-        for out in (room[9:29], room[40:60][-20:], room[31:51]):
-            with pytest.raises(UsageError, match="shares memory"):
-                gpumerge_cli.merge(a, b, out=out)
-        assert gpumerge_cli.merge(a, b, out=room[10:30]).tolist() == [*range(10), *range(50, 60)]
-        room[:] = cupy.arange(100)
+def test_every_operation_is_launched_at_once(recorder: Recorder) -> None:
+    """The functions that users call make nothing else of arrays of a known kind: no copy, no array, no launch."""
+    keys, values, out = fake(400, 3), fake(800, 3), fake(4096, 3)
+    assert gpumerge_cli.sort(keys, out=out) is out
+    assert gpumerge_cli.sort(keys).dtype == np.int32
+    found, moved = gpumerge_cli.sort(keys, values=values, out=out)
+    assert found is out
+    assert (moved.shape, moved.dtype) == ((3,), np.int32)
+    assert gpumerge_cli.argsort(keys).dtype == np.int64
+    assert gpumerge_cli.is_sorted(keys) is True
+    assert [call[:3] for call in recorder.calls] == [([400], [3], 3)] * 5
+    assert [call[3:] for call in recorder.calls] == [
+        (4096, [], 0), (1 << 20, [], 0), (4096, [800], 1 << 20), (1 << 20, [], 0), (0, [], 0)
+    ]  # fmt: skip
+    recorder.calls.clear()
+    rows = [FakeArray((count, 3), "int16", fake(at, 1).data) for at, count in ((1600, 3), (2000, 4))]
+    found, moved = gpumerge_cli.merge(keys, fake(1200, 4), values=rows, out=fake(4096, 7))
+    assert moved.shape == (7, 3)
+    assert gpumerge_cli.merge(keys, fake(1200, 4), values=tuple(rows))[0].size == 7
+    assert recorder.calls[0] == ([400, 1200], [3, 4], 7, 4096, [1600, 2000], 1 << 20)
 
 
-@pytest.mark.gpu
-def test_a_second_call_launches_little_and_never_waits(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    import cupy
-
-    from gpumerge_cli.backends.gpu import prepared
-
-    a, b = (cupy.arange(1 << 20, dtype=cupy.int32) for _ in range(2))
-    out = cupy.empty(1 << 21, cupy.int32)
-    gpumerge_cli.merge(a, b, out=out)
-    launches = 0
-    launch = prepared.PreparedMerge._launch
-
-    def counted(self: Any, *arguments: Any) -> None:
-        nonlocal launches
-        launches += 1
-        launch(self, *arguments)
-
-    def waits(*arguments: Any) -> None:
-        raise AssertionError("a call waits for the device")
-
-    monkeypatch.setattr(prepared.PreparedMerge, "_launch", counted)
-    for name in ("deviceSynchronize", "streamSynchronize", "eventSynchronize", "memcpy"):
-        monkeypatch.setattr(cupy.cuda.runtime, name, waits)
-    gpumerge_cli.merge(a, b, out=out)
-    gpumerge_cli.merge(a, b)
-    monkeypatch.undo()
-    assert launches == 2
+@pytest.mark.parametrize(
+    ("values", "out"),
+    [
+        ([fake(800, 3)], None),  # one too few
+        ([fake(800, 3), fake(1200, 5)], None),
+        ([fake(800, 3), fake(1200, 4, "float32")], None),
+        ([fake(800, 3), fake(1202, 4)], None),  # not a multiple of the unit
+        ([fake(800, 3), fake(1200, 4, device=1)], None),
+        ([fake(800, 3), fake(1200, 4, contiguous=False)], None),
+        ([fake(800, 3), np.arange(4, dtype=np.int32)], None),
+        ((fake(800, 3), fake(1200, 4)), fake(1212, 7)),  # overlaps values
+        (iter([fake(800, 3), fake(1200, 4)]), None),
+        ([fake(800, 3, "int64"), fake(1200, 4, "int64")], None),  # another kind
+        ([], None),
+    ],
+)
+def test_values_that_go_the_long_way(recorder: Recorder, values: Any, out: Any) -> None:
+    assert remembered.again("merge", [fake(400, 3), fake(600, 4)], False, out, values) is None
+    assert not recorder.calls
 
 
-@pytest.mark.gpu
-def test_merges_are_captured_by_graphs(gpu_backend: Backend, rng: np.random.Generator) -> None:
-    import cupy
+def test_arrays_of_others_are_taken_once(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tensor:
+        __cuda_array_interface__: ClassVar[dict[str, Any]] = {"data": (400, False), "stream": None}
 
-    a, b = (cupy.sort(cupy.asarray(rng.integers(0, 1 << 30, 300_000))) for _ in range(2))
-    out = cupy.empty(600_000, a.dtype)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
-        gpumerge_cli.merge(a, b, out=out)
-        stream.synchronize()
-        stream.begin_capture()
-        gpumerge_cli.merge(a, b, out=out)
-        graph = stream.end_capture()
-        for _ in range(2):
-            a[:] = cupy.sort(cupy.asarray(rng.integers(0, 1 << 30, 300_000)))
-            out[:] = 0
-            graph.launch(stream)
-            stream.synchronize()
-            assert same_bits(out.get(), merged_keys([a.get(), b.get()]))
+    monkeypatch.setattr(sys.modules["cupy"], "asarray", lambda given: fake(400, 3), raising=False)
+    assert gpumerge_cli.argsort(Tensor()).dtype == np.int64
+    _, moved = gpumerge_cli.merge(Tensor(), fake(800, 2), values=[Tensor(), fake(900, 2)])
+    assert moved.size == 5
+    assert recorder.calls[1][:2] == ([400, 800], [3, 2])
+
+
+@pytest.mark.usefixtures("recorder")
+def test_too_many_items_go_the_long_way() -> None:
+    assert remembered.again("sort", [fake(400, 200)], False) is None
+
+
+@pytest.mark.usefixtures("recorder")
+def test_other_gpus_are_named() -> None:
+    here, there = fake(400, 3), fake(800, 3, device=1)
+    with pytest.raises(UsageError, match="arrays lie on different devices: GPUs 0 and 1; move them to one"):
+        gpumerge_cli.merge(here, there)
+    with pytest.raises(UsageError, match="arrays lie on different devices: GPUs 0, 1 and 2; move them to one"):
+        same_side([here, there, fake(0, 1, device=2)])
+    with pytest.raises(UsageError, match="out lies on GPU 1, and the arrays on GPU 0; give an array on the arrays"):
+        judge_out(there, here.dtype, 3, [here])
+
+
+def test_functions_are_looked_up_once() -> None:
+    """Else every call would pay for the look-up."""
+    found = gpumerge_cli.merge
+    assert vars(gpumerge_cli)["merge"] is found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -112,6 +114,29 @@ def test_masks_of_a_gpu_are_nulls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiesOnGpu, "__cuda_array_interface__", {"mask": object()})
     with pytest.raises(UsageError, match="LiesOnGpu has nulls, and a null has no order"):
         gpumerge_cli.merge(LiesOnGpu())
+
+
+@pytest.mark.parametrize(("stream", "waits"), [(None, 0), (1, 0), (2, 1), (4096, 1)])
+def test_streams_wait_for_streams(monkeypatch: pytest.MonkeyPatch, stream: int | None, waits: int) -> None:
+    """The host does not wait for items that another stream makes."""
+    waited: list[object] = []
+    event = SimpleNamespace(ptr=8192)
+    current = SimpleNamespace(ptr=0, wait_event=lambda made: waited.append(made))
+    cuda = SimpleNamespace(
+        get_current_stream=lambda: current,
+        runtime=SimpleNamespace(
+            pointerGetAttributes=lambda pointer: SimpleNamespace(device=3),
+            eventRecord=lambda pointer, by: waited.append((pointer, by)),
+        ),
+        Device=lambda number: nullcontext(waited.append(number)),
+        Event=lambda disable_timing: event,
+    )
+    cupy = SimpleNamespace(cuda=cuda, ndarray=type(None), asarray=lambda given: given.__cuda_array_interface__)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    offer = LiesOnGpu()
+    monkeypatch.setattr(LiesOnGpu, "__cuda_array_interface__", {"data": (4096, False), "stream": stream})
+    assert taken(offer) == {"data": (4096, False), "stream": None}
+    assert waited == [3, (8192, stream), event] * waits
 
 
 def test_arrow_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +279,12 @@ def test_protocols_of_a_gpu(gpu_backend: Any, rng: np.random.Generator) -> None:
     class Interface:
         __cuda_array_interface__ = items.__cuda_array_interface__
 
-    for given in (Interface(), OffersDlpack(items, 2)):
+    other = cupy.cuda.Stream(non_blocking=True)
+
+    class OfStream:
+        __cuda_array_interface__ = {**items.__cuda_array_interface__, "stream": other.ptr}  # noqa: RUF012
+
+    for given in (Interface(), OfStream(), OffersDlpack(items, 2)):
         assert taken(given).data.ptr == items.data.ptr
         found = gpumerge_cli.sort(given)
         assert isinstance(found, cupy.ndarray)

@@ -36,7 +36,8 @@ def main() -> None:
 
     import gpumerge_cli
 
-    names = ("merge", "merge(out=)", "merge(values=)", "sort", "argsort", "is_sorted", "cupy.sort")
+    merges = ("merge", "merge(out=)", "merge(values=)")
+    names = (*merges, "sort", "sort(out=)", "sort(values=)", "argsort", "is_sorted", "cupy.sort")
     print("| items | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 1) + "|")
     for power in (10, 14, 20):
@@ -49,6 +50,8 @@ def main() -> None:
             lambda a=a, b=b, out=out: gpumerge_cli.merge(a, b, out=out),  # type: ignore[misc]
             lambda a=a, b=b, v=values: gpumerge_cli.merge(a, b, values=[v, v]),  # type: ignore[misc]
             lambda keys=keys: gpumerge_cli.sort(keys),  # type: ignore[misc]
+            lambda keys=keys, out=out: gpumerge_cli.sort(keys, out=out),  # type: ignore[misc]
+            lambda keys=keys: gpumerge_cli.sort(keys, values=keys),  # type: ignore[misc]
             lambda keys=keys: gpumerge_cli.argsort(keys),  # type: ignore[misc]
             lambda a=a: gpumerge_cli.is_sorted(a),  # type: ignore[misc]
             lambda keys=keys: cupy.sort(keys),  # type: ignore[misc]

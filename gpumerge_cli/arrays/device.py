@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from math import prod
 from typing import Any
 
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import joined, moves_along
+from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.errors import UsageError
@@ -42,14 +44,32 @@ class Device:
 
         return cupy.ascontiguousarray(array).view(self._keys.items)
 
+    def called(self, operation: Operation, arrays: Sequence[Any], out: Any = None, values: Any = None) -> Any:
+        """The call's result, as `again` has it, from a prepared call; None if none can be prepared for it.
+
+        It is launched like all further calls of its kind, which find it prepared.
+        """
+        import cupy
+
+        arrays = [cupy.ascontiguousarray(array) for array in arrays]
+        values = None if values is None else [cupy.ascontiguousarray(each) for each in values]
+        order = self._keys.order
+        kind = kind_of(operation, arrays, order.descending, values, self._device.id)
+        prepared = remembered(kind)
+        if prepared is None:
+            row = values[0].itemsize * prod(values[0].shape[1:]) if values is not None else None
+            prepared = self._backend.prepared(operation, order, len(arrays), row)
+            if prepared is None:
+                return None
+            remember(kind, prepared)
+        if values is not None:
+            values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
+        return again(operation, arrays, order.descending, out, values)
+
     def merge(self, runs: Sequence[Any], request: LaunchRequest, out: Any) -> None:
         """Merge runs into `out`, which has room for all of them. All have dtype ArrayKeys.items."""
         policy = self._backend.resolve(request, self._keys.order, len(runs))
         self._backend.merge_arrays(runs, self._keys.order, policy, out)
-
-    def prepared(self, runs: int) -> Any:
-        """Merges of so many runs, ready to launch (see PreparedMerge); None where one pass cannot merge them."""
-        return self._backend.prepared_merge(self._keys.order, runs)
 
     def sort(self, run: Any, request: SortRequest, out: Any) -> None:
         """Sort a run into `out`, which is as long. Both have dtype ArrayKeys.items."""

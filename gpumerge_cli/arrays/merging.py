@@ -12,7 +12,7 @@ from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_request, same_side
 from gpumerge_cli.arrays.payload import gathered, joined, payload
-from gpumerge_cli.arrays.remembered import merged_again, remember
+from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.select import select
@@ -81,10 +81,10 @@ def merge(
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
-    if values is None and key is None and not tuning and backend in ("auto", "gpu"):
-        found = merged_again(arrays, descending, out)
-        if found is not None:
-            return found
+    usual = key is None and threads is None and not tuning and backend in ("auto", "gpu")
+    found = again("merge", arrays, descending, out, values) if usual else None
+    if found is not None:
+        return found
     given = [taken(array) for array in arrays]
     keys = ArrayKeys.of(given, key, descending)
     on_device = same_side(given)
@@ -113,12 +113,14 @@ def _on_device(
     arrays: Sequence[Any], rows: Sequence[Any] | None, device: Device, keys: ArrayKeys, request: LaunchRequest, out: Any
 ) -> Any:
     with device.current():
+        if request == LaunchRequest():
+            found = device.called("merge", arrays, out, rows)
+            if found is not None:
+                return found
         runs = [device.run(array) for array in arrays]
         target = device.empty(sum(len(run) for run in runs)) if out is None else out
         if rows is None:
             device.merge(runs, request, target.view(keys.items))
-            if request == LaunchRequest():
-                remember(arrays[0], keys.order.descending, len(arrays), device.prepared(len(arrays)))
             return target
         ranks = device.merged_ranks(runs, request)
         moved = gathered(rows, ranks)

@@ -52,16 +52,26 @@ def same_side(arrays: list[Any]) -> bool:
         return False
     if not all(on_device):
         raise UsageError("arrays lie partly in host and partly in device memory", way_out="move them to one side")
-    if any(array.device != arrays[0].device for array in arrays):
-        raise UsageError("arrays lie on different devices", way_out="move them to one")
+    numbers = sorted({array.device.id for array in arrays})
+    if len(numbers) > 1:
+        raise UsageError(f"arrays lie on different devices: GPUs {_listed(numbers)}", way_out="move them to one")
     return True
+
+
+def _listed(numbers: list[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> None:
     """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays."""
     judge_mask(out)
     on_device = is_cupy(arrays[0])
-    fits = is_cupy(out) and out.device == arrays[0].device if on_device else isinstance(out, np.ndarray)
+    if on_device and is_cupy(out) and out.device != arrays[0].device:
+        raise UsageError(
+            f"out lies on GPU {out.device.id}, and the arrays on GPU {arrays[0].device.id}",
+            way_out="give an array on the arrays' GPU",
+        )
+    fits = is_cupy(out) if on_device else isinstance(out, np.ndarray)
     if not fits or out.dtype != dtype or out.shape != (total,) or not out.flags.c_contiguous:
         where = "CuPy" if on_device else "NumPy"
         raise UsageError(f"out is not a contiguous {where} array of {total} items of {dtype}")

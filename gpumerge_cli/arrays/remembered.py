@@ -1,67 +1,153 @@
-"""Merges of CuPy arrays of a kind that was merged before: checked and launched, with nothing decided anew.
+"""Calls on CuPy arrays of a kind that was called before: checked and launched, with nothing decided anew.
 
-A kind is a dtype, a direction, a number of arrays and a device. Any other call takes the general
-path, which also checks the arguments and reports errors.
+A kind is an operation, the dtype and number of arrays, a direction, a device, and the dtype and shape of the values.
+Whatever is out of the ordinary goes the long way round, which also finds the words for what is wrong. The long way ends
+here, too, once it has made plain arrays of what it was given, and has the kind prepared.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from math import prod
+from typing import Any, Literal
 
-Kind = tuple[Any, bool, int, int]
+import numpy as np
 
-_MOST_KINDS = 256
+from gpumerge_cli.arrays.taking import lies_on_gpu, taken
+
+Operation = Literal["merge", "sort", "argsort", "is_sorted"]
+Kind = tuple[Any, ...]
+
+_MOST_KINDS = 1024
+_INDICES = np.dtype(np.int64)
+_NOWHERE: list[int] = []
 _ready: dict[Kind, Any] = {}
 
 
-def remember(array: Any, descending: bool, number: int, prepared: Any) -> None:
-    """From now on merge `number` arrays like `array` by `prepared`."""
-    if prepared is not None and len(_ready) < _MOST_KINDS:
-        _ready[array.dtype, descending, number, array.device.id] = prepared
+def kind_of(operation: Operation, arrays: Sequence[Any], descending: bool, values: Any, device: int) -> Kind:
+    """The kind of a call on CuPy arrays of one dtype. values: CuPy arrays of one dtype and shape, or None."""
+    if values is None:
+        return operation, arrays[0].dtype, descending, len(arrays), device
+    one = values[0]
+    return operation, arrays[0].dtype, descending, len(arrays), device, one.dtype, one.shape[1:]
 
 
-def merged_again(arrays: Sequence[Any], descending: bool, out: Any) -> Any:
-    """The merge of arrays of a known kind, in `out` if that is given; None for all others."""
+def remembered(kind: Kind) -> Any:
+    """The prepared call of this kind (see backends.gpu.prepared); None if there is none yet."""
+    return _ready.get(kind)
+
+
+def remember(kind: Kind, prepared: Any) -> None:
+    """From now on a call of this kind is launched by `prepared`."""
+    if len(_ready) >= _MOST_KINDS:
+        _ready.clear()  # in one step, as other threads look things up
+    _ready[kind] = prepared
+
+
+def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None) -> Any:
+    """The result of a call of a known kind, in `out` if that is given; None for all others.
+
+    values: a list of one array for each of `arrays`, or None. The result is an array, (keys, values), or an answer.
+    """
     cupy = sys.modules.get("cupy")
-    if cupy is None or type(arrays[0]) is not cupy.ndarray:
+    if cupy is None:
         return None
-    dtype, device = arrays[0].dtype, cupy.cuda.runtime.getDevice()
-    prepared = _ready.get((dtype, descending, len(arrays), device))
+    ndarray = cupy.ndarray
+    if type(arrays[0]) is not ndarray:
+        if isinstance(arrays[0], np.ndarray) or not lies_on_gpu(arrays[0]):
+            return None
+        arrays = [taken(array) for array in arrays]
+        if type(values) in (list, tuple):
+            values = [taken(each, payload=True) for each in values]
+    if values is not None and not _could_fit(values, arrays, ndarray):
+        return None
+    device = cupy.cuda.runtime.getDevice()
+    prepared = _ready.get(kind_of(operation, arrays, descending, values, device))
     if prepared is None:
         return None
+    dtype = arrays[0].dtype
+    sources = _sources(arrays, dtype, device)
+    if sources is None or not prepared.takes(sources[2]):
+        return None
+    addresses, counts, total = sources
+    places = _NOWHERE if values is None else _places(values, counts, device, prepared.unit)
+    if places is None:
+        return None
+    if operation == "is_sorted":
+        return prepared(addresses, counts, total, 0, places, 0)
+    if out is None:
+        kind = _INDICES if operation == "argsort" else dtype
+        memory = prepared.room(total * kind.itemsize)
+        out, at = ndarray((total,), kind, memory), memory.ptr
+    else:
+        found = _sources((out,), dtype, device) if type(out) is ndarray else None
+        if found is None or found[2] != total:
+            return None
+        at = found[0][0]
+        if _overlaps(at, total * dtype.itemsize, arrays) or (values is not None and _overlaps(at, out.nbytes, values)):
+            return None
+    if values is None:
+        prepared(addresses, counts, total, at, places, 0)
+        return out
+    one = values[0]
+    kind, shape = one.dtype, (total,) if one.ndim == 1 else (total, *one.shape[1:])
+    memory = prepared.room(prod(shape) * kind.itemsize)
+    prepared(addresses, counts, total, at, places, memory.ptr)
+    return out, ndarray(shape, kind, memory)
+
+
+def _could_fit(values: Any, arrays: Sequence[Any], kind: Any) -> bool:
+    return type(values) in (list, tuple) and len(values) == len(arrays) and type(values[0]) is kind
+
+
+def _sources(arrays: Sequence[Any], dtype: Any, device: int) -> tuple[list[int], list[int], int] | None:
+    """(addresses, counts, their sum) of contiguous aligned 1-D arrays of a dtype on a device; None for any others."""
+    kind, width = type(arrays[0]), dtype.itemsize
+    contiguous = (width,)
     addresses: list[int] = []
     counts: list[int] = []
-    total, width = 0, dtype.itemsize
+    total = 0
     for array in arrays:
-        place = _place(array, cupy.ndarray, dtype, device)
-        if place is None:
+        # An array of one dimension says by its strides, sooner than by its flags, that it is contiguous.
+        if type(array) is not kind or array.dtype != dtype or array.strides != contiguous:
             return None
-        addresses.append(place)
-        counts.append(array.size)
-        total += array.size
-    if not prepared.takes(total):
-        return None
-    if out is None:
-        out = cupy.empty(total, dtype)
-        at = out.data.ptr
-    else:
-        at = _place(out, cupy.ndarray, dtype, device)
-        if at is None or out.size != total:
+        data, count = array.data, array.size
+        address = data.ptr
+        if data.device_id != device or address % width:
             return None
-        end = at + total * width
-        for address, count in zip(addresses, counts, strict=True):
-            if at < address + count * width and address < end:
+        addresses.append(address)
+        counts.append(count)
+        total += count
+    return addresses, counts, total
+
+
+def _places(values: Sequence[Any], counts: Sequence[int], device: int, unit: int) -> list[int] | None:
+    """The addresses of values that fit their keys; None if any does not."""
+    one = values[0]
+    kind, dtype = type(one), one.dtype
+    rest, contiguous = (one.shape[1:], None) if one.ndim != 1 else ((), (dtype.itemsize,))
+    places = []
+    for each, count in zip(values, counts, strict=True):
+        if type(each) is not kind or each.dtype != dtype:
+            return None
+        if contiguous is None:
+            if each.shape != (count, *rest) or not each.flags.c_contiguous:
                 return None
-    prepared(addresses, counts, total, at)
-    return out
+        elif each.size != count or each.strides != contiguous:
+            return None
+        data = each.data
+        place = data.ptr
+        if data.device_id != device or place % unit:
+            return None
+        places.append(place)
+    return places
 
 
-def _place(array: Any, kind: Any, dtype: Any, device: int) -> int | None:
-    """The address of a contiguous 1-D array of a dtype on a device; None for any other."""
-    if type(array) is not kind or array.ndim != 1 or array.dtype != dtype or not array.flags.c_contiguous:
-        return None
-    data = array.data
-    address = data.ptr
-    return address if data.device_id == device and address % dtype.itemsize == 0 else None
+def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:
+    """Whether any of some contiguous arrays shares a byte with the memory at an address."""
+    for array in arrays:
+        address = array.data.ptr
+        if at < address + array.nbytes and address < at + nbytes:
+            return True
+    return False

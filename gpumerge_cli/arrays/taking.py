@@ -18,6 +18,8 @@ from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 # Device types of DLPack: host memory, pinned or not; CUDA's memory, also if host and device share it.
 _OF_HOST = (1, 3, 11)
 _OF_CUDA = (2, 13)
+_LEGACY_STREAM = 1
+"""The default stream, in __cuda_array_interface__."""
 
 
 def is_cupy(array: Any) -> bool:
@@ -41,7 +43,7 @@ def taken(given: Any, *, payload: bool = False) -> Any:
         nulls = _nulls(given)
         if nulls:
             raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
-        return _from_device(given) if _lies_on_gpu(given) else _from_host(given)
+        return _from_device(given) if lies_on_gpu(given) else _from_host(given)
 
 
 def judge_mask(array: Any) -> None:
@@ -96,7 +98,8 @@ def _payload_has_nulls(given: Any) -> UsageError:
     return UsageError(what, way_out="fill them, or give an array of objects")
 
 
-def _lies_on_gpu(given: Any) -> bool:
+def lies_on_gpu(given: Any) -> bool:
+    """Whether an object of another library offers memory of a GPU. Raises UsageError if no backend can read it."""
     if hasattr(given, "__cuda_array_interface__"):
         return True
     if not hasattr(given, "__dlpack_device__"):
@@ -123,7 +126,25 @@ def _from_device(given: Any) -> Any:
         return cupy.from_dlpack(given)
     if interface.get("mask") is not None:
         raise _has_nulls(given, 0)
-    return cupy.asarray(given)
+    stream = interface.get("stream")
+    if stream is None:
+        return cupy.asarray(given)
+    # CuPy would make the host wait for the stream on which the items are made.
+    current, pointer = cupy.cuda.get_current_stream(), interface["data"][0]
+    if pointer and stream != (current.ptr or _LEGACY_STREAM):
+        with cupy.cuda.Device(cupy.cuda.runtime.pointerGetAttributes(pointer).device):
+            made = cupy.cuda.Event(disable_timing=True)
+            cupy.cuda.runtime.eventRecord(made.ptr, stream)
+        current.wait_event(made)
+    return cupy.asarray(_Made(given, interface))
+
+
+class _Made:
+    """Stands for an object whose items are made when the current stream goes on. It keeps the object alive."""
+
+    def __init__(self, given: Any, interface: dict[str, Any]) -> None:
+        self.given = given
+        self.__cuda_array_interface__ = {**interface, "stream": None}
 
 
 def _from_host(given: Any) -> Any:

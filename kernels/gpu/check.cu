@@ -1,4 +1,4 @@
-// Finds the first disorder of a run, and the items that differ from the item ahead of them.
+// Finds the first disorder of a run, or any, and the items that differ from the item ahead of them.
 #include "../corank.cuh"
 
 // Lowers *first to the least base + i for which run[i] goes before run[i - 1] or, with `strict`, does not go after it. All
@@ -15,6 +15,20 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_order(
             atomicMin(first, static_cast<unsigned long long>(base + i));
             return;  // all further items of this thread lie behind this one
         }
+    }
+}
+
+// *found becomes 1 if any item of a run goes before the item ahead of it. It may lie in the host's memory.
+// Any grid: threads stride over the run.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) any_disorder(
+    const Item* run, long long count, long long* found, const unsigned char* text, const long long* starts)
+{
+    const Lines lines{text, starts};
+    const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x + 1; i < count; i += stride) {
+        if (!before(run[i], run[i - 1], lines)) continue;
+        *found = 1;
+        return;
     }
 }
 

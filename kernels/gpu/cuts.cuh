@@ -175,8 +175,8 @@ __device__ __forceinline__ long long part_of(long long whole, long long part, lo
 __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, bool active, long long rank,
     const Cut* below, const Cut* above, long long* at, Lines lines)
 {
-    const Item* const a = runs.items_of(0);
-    const Item* const b = runs.items_of(1);
+    const auto a = runs.items_of(0);
+    const auto b = runs.items_of(1);
     long long low = 0, high = 0, guess = 0, reach = 1;
     if (active) {
         const long long lowest = rank - above->at[1], highest = rank - below->at[1];
@@ -206,7 +206,7 @@ __device__ __forceinline__ void cut_between(const Runs& runs, const Team& team, 
 {
     constexpr int RUN_BITS = RUNS == 4 ? 2 : RUNS == 8 ? 3 : 4;
     const int run = team.window;
-    const Item* const items = runs.items_of(run);
+    const auto items = runs.items_of(run);
     long long low = active ? below->at[run] : 0;
     long long high = active && above->at[run] > low ? above->at[run] : low;
     for (int turn = 0; team.any(low < high); ++turn) {

@@ -3,7 +3,8 @@
 // many runs there are. To merge two slices, every thread finds its diagonal and merges a fixed number of items in registers.
 // Source: Green, McColl and Bader, GPU Merge Path, 2012.
 //
-// Macros: RUNS 2, 4, 8 or 16; BLOCK_SIZE threads a block, ITEMS_PER_THREAD outputs a thread; BULK, see transfer.cuh.
+// Macros: RUNS 2, 4, 8 or 16; BLOCK_SIZE threads a block, ITEMS_PER_THREAD outputs a thread; BULK, see transfer.cuh; those of
+// columns.cuh.
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
 #endif
@@ -33,6 +34,9 @@ struct Staged {
     int base[RUNS + 1];          // the number of items in all slices ahead
     int window[RUNS + 1];        // the number of vectors in all windows ahead; a window: the whole vectors that hold a slice
     const uint4* sources[RUNS];  // where the windows come from
+#if FROM_COLUMNS
+    long long from[RUNS];  // the place of a slice in its run
+#endif
 };
 
 // If runs are not in order, the cuts of some runs may go back, and then the tile's slices of the other runs are too long.
@@ -71,6 +75,17 @@ __device__ __forceinline__ void lay_out(
         back = signs < 0;
         if (back) settle(low, high, settled);
     }
+#if FROM_COLUMNS
+    int items = 0;
+#pragma unroll
+    for (int run = 0; run < RUNS; ++run) {
+        staged->begin[run] = items * SIZE;
+        staged->base[run] = items;
+        staged->from[run] = from[run];
+        items += counts[run];
+    }
+    staged->base[RUNS] = items;
+#else
     const uint4* sources[RUNS];
     int windows[RUNS + 1];
     int vectors = 0, items = 0;
@@ -103,9 +118,24 @@ __device__ __forceinline__ void lay_out(
     }
     staged->window[RUNS] = vectors;
 #endif
+#endif
 }
 
-#if !BULK
+#if FROM_COLUMNS
+
+// Makes the records of the tile from its slices of the columns.
+__device__ __forceinline__ void stage(const Runs& runs, const Columns& columns, const Staged* staged)
+{
+    int run = 0;
+    long long ahead = 0;  // the items of all runs ahead
+    read_columns<BLOCK_SIZE, ITEMS_PER_THREAD>(shared_items(), staged->base[RUNS], [&](int at) {
+        while (at >= staged->base[run + 1]) ahead += runs.count_of(run++);
+        const long long place = staged->from[run] + (at - staged->base[run]);
+        return item_of(runs.keys[run][place], payload_at(columns, run, place, ahead + place));
+    });
+}
+
+#elif !BULK
 constexpr int VECTORS_PER_THREAD = (SLICE_VECTORS + BLOCK_SIZE - 1) / BLOCK_SIZE;
 
 // All loads are issued before a thread waits for the first one.
@@ -164,10 +194,15 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
 
 // Grid: one block a tile. With BATCHED each group but the last has as many blocks as the largest group has tiles.
 // cuts: the cuts of the tile edges that `partition` wrote; if null, every block finds its own.
-// Shared memory: STAGED_BYTES.
+// With TO_COLUMNS `out` is not used. Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) merge_path(
     const __grid_constant__ Source source, Item* out, const long long* cuts, const unsigned char* text,
-    const long long* starts)
+    const long long* starts
+#if FROM_COLUMNS || TO_COLUMNS
+    ,
+    const __grid_constant__ Columns columns
+#endif
+)
 {
     __shared__ Ends ends;
     __shared__ Staged staged;
@@ -192,7 +227,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         lay_out(runs, low, high, ends.cuts[1].at, &staged, &arrival);
     }
     __syncthreads();  // the layout is written before any thread reads it
-#if BULK
+#if FROM_COLUMNS
+    stage(runs, columns, &staged);
+#elif BULK
     await(&arrival);
 #else
     stage(&staged);
@@ -200,8 +237,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #endif
 
     // The last merge leaves the tile as far behind the start of a vector as its place in the output.
-    const int shift = vector_offset(out + first);
+    const int shift = TO_COLUMNS ? 0 : vector_offset(out + first);
 #pragma unroll 1
     for (int level = 0; (1 << level) < RUNS; ++level) merge_pairs(&staged, level, (2 << level) < RUNS ? 0 : shift, lines);
+#if TO_COLUMNS
+    write_columns(columns, shared_items(), source.start_of(group) + first, staged.base[RUNS], BLOCK_SIZE);
+#else
     store(reinterpret_cast<unsigned char*>(out + first), shared_bytes + shift, staged.base[RUNS] * SIZE, BLOCK_SIZE);
+#endif
 }

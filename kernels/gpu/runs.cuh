@@ -5,7 +5,7 @@
 // Macros: RUNS 2, 4, 8 or 16, in a table or a group; BATCHED 0 or 1.
 #pragma once
 
-#include "../corank.cuh"
+#include "columns.cuh"
 
 #ifndef RUNS
 #define RUNS 2
@@ -52,10 +52,17 @@ struct Source {
 #else
 
 struct Runs {
+#if FROM_COLUMNS
+    const Key* keys[RUNS];
+    long long counts[RUNS];
+
+    __device__ __forceinline__ KeyColumn items_of(int run) const { return {keys[run]}; }
+#else
     const Item* items[RUNS];
     long long counts[RUNS];
 
     __device__ __forceinline__ const Item* items_of(int run) const { return items[run]; }
+#endif
     __device__ __forceinline__ long long count_of(int run) const { return counts[run]; }
     __device__ __forceinline__ long long total() const
     {

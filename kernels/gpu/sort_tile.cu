@@ -2,7 +2,7 @@
 // few items in registers. Then sorted stretches are merged in pairs, as merge_path merges slices, until one stretch is left.
 // It goes out in one piece. Every item crosses the device's memory once each way.
 //
-// Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD items a thread; BULK, see transfer.cuh.
+// Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD items a thread; BULK, see transfer.cuh; those of columns.cuh.
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
 #endif
@@ -13,6 +13,7 @@
 #define BLOCKS_PER_MULTIPROCESSOR 1
 #endif
 
+#include "columns.cuh"
 #include "network.cuh"
 #include "share.cuh"
 #include "tile.cuh"
@@ -58,18 +59,36 @@ __device__ __forceinline__ void merge_stretches(int threads, int from, int count
 }
 
 // out[first .. first + tile) becomes items[first .. first + tile) sorted, for every multiple of `tile`; `total` items in all.
-// out may be `items`. Grid: ceil(total / tile) blocks; tile: at most TILE. Shared memory: STAGED_BYTES.
+// out may be `items`; with TO_COLUMNS it is not used. Grid: ceil(total / tile) blocks; tile: at most TILE. Shared memory:
+// STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) sort_tile(
-    const Item* items, long long total, long long tile, Item* out, const unsigned char* text, const long long* starts)
+#if FROM_COLUMNS
+    const Key* items,
+#else
+    const Item* items,
+#endif
+    long long total, long long tile, Item* out, const unsigned char* text, const long long* starts
+#if FROM_COLUMNS || TO_COLUMNS
+    ,
+    const __grid_constant__ Columns columns
+#endif
+)
 {
-    __shared__ Arrival arrival;
     const Lines lines{text, starts};
     const long long first = static_cast<long long>(blockIdx.x) * tile;
     const int count = static_cast<int>(smaller(tile, total - first));
-    const int staged = vector_offset(items + first);
     // The result lies as far behind the start of a vector as its place in the output.
-    const int shift = vector_offset(out + first);
+    const int shift = TO_COLUMNS ? 0 : vector_offset(out + first);
+#if FROM_COLUMNS
+    const int staged = 0;
+    read_columns<BLOCK_SIZE, ITEMS_PER_THREAD>(shared_items(), count, [&](int at) {
+        return item_of(items[first + at], payload_at(columns, 0, first + at, first + at));
+    });
+#else
+    __shared__ Arrival arrival;
+    const int staged = vector_offset(items + first);
     load(shared_bytes, reinterpret_cast<const unsigned char*>(items + first), count * SIZE, BLOCK_SIZE, &arrival);
+#endif
 
     sort_shares(staged, count, BLOCK_SIZE == 1 ? shift : 0, lines);
 #pragma unroll 1
@@ -81,5 +100,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     publish();
 #endif
     __syncthreads();  // the tile is whole before it goes out
+#if TO_COLUMNS
+    write_columns(columns, shared_items(), first, count, BLOCK_SIZE);
+#else
     store(reinterpret_cast<unsigned char*>(out + first), shared_bytes + shift, count * SIZE, BLOCK_SIZE);
+#endif
 }

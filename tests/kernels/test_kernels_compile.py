@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.sort_policy import digit_shape, pair_order, resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
+    column_macros,
     comparison_macros,
     compiler_options,
     digit_macros,
@@ -26,12 +28,13 @@ from gpumerge_cli.backends.gpu.source import (
     text_macros,
     tile_macros,
 )
-from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import DTYPES, Keys, Order
 from gpumerge_cli.order import rules as lines
+from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 RECORD_ORDERS = [
@@ -255,6 +258,26 @@ def test_digits_on_every_architecture(architecture: int, order: Order) -> None:
 @pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])
 def test_rows_of_keys_and_small_records(order: Order) -> None:
     compile_for(75, "rows.cu", compiler_options(row_macros(order)))
+
+
+@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize(("key", "value", "unit"), [("uint8", 2, 0), ("int32", 0, 0), ("float64", 0, 16)])
+def test_columns(architecture: int, key: str, value: int, unit: int) -> None:
+    keys = Order.of(key)
+    order = Order.records(max(4, keys.width) + 4, 0, keys.dtype)
+    launch = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0).launch
+    launch = replace(launch, transfer="bulk" if architecture >= 90 else "vector")
+
+    def of_columns(count: int, macros: Macros, *, reads: bool) -> tuple[str, ...]:
+        columns = column_macros(count, value, unit, reads=reads, writes=True)
+        return compiler_options((*order_macros(order), *macros, *columns))
+
+    tiles = (*sort_options(order, architecture), *of_columns(1, (), reads=True))
+    compile_for(architecture, "sort_tile.cu", tuple(dict.fromkeys(tiles)))
+    compile_for(architecture, "merge_path.cu", of_columns(launch.fan_in, policy_macros(launch), reads=True))
+    compile_for(architecture, "partition.cu", of_columns(launch.fan_in, partition_macros(launch.fan_in), reads=True))
+    last = policy_macros(launch, batched=True)
+    compile_for(architecture, "merge_path.cu", of_columns(1, last, reads=False))
 
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)

@@ -295,9 +295,8 @@ def test_marks_the_first_of_equal_lines(checked: Program) -> None:
 @pytest.mark.thorough
 def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
     mutants = [(name, which) for name in ("tiled", "circular", "path", "parts") for which in range(barriers(name))]
-    mutants = [
-        mutant for mutant in mutants if mutant[0] != "path" or function_around(*mutant) not in ("block_section", "load")
-    ]
+    others = {"path": ("block_section", "load", "read_columns")}  # that these programs do not call
+    mutants = [mutant for mutant in mutants if function_around(*mutant) not in others.get(mutant[0], ("read_columns",))]
     # For narrow keys path has other barriers, which make some of the usual ones superfluous.
     orders = [Keys("uint", 1) if function_around(*mutant) == "fill_tile" else Keys("int", 4) for mutant in mutants]
     program = Program(

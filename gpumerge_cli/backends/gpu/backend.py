@@ -23,8 +23,9 @@ from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.launching import scratch_array
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.prepared import PreparedMerge
+from gpumerge_cli.backends.gpu.prepared import Kind, Operation, Prepared, prepare
 from gpumerge_cli.backends.gpu.radix import Ends
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
@@ -146,7 +147,7 @@ class GpuBackend:
                 return
             self.prepare(order, policy, total)
             deep = sum(run.size > 0 for run in runs) > policy.fan_in
-            scratch = cupy.empty(total if deep else 0, out.dtype)
+            scratch = scratch_array(total if deep else 0, out.dtype)
             kernels = self._kernels(order)
             stream = cupy.cuda.get_current_stream()
 
@@ -164,14 +165,12 @@ class GpuBackend:
                 copy=copy,
             )
 
-    def prepared_merge(self, order: Order, runs: int) -> PreparedMerge | None:
-        """Merges of so many runs, ready to launch; None if it takes several passes to merge them."""
-        launch = self.resolve(LaunchRequest(), order, runs)
-        if runs > launch.fan_in or not named(launch.kernel).gpu.cut_ahead:
-            return None
-        self.prepare(order, launch, _MANY)
+    def prepared(
+        self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
+    ) -> Prepared | None:
+        """Calls of one kind, ready to launch (see prepared.Kind); None if it takes several passes to merge the runs."""
         with device_errors(), self._device:
-            return PreparedMerge(self._kernels(order), launch, self._limits)
+            return prepare(Kind(operation, order, runs, value_bytes), self._device.id, self._limits)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """See Backend. CuPy arrays, sorted on the current stream without waiting.
@@ -191,7 +190,7 @@ class GpuBackend:
                 return
             self.prepare(order, policy, items.size)
             kernels = self._kernels(order)
-            scratch = cupy.empty(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
+            scratch = scratch_array(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
             run = (items.data.ptr, items.size)
             sort_items(kernels, policy, run, order.width, out.data.ptr, scratch.data.ptr, copy_on_device)
 
@@ -206,7 +205,7 @@ class GpuBackend:
                 places = cupy.empty(items.size, cupy.int64)
                 self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
                 return places
-            rows, out, scratch = (cupy.empty((items.size, 2), cupy.int64) for _ in range(3))
+            rows, out, scratch = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(3))
             kernels.make_rows(items.data.ptr, 0, items.size, rows.data.ptr)
             of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
             run = (rows.data.ptr, items.size)
@@ -230,7 +229,7 @@ class GpuBackend:
 
     def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: Ends) -> None:
         records = pair_order(order, value_bytes)
-        buffers = [cupy.empty(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
+        buffers = [scratch_array(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
         self._kernels(records).sort_digits((items.data.ptr, items.size), buffers[0].data.ptr, buffers[1].data.ptr, ends)
 
     def first_disorder(self, run: Any, order: Order) -> int | None:

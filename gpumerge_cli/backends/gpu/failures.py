@@ -11,7 +11,7 @@ from cupy.cuda.compiler import CompileException
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.units import format_bytes
 
-_FOREIGN = (
+FOREIGN = (
     cupy.cuda.memory.OutOfMemoryError,
     cupy.cuda.runtime.CUDARuntimeError,
     cupy.cuda.driver.CUDADriverError,
@@ -25,8 +25,8 @@ def device_errors() -> Iterator[None]:
     """Turn CuPy's errors inside the body into a DeviceError of one line."""
     try:
         yield
-    except _FOREIGN as error:
-        raise _device_error(error) from error
+    except FOREIGN as error:
+        raise device_error(error) from error
 
 
 @contextmanager
@@ -40,7 +40,8 @@ def pinning_errors(nbytes: int) -> Iterator[None]:
         ) from error
 
 
-def _device_error(error: BaseException) -> DeviceError:
+def device_error(error: BaseException) -> DeviceError:
+    """One of CuPy's errors, as a DeviceError of one line."""
     text = str(error).strip().splitlines()
     first = text[0] if text else type(error).__name__
     if isinstance(error, cupy.cuda.memory.OutOfMemoryError) or "out of memory" in first.lower():

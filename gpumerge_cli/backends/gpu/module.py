@@ -13,6 +13,7 @@ import numpy as np
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import kernel
+from gpumerge_cli.backends.gpu.launching import Launch, scratch_array
 from gpumerge_cli.backends.gpu.policy import (
     grid_size,
     item_bytes,
@@ -21,7 +22,7 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
 )
 from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
-from gpumerge_cli.backends.gpu.sort_policy import tile_shape, tile_shared_bytes
+from gpumerge_cli.backends.gpu.sort_policy import TileShape, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
     compiler_options,
@@ -89,15 +90,35 @@ class Kernels:
             return
         self._merge(policy, _run_table(runs, policy.fan_in), total, out, text, starts)
 
-    def merging(self, policy: LaunchPolicy) -> tuple[Any, int]:
-        """(the kernel that merges by a policy which cuts ahead, its bytes of dynamic shared memory)."""
+    def merging(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = (), words: int = 0) -> Launch:
+        """The kernel that merges by a policy which cuts ahead: a table of runs, or a level.
+
+        macros, words: those of columns, of which the words end the arguments.
+        """
         shared = shared_bytes(policy, self._order)
         name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
-        return self._compiled(name, file, policy_macros(policy, batched=False), shared), shared
+        function = self._compiled(name, file, (*policy_macros(policy, batched=batched), *macros), shared)
+        return Launch(function, policy.block_size, _source_words(policy.fan_in, batched) + 4 + words, shared)
 
-    def partitioning(self, policy: LaunchPolicy) -> Any:
+    def partitioning(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = ()) -> Launch:
         """The kernel that cuts ahead of `merging`."""
-        return self._compiled("partition", "partition.cu", partition_macros(policy.fan_in, batched=False), 0)
+        macros = (*partition_macros(policy.fan_in, batched=batched), *macros)
+        function = self._compiled("partition", "partition.cu", macros, 0)
+        return Launch(function, partition_size(policy.fan_in), _source_words(policy.fan_in, batched) + 6)
+
+    def tiling(
+        self, policy: SortPolicy, *, shape: TileShape | None = None, macros: Macros = (), words: int = 0
+    ) -> Launch:
+        """The kernel that sorts each tile by itself. shape: None for the usual one. macros, words: see merging."""
+        shape = shape or tile_shape(policy.tile, self._order, self._limits)
+        shared = tile_shared_bytes(shape, self._order)
+        own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer)
+        function = self._compiled("sort_tile", "sort_tile.cu", (*own, *macros), shared)
+        return Launch(function, shape.block_size, 6 + words, shared)
+
+    def checking(self) -> Launch:
+        """The kernel that says whether a run is in disorder."""
+        return Launch(self._compiled("any_disorder", "check.cu", (), 0), _THREADS, 5)
 
     def merge_level(
         self, policy: LaunchPolicy, level: Level, out: Address, text: Address = 0, starts: Address = 0
@@ -186,7 +207,7 @@ class Kernels:
         *,
         batched: bool,
     ) -> cupy.ndarray:
-        cuts = cupy.empty(groups * edges * fan_in, cupy.int64)
+        cuts = scratch_array(groups * edges * fan_in, cupy.int64)
         stretch = partition_stretch(edges, fan_in, self._limits)
         self._launch(
             "partition",
@@ -358,6 +379,11 @@ def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:
     """The runs as the kernels take them: `fan_in` addresses, then as many counts. The last counts may be 0."""
     padded = [*runs, *[(runs[0][0], 0)] * (fan_in - len(runs))]
     return _words([*(address for address, _ in padded), *(count for _, count in padded)])
+
+
+def _source_words(fan_in: int, batched: bool) -> int:
+    """The words of a Source (see runs.cuh)."""
+    return 3 if batched else 2 * fan_in
 
 
 def _words(numbers: Sequence[int]) -> Any:

@@ -1,62 +1,211 @@
-"""Merges that are ready to launch.
+"""Calls on arrays that are ready to launch: merges, sorts and checks of one kind on one device.
 
-A call from Python takes the host longer than the device if it decides everything anew: which policy, which kernel, how
-much shared memory. None of that depends on addresses, and only the grid depends on lengths. So it is decided once for
-each kind of merge, and a call only makes a table of runs and one or two launches.
+What a kind needs is decided once. After that a call takes addresses and counts, makes tables of them, and launches.
 """
 
 from __future__ import annotations
 
+import ctypes
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any, Literal
+
 import cupy
-import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy
-from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.module import OWN_CUTS, Kernels
-from gpumerge_cli.backends.gpu.policy import partition_size, partition_stretch
+from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
+from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
+from gpumerge_cli.backends.gpu.launching import current_stream, judge_stream, judge_waiting, scratch
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.passes import MergePass
+from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.gpu.size_classes import SizeClass, size_classes
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
+from gpumerge_cli.order import Order
 
-_CUT_BYTES = 8
+Operation = Literal["merge", "sort", "argsort", "is_sorted"]
+_VECTOR = 16
+_NARROW = 4  # bytes of a key
+_MERGED, _MERGED_WIDE = 73_728, 1 << 18
+"""Up to so many keys, narrow and wide ones, a sort that merges takes less time than one by digits, on an H200."""
+_CHECK_THREADS = 256
+_CHECK_BLOCKS = 16  # for each multiprocessor
 
 
-class PreparedMerge:
-    """Merges of up to `policy.fan_in` runs of one order on one device, by a kernel whose tiles are cut beforehand.
+@dataclass(frozen=True)
+class Kind:
+    """A kind of calls: all that depends on neither addresses nor counts.
 
-    The caller makes that device the current one. Launches go to the current stream, and nothing waits for them.
+    runs: the number of runs. value_bytes: of a row of the values that go with keys; None if there are none.
     """
 
-    def __init__(self, kernels: Kernels, policy: LaunchPolicy, limits: DeviceLimits) -> None:
-        self._merge, self._shared = kernels.merging(policy)
-        self._partition = kernels.partitioning(policy)
-        self._policy = policy
-        self._limits = limits
-        self._most_own_cuts = OWN_CUTS * limits.multiprocessors
-        self._type = np.dtype((np.void, 2 * policy.fan_in * 8))
+    operation: Operation
+    order: Order
+    runs: int = 1
+    value_bytes: int | None = None
+
+
+class Prepared(ABC):
+    """A call that is ready to launch, on the current device and its current stream.
+
+    unit: the addresses of values are multiples of so many bytes.
+    """
+
+    unit = 1
+
+    @staticmethod
+    def room(nbytes: int) -> Any:
+        """Memory for a result. Raises DeviceMemoryError."""
+        try:
+            return cupy.cuda.alloc(nbytes)
+        except FOREIGN as error:
+            raise device_error(error) from error
+
+    @abstractmethod
+    def takes(self, total: int) -> bool:
+        """Whether it can work on so many items in all."""
+
+    def __call__(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        """Queue the work. Precondition: takes(total), which is the sum of `counts`.
+
+        out: where the keys go, or the indices of an argsort. values, moved: where the rows of values come from and go.
+        Only a check of the order waits, and gives an answer.
+
+        Raises UsageError for a current stream that cannot be used, DeviceError if the device fails.
+        """
+        try:
+            return self._launch(addresses, counts, total, out, values, moved)
+        except FOREIGN as error:
+            judge_stream()
+            raise device_error(error) from error
+
+    @abstractmethod
+    def _launch(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        """See __call__."""
+
+
+def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
+    """A call of this kind for the current device, whose number is `device`; None if there is none.
+
+    A pass merges up to FAN_INS[-1] runs, and rows of values have bytes.
+    """
+    if kind.runs > FAN_INS[-1] or kind.value_bytes == 0:
+        return None
+    order, columns = kind.order, None
+    if kind.operation == "is_sorted":
+        return _Check(Kernels(device, order, limits), limits)
+    if kind.value_bytes is not None or kind.operation == "argsort":
+        fan_in = next(most for most in FAN_INS if most >= kind.runs)
+        columns = Columns(order, fan_in if kind.operation == "merge" else 1, kind.value_bytes)
+        order = columns.order
+    kernels = Kernels(device, order, limits)
+    if kind.operation == "merge":
+        return _Merge(
+            MergePass(kernels, resolve(LaunchRequest(), order, limits, kind.runs), limits, columns=columns), columns
+        )
+    classes = size_classes(kernels, order, limits, columns)
+    few = _MERGED if order.width <= _NARROW else _MERGED_WIDE
+    return _Sort(classes, order.item_bytes, few, columns)
+
+
+class _Merge(Prepared):
+    """Merges of keys, and of their values if there are columns of them."""
+
+    def __init__(self, merge: MergePass, columns: Columns | None) -> None:
+        self.unit = 1 if columns is None else columns.unit
+        self._merge = merge
+        self._columns = columns
+        self._most = MAX_GRID * merge.tile
 
     def takes(self, total: int) -> bool:
-        """Whether a grid has room for so many items."""
-        return 0 < total <= MAX_GRID * self._policy.tile_size
+        return 0 < total <= self._most and (self._columns is None or self._columns.takes(total))
 
-    def __call__(self, addresses: list[int], counts: list[int], total: int, out: int) -> None:
-        """Merge runs into `out`. Precondition: takes(total), which is the sum of `counts`."""
-        with device_errors():
-            self._launch(addresses, counts, total, out)
+    def _launch(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        stream, fan_in = current_stream(), self._merge.fan_in
+        missing = fan_in - len(counts)
+        runs = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing] if missing else [*addresses, *counts]
+        told = [] if self._columns is None else self._columns.told(values, counts, out, moved)
+        self._merge(runs, total, total, out, stream, told)
+        return True
 
-    def _launch(self, addresses: list[int], counts: list[int], total: int, out: int) -> None:
-        policy = self._policy
-        missing = policy.fan_in - len(counts)
-        words = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
-        runs = np.array(words, np.int64).view(self._type)
-        tiles = -(-total // policy.tile_size)
-        cuts, at = None, 0
-        if tiles > self._most_own_cuts:
-            edges = tiles + 1
-            cuts = cupy.cuda.alloc(edges * policy.fan_in * _CUT_BYTES)
-            at = cuts.ptr
-            stretch = partition_stretch(edges, policy.fan_in, self._limits)
-            self._partition(
-                (-(-edges // stretch),),
-                (partition_size(policy.fan_in),),
-                (runs, at, edges, stretch, policy.tile_size, 0, 0),
-            )
-        self._merge((tiles,), (policy.block_size,), (runs, out, at, 0, 0), shared_mem=self._shared)
+
+class _Sort(Prepared):
+    """Sorts of keys, and of their values or numbers if there are columns."""
+
+    def __init__(self, classes: list[SizeClass], item_bytes: int, most: int, columns: Columns | None) -> None:
+        self.unit = 1 if columns is None else columns.unit
+        self._mosts = [most for most, _ in classes]
+        self._passes = [passes for _, passes in classes]
+        self._item_bytes = item_bytes
+        self._most = most
+        self._columns = columns
+
+    def takes(self, total: int) -> bool:
+        return 0 < total <= self._most and (self._columns is None or self._columns.takes(total))
+
+    def _launch(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        stream, columns = current_stream(), self._columns
+        passes = self._passes[bisect_left(self._mosts, total)]
+        plan = passes.plan(total)
+        size = -(-total * self._item_bytes // _VECTOR) * _VECTOR  # kernels read whole vectors
+        if columns is None:
+            room = scratch(size, stream) if plan else None
+            at = 0 if room is None else room.ptr
+            passes(addresses[0], total, plan, (at, out) if len(plan) % 2 else (out, at), stream, [])
+            return True
+        # The last launch writes to columns, so one pass needs one room, and none needs no room.
+        room = scratch(size * min(len(plan), 2), stream) if plan else None
+        at = 0 if room is None else room.ptr
+        told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
+        passes(addresses[0], total, plan, (at, at + size), stream, told)
+        return True
+
+
+class _Check(Prepared):
+    """Checks of the order of a run. The kernel writes to a word of the host's memory, one for each thread that asks."""
+
+    def __init__(self, kernels: Kernels, limits: DeviceLimits) -> None:
+        self._check = kernels.checking()
+        self._most_blocks = _CHECK_BLOCKS * limits.multiprocessors
+        self._spare: list[_Answer] = []
+
+    def takes(self, total: int) -> bool:
+        return total > 0
+
+    def _launch(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        stream = current_stream()
+        judge_waiting(stream, "is_sorted")
+        try:
+            answer = self._spare.pop()
+        except IndexError:
+            answer = _Answer()
+        answer.word.value = 0
+        self._check(
+            min(-(-total // _CHECK_THREADS), self._most_blocks), stream, [addresses[0], total, answer.address, 0, 0]
+        )
+        cupy.cuda.runtime.streamSynchronize(stream)
+        found = answer.word.value
+        self._spare.append(answer)
+        return found == 0
+
+
+class _Answer:
+    """A word of pinned memory, which the device can write to."""
+
+    __slots__ = ("_memory", "address", "word")
+
+    def __init__(self) -> None:
+        self._memory = cupy.cuda.alloc_pinned_memory(ctypes.sizeof(ctypes.c_int64))
+        self.address: int = self._memory.ptr
+        self.word = ctypes.c_int64.from_address(self.address)

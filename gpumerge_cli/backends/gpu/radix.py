@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from gpumerge_cli.backends.gpu.launching import current_stream, scratch
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -66,8 +67,9 @@ def sort_by_digits(
     tiles = -(-count // shape.room)
     said = tiles * DIGITS
     plan_bytes = _NUMBER * (passes * (DIGITS + 1) + 1)
-    room = cupy.cuda.alloc(plan_bytes + min(passes, 2) * said * (8 if wide else 4))
-    room.memset_async(0, plan_bytes)
+    stream = current_stream()
+    room = scratch(plan_bytes + min(passes, 2) * said * (8 if wide else 4), stream)
+    cupy.cuda.runtime.memsetAsync(room.ptr, 0, plan_bytes, stream)
     shared = room.ptr, room.ptr + plan_bytes
     where = 1 + buffers.index(address) if address in buffers else 0
     most = _COUNTING_BLOCKS * limits.multiprocessors

@@ -121,6 +121,17 @@ def shape_macros(block_size: int, items_per_thread: int, resident: int) -> Macro
     )
 
 
+def column_macros(columns: int, value_bytes: int, unit: int, *, reads: bool, writes: bool) -> Macros:
+    """The macros of columns.cuh, of a kernel that reads or writes columns."""
+    return (
+        ("FROM_COLUMNS", int(reads)),
+        ("TO_COLUMNS", int(writes)),
+        ("COLUMNS", columns),
+        ("VALUE_SIZE", value_bytes),
+        ("VALUE_UNIT", unit),
+    )
+
+
 def compiler_options(macros: Macros) -> tuple[str, ...]:
     """The macros as NVRTC's options."""
     return tuple(f"-D{name}={value}" for name, value in macros)

@@ -1,0 +1,51 @@
+"""Keys that have values: how they move as small records, and how kernels are told of them (see columns.cuh)."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from gpumerge_cli.backends.gpu.source import column_macros
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.base import Macros
+
+_WORD = 4
+_LARGEST_UNIT = 16
+_NARROW = (1, 2, 4, 8)
+_NUMBER_BYTES = 4
+
+
+class Columns:
+    """Keys and values of up to `runs` runs.
+
+    value_bytes: of a row of values; None if the numbers of the keys are wanted in their stead. order: of the records
+    that move. unit: the addresses of values must be multiples of so many bytes.
+    """
+
+    def __init__(self, order: Order, runs: int, value_bytes: int | None) -> None:
+        self._value = value_bytes if value_bytes in _NARROW else 0
+        payload = max(_WORD, self._value) if self._value else _NUMBER_BYTES
+        self._runs = runs
+        self.order = Order.records(max(_WORD, order.width) + payload, 0, order.dtype, descending=order.descending)
+        self.unit = gcd(value_bytes, _LARGEST_UNIT) if value_bytes else 1
+        self._units = (value_bytes or 0) // self.unit
+        self.words = 2 * runs + 3
+
+    def macros(self, *, reads: bool, writes: bool) -> Macros:
+        """The macros of a kernel that reads or writes columns."""
+        return column_macros(self._runs, self._value, self.unit if self._gathers else 0, reads=reads, writes=writes)
+
+    def takes(self, total: int) -> bool:
+        """Whether payloads can hold the numbers of so many items."""
+        return self._value > 0 or total < 1 << 8 * _NUMBER_BYTES
+
+    def told(self, values: list[int], counts: list[int], keys: int, moved: int) -> list[int]:
+        """The words of a Columns (see columns.cuh), from addresses and counts. values: none if there are none."""
+        missing = self._runs - len(counts)
+        if missing or not values:
+            padded = [0] * missing
+            return [*(values or [0] * len(counts)), *padded, *counts, *padded, keys, moved, self._units]
+        return [*values, *counts, keys, moved, self._units]
+
+    @property
+    def _gathers(self) -> bool:
+        return not self._value and self._units > 0

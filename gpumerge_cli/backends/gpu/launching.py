@@ -1,0 +1,128 @@
+"""Launches and memory at the least cost to the host.
+
+CuPy's own way to launch a kernel converts each argument by itself. Here all arguments lie in one buffer, as the driver
+takes them, and a launch fills it in.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.errors import UsageError
+
+_launch_kernel = cupy.cuda.driver.launchKernel
+_WORD = 8
+# How cuLaunchKernel is told of a buffer that holds all arguments: CU_LAUNCH_PARAM_BUFFER_POINTER and its address,
+# CU_LAUNCH_PARAM_BUFFER_SIZE and the address of its size, CU_LAUNCH_PARAM_END.
+_POINTER, _SIZE, _END = 1, 2, 0
+_TOLD = 5
+
+
+class Launch:
+    """A kernel that is ready to launch. Its arguments are 64-bit words; a struct of words is as many arguments."""
+
+    __slots__ = ("_function", "_pack", "_pointer", "_shared", "_spare", "_threads", "_words")
+
+    def __init__(self, function: Any, threads: int, words: int, shared: int = 0) -> None:
+        """function: a kernel of CuPy's. words: the number of its arguments. shared: bytes of dynamic shared memory."""
+        self._function = function  # it keeps the module loaded
+        self._pointer = function.ptr
+        self._threads = threads
+        self._shared = shared
+        self._words = words
+        self._pack = struct.Struct(f"{words}q").pack_into
+        self._spare: list[_Arguments] = []
+
+    def __call__(self, blocks: int, stream: int, words: list[int]) -> None:
+        """Queue the kernel on a stream of the current device."""
+        # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
+        try:
+            arguments = self._spare.pop()
+        except IndexError:
+            arguments = _Arguments(self._words)
+        self._pack(arguments.memory, 0, *words)
+        _launch_kernel(self._pointer, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, 0, arguments.told)
+        self._spare.append(arguments)
+
+
+class _Arguments:
+    """A buffer of arguments. told: the address of what cuLaunchKernel is told of it."""
+
+    __slots__ = ("memory", "told")
+
+    def __init__(self, words: int) -> None:
+        self.memory = bytearray(_WORD * (words + 1 + _TOLD))
+        address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        size = address + _WORD * words
+        self.told = size + _WORD
+        told = (_WORD * words, _POINTER, address, _SIZE, size, _END)
+        struct.pack_into(f"{len(told)}q", self.memory, _WORD * words, *told)
+
+
+class _CapturedMemory:
+    """Memory of a graph that is being captured: taken and given back whenever the graph runs."""
+
+    def __init__(self, nbytes: int, stream: int) -> None:
+        self.ptr: int = cupy.cuda.runtime.mallocAsync(nbytes, stream)
+        self.nbytes = nbytes
+        self._stream = stream
+
+    def __del__(self) -> None:
+        cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
+
+
+def current_stream() -> int:
+    """The address of the current stream of the current device."""
+    return cupy.cuda.get_current_stream().ptr  # type: ignore[no-any-return]
+
+
+def scratch(nbytes: int, stream: int) -> Any:
+    """Memory for what is queued on a stream while the result lives; `ptr` is its address.
+
+    It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
+    """
+    if cupy.cuda.runtime.streamIsCapturing(stream):
+        return _CapturedMemory(nbytes, stream)
+    return cupy.cuda.alloc(nbytes)
+
+
+def scratch_array(count: int, dtype: Any) -> Any:
+    """The same on the current stream, as an array of `count` items."""
+    size = count * cupy.dtype(dtype).itemsize
+    if not size:
+        return cupy.empty(count, dtype)
+    memory = scratch(size, current_stream())
+    if isinstance(memory, _CapturedMemory):
+        owned = cupy.cuda.UnownedMemory(memory.ptr, memory.nbytes, memory, cupy.cuda.runtime.getDevice())
+        memory = cupy.cuda.MemoryPointer(owned, 0)
+    return cupy.ndarray(count, dtype, memory)
+
+
+def judge_stream() -> None:
+    """Raises UsageError if the current stream is one of another device than the current one."""
+    driver = cupy.cuda.driver
+    here = driver.ctxGetCurrent()
+    there = driver.streamGetCtx(current_stream())
+    if here == there:
+        return
+    own = driver.ctxGetDevice()
+    driver.ctxSetCurrent(there)
+    other = driver.ctxGetDevice()
+    driver.ctxSetCurrent(here)
+    raise UsageError(
+        f"the current stream is one of GPU {other}, and the arrays lie on GPU {own}",
+        way_out="make a stream of the arrays' GPU the current one",
+    )
+
+
+def judge_waiting(stream: int, what: str) -> None:
+    """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
+    if cupy.cuda.runtime.streamIsCapturing(stream):
+        raise UsageError(
+            f"{what} waits for its answer, and a graph that is captured cannot",
+            way_out="call it outside of the capture",
+        )

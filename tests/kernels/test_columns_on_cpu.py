@@ -1,0 +1,223 @@
+"""Merges and sorts of keys and values in columns, on the CPU under sanitizers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros
+from gpumerge_cli.order import Order
+
+SHAPES = [
+    # dtype, bytes of a value or 0 for numbers, unit or 0 if numbers come out, units in a row
+    ("int32", 4, 0, 0), ("uint8", 2, 0, 0), ("float64", 8, 0, 0), ("int64", 0, 0, 0), ("int16", 0, 0, 0),
+    ("int32", 0, 16, 1), ("float32", 0, 1, 3), ("uint64", 0, 8, 5),
+]  # fmt: skip
+KERNELS = {
+    # file, runs, reads, writes, batched
+    "pairs": ("merge_path.cu", 2, True, True, False),
+    "fours": ("merge_path.cu", 4, True, True, False),
+    "alone": ("sort_tile.cu", 2, True, True, False),
+    "tiles": ("sort_tile.cu", 2, True, False, False),
+    "level": ("merge_path.cu", 2, False, True, True),
+}
+_DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
+
+CHECK = """
+struct Input {
+    std::vector<std::vector<unsigned char>> keys, values;
+    std::vector<unsigned char> all_keys, all_values;
+    std::vector<long long> order;  // the numbers of all items, in their order
+    long long total = 0;
+};
+
+Input input(const std::vector<int>& counts, int key, int row, bool sorted)
+{
+    Input made;
+    unsigned seed = 7;
+    const auto next = [&] { return static_cast<unsigned char>((seed = seed * 1103515245 + 12345) >> 16); };
+    for (int count : counts) {
+        std::vector<unsigned> small;
+        for (int at = 0; at < count; ++at) small.push_back(next() % 9);
+        if (sorted) std::sort(small.begin(), small.end());
+        std::vector<unsigned char> keys(count * key), values(count * row);
+        // Keys of small numbers: integers in the lowest byte, floats by the exponents in the highest ones.
+        for (int at = 0; at < count; ++at) keys[at * key + (FLOATS ? key - 1 : 0)] = small[at];
+        for (auto& byte : values) byte = next();
+        made.all_keys.insert(made.all_keys.end(), keys.begin(), keys.end());
+        made.all_values.insert(made.all_values.end(), values.begin(), values.end());
+        made.keys.push_back(keys);
+        made.values.push_back(values);
+        made.total += count;
+    }
+    for (long long at = 0; at < made.total; ++at) made.order.push_back(at);
+    std::stable_sort(made.order.begin(), made.order.end(), [&](long long x, long long y) {
+        const int byte = FLOATS ? key - 1 : 0;
+        return made.all_keys[x * key + byte] < made.all_keys[y * key + byte];
+    });
+    return made;
+}
+
+template <typename Columns>
+struct Output {
+    std::vector<unsigned char> keys, moved;
+    Output(const Input& in, int key, int row, Columns* columns, bool with_keys, int units)
+        : keys(in.total * key), moved(in.total * (row == 0 ? 8 : row))
+    {
+        for (size_t run = 0; run < in.keys.size(); ++run) {
+            columns->values[run] = in.values[run].data();
+            columns->counts[run] = in.keys[run].size() / key;
+        }
+        columns->keys = with_keys ? reinterpret_cast<decltype(columns->keys)>(keys.data()) : nullptr;
+        columns->moved = moved.data();
+        columns->units = units;
+    }
+    void judge(const Input& in, int key, int row, bool with_keys)
+    {
+        for (long long at = 0; at < in.total; ++at) {
+            const long long from = in.order[at];
+            if (with_keys && memcmp(&keys[at * key], &in.all_keys[from * key], key)) exit(3);
+            if (row == 0 && reinterpret_cast<long long*>(moved.data())[at] != from) exit(4);
+            if (row != 0 && memcmp(&moved[at * row], &in.all_values[from * row], row)) exit(5);
+        }
+    }
+};
+
+template <int BYTES> struct Bare { alignas(16) unsigned char bytes[BYTES]; };
+
+void check()
+{
+    const bool with_keys = ROW != 0;
+    for (const std::vector<int>& counts : {std::vector<int>{40, 23}, {0, 7}, {1, 0}, {30, 64}}) {
+        const Input in = input(counts, KEY_SIZE, ROW, true);
+        pairs::Columns columns{};
+        Output out(in, KEY_SIZE, ROW, &columns, with_keys, UNITS);
+        pairs::Source source{};
+        for (int run = 0; run < 2; ++run) {
+            source.keys[run] = reinterpret_cast<const pairs::Key*>(in.keys[run].data());
+            source.counts[run] = counts[run];
+        }
+        const unsigned blocks = (in.total + pairs::TILE - 1) / pairs::TILE;
+        shim::launch(blocks, BLOCK_SIZE, pairs::STAGED_BYTES,
+            [&] { pairs::merge_path(source, nullptr, nullptr, nullptr, nullptr, columns); });
+        out.judge(in, KEY_SIZE, ROW, with_keys);
+    }
+    {
+        const std::vector<int> counts{9, 0, 30, 14};
+        const Input in = input(counts, KEY_SIZE, ROW, true);
+        fours::Columns columns{};
+        Output out(in, KEY_SIZE, ROW, &columns, with_keys, UNITS);
+        fours::Source source{};
+        for (int run = 0; run < 4; ++run) {
+            source.keys[run] = reinterpret_cast<const fours::Key*>(in.keys[run].data());
+            source.counts[run] = counts[run];
+        }
+        const unsigned blocks = (in.total + fours::TILE - 1) / fours::TILE;
+        shim::launch(blocks, BLOCK_SIZE, fours::STAGED_BYTES,
+            [&] { fours::merge_path(source, nullptr, nullptr, nullptr, nullptr, columns); });
+        out.judge(in, KEY_SIZE, ROW, with_keys);
+    }
+    for (int count : {1, 5, alone::TILE - 1, alone::TILE}) {
+        const Input in = input({count}, KEY_SIZE, ROW, false);
+        alone::Columns columns{};
+        Output out(in, KEY_SIZE, ROW, &columns, with_keys, UNITS);
+        const auto keys = reinterpret_cast<const alone::Key*>(in.keys[0].data());
+        shim::launch(1, BLOCK_SIZE, alone::STAGED_BYTES,
+            [&] { alone::sort_tile(keys, count, alone::TILE, nullptr, nullptr, nullptr, columns); });
+        out.judge(in, KEY_SIZE, ROW, with_keys);
+    }
+    for (int count : {tiles::TILE + 1, 2 * tiles::TILE - 3}) {
+        const Input in = input({count}, KEY_SIZE, ROW, false);
+        tiles::Columns columns{};
+        level::Columns again{};
+        Output ignored(in, KEY_SIZE, ROW, &columns, with_keys, UNITS);
+        Output out(in, KEY_SIZE, ROW, &again, with_keys, UNITS);
+        const shim::Bytes room = shim::allocate((count * sizeof(tiles::Item) + 15) / 16 * 16);
+        const auto keys = reinterpret_cast<const tiles::Key*>(in.keys[0].data());
+        const auto records = reinterpret_cast<tiles::Item*>(room.get());
+        shim::launch(2, BLOCK_SIZE, tiles::STAGED_BYTES,
+            [&] { tiles::sort_tile(keys, count, tiles::TILE, records, nullptr, nullptr, columns); });
+        const level::Source source{reinterpret_cast<const level::Item*>(room.get()), tiles::TILE, count};
+        const unsigned blocks = (count + level::TILE - 1) / level::TILE;
+        shim::launch(blocks, BLOCK_SIZE, level::STAGED_BYTES,
+            [&] { level::merge_path(source, nullptr, nullptr, nullptr, nullptr, again); });
+        out.judge(in, KEY_SIZE, ROW, with_keys);
+    }
+}
+"""
+
+
+def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> str:
+    parts = ["#include <algorithm>", "#include <cstdlib>", '#include "shim.hpp"']
+    for number, (dtype, value, unit, units) in enumerate(SHAPES):
+        keys = Order.of(dtype)
+        order = Order.records(max(4, keys.width) + max(4, value), 0, keys.dtype)
+        parts.append(f"namespace shape_{number} {{")
+        for name, (file, runs, reads, writes, batched) in KERNELS.items():
+            columns = 1 if file == "sort_tile.cu" or batched else runs
+            macros = {
+                **dict(order_macros(order)),
+                **dict(column_macros(columns, value, unit, reads=reads, writes=writes)),
+                "RUNS": runs,
+                "BLOCK_SIZE": 4,
+                "ITEMS_PER_THREAD": 3,
+                "BULK": bulk,
+                "BATCHED": int(batched),
+            }
+            parts += [f"#undef {macro}" for macro in _DERIVED]
+            parts += [f"#undef {macro}\n#define {macro} {said}" for macro, said in macros.items()]
+            text = change(flatten(file)).replace('extern "C"', "")
+            text = re.sub(r"extern __shared__ .*shared_bytes\[\];", "using shim::shared_bytes;", text)
+            parts.append(f"namespace {name} {{\n{text}\n}}")
+        row = value or unit * units
+        said = {"ROW": row, "UNITS": units, "FLOATS": int(dtype.startswith("float"))}
+        parts += [f"#undef {macro}\n#define {macro} {value}" for macro, value in said.items()]
+        parts.append(f"{CHECK}\n}}")
+    return "\n".join((*parts, f"int main() {{ {' '.join(f'shape_{at}::check();' for at in range(len(SHAPES)))} }}"))
+
+
+def run(text: str, sanitizer: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ to build the kernels for the CPU")
+    source, built = folder / "columns.cpp", folder / "columns"
+    source.write_text(text, encoding="utf-8")
+    flags = ["-std=c++20", "-O0", "-g1", "-w", "-pthread", "-fno-strict-aliasing", f"-I{Path(__file__).parent}"]
+    flags += [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
+    done = subprocess.run([compiler, *flags, str(source), "-o", str(built)], capture_output=True, text=True)
+    if "cannot find -l" in done.stderr:
+        pytest.skip(f"g++ has no library for -fsanitize={sanitizer}")
+    assert done.returncode == 0, done.stderr[-4000:]
+    command = [str(built)]
+    if sanitizer == "thread":
+        setarch = shutil.which("setarch")
+        if setarch is None:
+            pytest.skip("no setarch, without which the thread sanitizer may not start")
+        command = [setarch, "-R", *command]
+    environment = {"TSAN_OPTIONS": "halt_on_error=1 exitcode=66", "ASAN_OPTIONS": "detect_leaks=0"}
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=240)
+
+
+@pytest.mark.parametrize("bulk", [0, 1])
+def test_columns(tmp_path: Path, bulk: int) -> None:
+    done = run(program(bulk=bulk), "address,undefined", tmp_path)
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"
+
+
+@pytest.mark.thorough
+def test_no_race_and_the_missing_barrier_is_noticed(tmp_path: Path) -> None:
+    done = run(program(), "thread", tmp_path)
+    assert done.returncode == 0, done.stderr[-6000:]
+
+    def change(text: str) -> str:
+        return re.sub(r"__syncthreads\(\);(  // the records are made)", r"\1", text)
+
+    assert change(flatten("sort_tile.cu")) != flatten("sort_tile.cu")
+    done = run(program(change), "thread", tmp_path)
+    assert done.returncode != 0
+    assert "data race" in done.stderr

@@ -1,0 +1,396 @@
+"""Prepared calls without a device: their launches are worked out by NumPy, in the host's memory.
+
+What is shown: that the right launches go out for the right addresses. Whether the kernels do what the launches say is
+shown elsewhere.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+
+from gpumerge_cli.backends.gpu import launching, prepared
+from gpumerge_cli.backends.gpu.policy import partition_stretch
+from gpumerge_cli.backends.limits import TUNED_ON
+from gpumerge_cli.errors import DeviceMemoryError, UsageError
+from gpumerge_cli.order import Order
+
+STREAM = 77
+
+
+def memory(address: int, nbytes: int) -> Any:
+    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)
+
+
+def items(address: int, count: int, size: int) -> Any:
+    return memory(address, count * size).reshape(count, size)
+
+
+def images(order: Any, rows: Any) -> Any:
+    return order.image(order.keys(rows.reshape(-1)))
+
+
+def in_order(order: Any, rows: Any) -> Any:
+    """Items, a row of bytes each, in their stable order."""
+    return rows[np.argsort(images(order, rows), kind="stable")]
+
+
+def merged(order: Any, runs: list[Any]) -> Any:
+    """The merge of runs, which must be in order."""
+    for run in runs:
+        keys = images(order, run)
+        assert (keys[:-1] <= keys[1:]).all()
+    return in_order(order, np.concatenate(runs))
+
+
+class FakeColumns:
+    """Columns as kernels are told of them: their macros, and the words that end the arguments."""
+
+    def __init__(self, order: Any, macros: Any) -> None:
+        named = dict(macros)
+        self.reads, self.writes = bool(named.get("FROM_COLUMNS")), bool(named.get("TO_COLUMNS"))
+        self.words = 2 * named.get("COLUMNS", 0) + 3 if named else 0
+        self._runs, self._value, self._unit = (named.get(name, 0) for name in ("COLUMNS", "VALUE_SIZE", "VALUE_UNIT"))
+        self._order = order
+        self._key = order.width
+
+    def read(self, addresses: Any, counts: Any, told: Any) -> list[Any]:
+        """The records of each run."""
+        found, start = [], 0
+        for keys, values, count in zip(addresses, told, counts, strict=False):
+            records = np.zeros((count, self._order.item_bytes), np.uint8)
+            if count:
+                records[:, : self._key] = items(keys, count, self._key)
+                payload = records[:, max(4, self._key) :]
+                if self._value:
+                    payload[:, : self._value] = items(values, count, self._value)
+                else:
+                    numbers = np.arange(start, start + count, dtype=np.uint32)
+                    payload[:] = numbers.view(np.uint8).reshape(count, 4)
+            found.append(records)
+            start += count
+        return found
+
+    def write(self, records: Any, told: Any) -> None:
+        *sources, keys, moved, units = told
+        total = len(records)
+        if keys:
+            items(keys, total, self._key)[:] = records[:, : self._key]
+        payload = np.ascontiguousarray(records[:, max(4, self._key) :])
+        if self._value:
+            items(moved, total, self._value)[:] = payload[:, : self._value]
+            return
+        numbers = payload.view(np.uint32)[:, 0].astype(np.int64)
+        if not self._unit:
+            items(moved, total, 8)[:] = numbers.view(np.uint8).reshape(total, 8)
+            return
+        row = units * self._unit
+        places = list(zip(sources[: self._runs], sources[self._runs :], strict=True))
+        assert not any(values % self._unit for values, count in places if count)
+        both = np.concatenate([items(values, count, row) for values, count in places if count])
+        items(moved, total, row)[:] = both[numbers]
+
+
+class FakeKernels:
+    """Stands for Kernels: its launches are NumPy's."""
+
+    def __init__(self, device: int, order: Any, limits: Any) -> None:
+        self._order = order
+
+    def merging(self, policy: Any, *, batched: bool = False, macros: Any = (), words: int = 0) -> Callable[..., None]:
+        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
+        ahead = 3 if batched else 2 * policy.fan_in
+        assert columns.words == words
+
+        def merge(blocks: int, stream: int, given: list[int]) -> None:
+            (out, _, text, starts), told = given[ahead : ahead + 4], given[ahead + 4 :]
+            assert (len(told), text, starts) == (words, 0, 0)
+            if batched:
+                at, length, total = given[:3]
+                everything, group = items(at, total, size), policy.fan_in * length
+                groups = [everything[start : start + group] for start in range(0, total, group)]
+                runs = [[each[at : at + length] for at in range(0, len(each), length)] for each in groups]
+            else:
+                addresses, counts = given[: policy.fan_in], given[policy.fan_in : ahead]
+                if columns.reads:
+                    runs = [columns.read(addresses, counts, told)]
+                else:
+                    runs = [[items(*run, size) for run in zip(addresses, counts, strict=True)]]
+            found = [merged(self._order, each) for each in runs]
+            assert blocks == sum(-(-len(each) // policy.tile_size) for each in found)
+            both = np.concatenate(found)
+            if columns.writes:
+                columns.write(both, told)
+            else:
+                items(out, len(both), size)[:] = both
+
+        return merge
+
+    def partitioning(self, policy: Any, *, batched: bool = False, macros: Any = ()) -> Callable[..., None]:
+        assert not (batched and macros)
+
+        def cut(blocks: int, stream: int, given: list[int]) -> None:
+            cuts, edges, stretch, tile, *_ = given[3 if batched else 2 * policy.fan_in :]
+            assert stretch == partition_stretch(edges, policy.fan_in, TUNED_ON)
+            assert tile == policy.tile_size
+            groups = blocks // -(-edges // stretch)
+            memory(cuts, groups * edges * policy.fan_in * 8)[:] = 0xFF
+
+        return cut
+
+    def tiling(self, policy: Any, *, shape: Any = None, macros: Any = (), words: int = 0) -> Callable[..., None]:
+        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
+        assert columns.words == words
+
+        def tiles(blocks: int, stream: int, given: list[int]) -> None:
+            at, total, tile, out, text, starts, *told = given
+            assert (blocks, tile, len(told), text, starts) == (-(-total // tile), policy.tile, words, 0, 0)
+            assert shape is None or tile <= shape.room
+            everything = columns.read([at], [total], told)[0] if columns.reads else items(at, total, size)
+            parts = [everything[start : start + tile] for start in range(0, total, tile)]
+            both = np.concatenate([in_order(self._order, part) for part in parts])
+            if columns.writes:
+                columns.write(both, told)
+            else:
+                items(out, total, size)[:] = both
+
+        return tiles
+
+    def checking(self) -> Callable[..., None]:
+        def check(blocks: int, stream: int, given: list[int]) -> None:
+            at, total, answer, *_ = given
+            keys = images(self._order, items(at, total, self._order.item_bytes))
+            if (keys[1:] < keys[:-1]).any():
+                memory(answer, 8)[:] = np.frombuffer(struct.pack("q", 1), np.uint8)
+
+        return check
+
+
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    def room(nbytes: int) -> Any:
+        array = np.full(nbytes, 0xA5, np.uint8)
+        return SimpleNamespace(ptr=array.ctypes.data, array=array)
+
+    runtime = SimpleNamespace(streamIsCapturing=lambda stream: False, streamSynchronize=lambda stream: None)
+    stream = SimpleNamespace(ptr=STREAM)
+    cuda = SimpleNamespace(
+        alloc=room, alloc_pinned_memory=room, runtime=runtime, get_current_stream=lambda: stream, driver=None
+    )
+    for module in (prepared, launching):
+        monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(prepared, "Kernels", FakeKernels)
+
+
+def call(kind: prepared.Kind, runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:
+    ready = prepared.prepare(kind, 0, TUNED_ON)
+    assert ready is not None
+    counts = [len(run) for run in runs]
+    if not ready.takes(sum(counts)):
+        return False
+    places = [each.ctypes.data for each in values]
+    at = 0 if moved is None else moved.ctypes.data
+    return ready([run.ctypes.data for run in runs], counts, sum(counts), out.ctypes.data, places, at)
+
+
+def some(rng: np.random.Generator, dtype: str, count: int) -> Any:
+    return rng.integers(0, 90, count).astype(dtype)
+
+
+ROWS = [("uint8", ()), ("int16", ()), ("float32", ()), ("int64", ()), ("uint8", (3,)), ("int32", (4,)), ("int16", (5,))]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64"])
+@pytest.mark.parametrize("count", [1, 1300, 12_000, 70_000])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorts(rng: np.random.Generator, dtype: str, count: int, descending: bool) -> None:
+    order = Order.of(dtype, descending=descending)
+    keys = some(rng, dtype, count)
+    expected = np.argsort(order.image(keys), kind="stable")
+    out = np.empty_like(keys)
+    assert call(prepared.Kind("sort", order), [keys], out, [], None)
+    assert (out == keys[expected]).all()
+    ranks = np.empty(count, np.int64)
+    assert call(prepared.Kind("argsort", order), [keys], ranks, [], None)
+    assert (ranks == expected).all()
+    kind, row = ROWS[int(rng.integers(len(ROWS)))]
+    values = np.frombuffer(rng.bytes(count * prod(row) * np.dtype(kind).itemsize), kind).reshape(count, *row)
+    moved = np.empty_like(values)
+    nbytes = values.itemsize * prod(row)
+    assert call(prepared.Kind("sort", order, 1, nbytes), [keys], out, [values], moved)
+    assert (out == keys[expected]).all()
+    assert moved.tobytes() == values[expected].tobytes()
+    for run in (keys, out):
+        told = call(prepared.Kind("is_sorted", order), [run], out, [], None)
+        assert told == bool((order.image(run)[1:] >= order.image(run)[:-1]).all())
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 16])
+@pytest.mark.parametrize("shape", range(len(ROWS)))
+def test_merges(rng: np.random.Generator, number: int, shape: int) -> None:
+    order = Order.of("int32")
+    runs = [np.sort(some(rng, "int32", int(rng.integers(0, 30_000)))) for _ in range(number)]
+    runs[0] = np.sort(some(rng, "int32", 5))
+    both = np.concatenate(runs)
+    expected = np.argsort(both, kind="stable")
+    out = np.empty_like(both)
+    assert call(prepared.Kind("merge", order, number), runs, out, [], None)
+    assert (out == both[expected]).all()
+    kind, row = ROWS[shape]
+    values = [
+        np.frombuffer(rng.bytes(len(run) * prod(row) * np.dtype(kind).itemsize), kind).reshape(len(run), *row)
+        for run in runs
+    ]
+    moved = np.concatenate(values)
+    out[:] = 0
+    nbytes = moved.itemsize * prod(row)
+    assert call(prepared.Kind("merge", order, number, nbytes), runs, out, values, moved)
+    assert (out == both[expected]).all()
+    assert moved.tobytes() == np.concatenate(values)[expected].tobytes()
+
+
+def test_long_merges_and_sorts_are_cut_beforehand(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    cuts = 0
+    partitioning = FakeKernels.partitioning
+
+    def counted(self: Any, policy: Any, **how: Any) -> Callable[..., None]:
+        launch = partitioning(self, policy, **how)
+
+        def cut(*arguments: Any) -> None:
+            nonlocal cuts
+            cuts += 1
+            launch(*arguments)
+
+        return cut
+
+    monkeypatch.setattr(FakeKernels, "partitioning", counted)
+    monkeypatch.setattr("gpumerge_cli.backends.gpu.passes.OWN_CUTS", 0)
+    order = Order.of("int64")
+    keys = some(rng, "int64", 100_000)
+    out = np.empty_like(keys)
+    assert call(prepared.Kind("sort", order), [keys], out, [], None)
+    assert (out == np.sort(keys)).all()
+    assert cuts >= 2
+    runs = [np.sort(part) for part in np.split(keys, [30_000])]
+    assert call(prepared.Kind("merge", order, 2), runs, out, [], None)
+    assert (out == np.sort(keys)).all()
+
+
+def test_what_no_call_is_prepared_for() -> None:
+    order = Order.of("int64")
+    assert prepared.prepare(prepared.Kind("merge", order, 17), 0, TUNED_ON) is None
+    assert prepared.prepare(prepared.Kind("sort", order, 1, 0), 0, TUNED_ON) is None
+    for kind in (prepared.Kind("merge", order, 2), prepared.Kind("argsort", order), prepared.Kind("is_sorted", order)):
+        ready = prepared.prepare(kind, 0, TUNED_ON)
+        assert ready is not None
+        assert not ready.takes(0)
+    ready = prepared.prepare(prepared.Kind("merge", order, 2, 16), 0, TUNED_ON)
+    assert ready is not None
+    assert ready.takes((1 << 32) - 1)
+    assert not ready.takes(1 << 32)  # the number of an item has 32 bits
+    for most, key in ((1 << 18, "int64"), (73_728, "float32")):
+        ready = prepared.prepare(prepared.Kind("sort", Order.of(key)), 0, TUNED_ON)
+        assert ready is not None
+        assert ready.takes(most)
+        assert not ready.takes(most + 1)  # more are sorted by digits
+
+
+def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What the driver is told, arguments as words."""
+    told: list[tuple[Any, ...]] = []
+
+    def launch(*arguments: int) -> None:
+        pointer, address, size, at, end = struct.unpack("5q", memory(arguments[-1], 40).tobytes())
+        assert (pointer, size, end, arguments[-2]) == (1, 2, 0, 0)
+        nbytes = struct.unpack("q", memory(at, 8).tobytes())[0]
+        told.append((*arguments[:-2], struct.unpack(f"{nbytes // 8}q", memory(address, nbytes).tobytes())))
+
+    monkeypatch.setattr(launching, "_launch_kernel", launch)
+    return told
+
+
+def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = launches(monkeypatch)
+    launch = launching.Launch(SimpleNamespace(ptr=9), 256, 3, shared=48)
+    for turn in range(3):
+        launch(7, STREAM, [1 << 47, -1, turn])
+    assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
+    with pytest.raises(struct.error):
+        launch(7, STREAM, [1, 2])
+
+
+def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if another thread came in while the driver reads the arguments of the first one."""
+    told = launches(monkeypatch)
+    launch = launching.Launch(SimpleNamespace(ptr=9), 256, 1)
+    plain = launching._launch_kernel
+    depth = 0
+
+    def nested(*arguments: int) -> None:
+        nonlocal depth
+        depth += 1
+        if depth == 1:
+            launch(1, STREAM, [22])
+        plain(*arguments)
+
+    monkeypatch.setattr(launching, "_launch_kernel", nested)
+    launch(1, STREAM, [11])
+    assert [words for *_, words in told] == [(22,), (11,)]
+
+
+def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = launching.cupy.cuda.runtime
+    freed = []
+    monkeypatch.setattr(runtime, "streamIsCapturing", lambda stream: stream == STREAM)
+    monkeypatch.setattr(runtime, "mallocAsync", lambda nbytes, stream: 4096, raising=False)
+    monkeypatch.setattr(runtime, "freeAsync", lambda *given: freed.append(given), raising=False)
+    room = launching.scratch(100, STREAM)
+    assert room.ptr == 4096
+    assert not freed
+    del room
+    assert freed == [(4096, STREAM)]
+    assert launching.scratch(100, 0).ptr != 4096
+    with pytest.raises(UsageError, match="is_sorted waits for its answer, and a graph that is captured cannot"):
+        launching.judge_waiting(STREAM, "is_sorted")
+
+
+def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver refuses it by a number; the contexts tell what is wrong."""
+    current = [100]
+    driver = SimpleNamespace(
+        ctxGetCurrent=lambda: current[0],
+        ctxSetCurrent=lambda context: current.__setitem__(0, context),
+        ctxGetDevice=lambda: current[0] // 100 - 1,
+        streamGetCtx=lambda stream: 200,
+    )
+    monkeypatch.setattr(launching.cupy.cuda, "driver", driver)
+    with pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"):
+        launching.judge_stream()
+    assert current == [100]
+    driver.streamGetCtx = lambda stream: 100
+    launching.judge_stream()
+
+
+def test_errors_of_a_launch_are_the_programs_own(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    import cupy
+
+    def refused(*arguments: Any) -> None:
+        raise cupy.cuda.memory.OutOfMemoryError(1, 2)
+
+    keys = some(rng, "int32", 3)
+    monkeypatch.setattr(FakeKernels, "tiling", lambda self, policy, **how: refused)
+    monkeypatch.setattr(prepared, "judge_stream", lambda: None)
+    with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
+        call(prepared.Kind("sort", Order.of("int32")), [keys], np.empty_like(keys), [], None)
+    monkeypatch.setattr(prepared.cupy.cuda, "alloc", refused)
+    with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
+        prepared.Prepared.room(5)
