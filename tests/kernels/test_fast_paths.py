@@ -12,7 +12,11 @@ from kernel_shim import Case, Program, Variant, merged
 
 from gpumerge_cli.order import Keys, Order
 
-FLOATS = [Variant(Keys("float", 4), 4, 3), Variant(Keys("float", 8, True), 3, 5, bulk=1), Variant(Keys("float", 4), 9, 2, 8, partition=(8, 3, 3))]
+FLOATS = [
+    Variant(Keys("float", 4), 4, 3),
+    Variant(Keys("float", 8, True), 3, 5, bulk=1),
+    Variant(Keys("float", 4), 9, 2, 8, partition=(8, 3, 3)),
+]
 NO_NAN = "return last == last;"
 BY_NUMBER = "return DESCENDING ? x < y : y < x;"
 

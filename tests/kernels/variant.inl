@@ -37,8 +37,9 @@ static void merge_runs(
     for (const Run& run : runs) total += run.count;
     std::vector<long long> cuts;
     if (ahead) cuts = partition_of(runs, path::TILE, text, starts);
-    shim::launch(ceil_div(total, path::TILE), BLOCK_SIZE, path::STAGED_BYTES, [&] {
-        path::merge_path(table_of<path::Runs>(runs), (path::Item*)out, ahead ? cuts.data() : nullptr, text, starts);
+    const unsigned tiles = ceil_div(total, path::TILE);
+    shim::launch(tiles, BLOCK_SIZE, path::STAGED_BYTES, [&] {
+        path::merge_path(table_of<path::Runs>(runs), (path::Item*)out, cuts.data(), ahead ? 1 : tiles, text, starts);
     });
 }
 
@@ -109,9 +110,10 @@ static void merge_level(const Case& c, long long work, const void* in, long long
             partition(Source{(const Item*)in, length, total}, cuts.data(), edges, STRETCH, level_path::TILE, text, starts);
         });
     }
-    shim::launch(total / group * tiles + ceil_div(total % group, level_path::TILE), BLOCK_SIZE, level_path::STAGED_BYTES, [&] {
+    const unsigned all = total / group * tiles + ceil_div(total % group, level_path::TILE);
+    shim::launch(all, BLOCK_SIZE, level_path::STAGED_BYTES, [&] {
         using namespace level_path;
-        merge_path(Source{(const Item*)in, length, total}, (Item*)out, cuts.empty() ? nullptr : cuts.data(), text, starts);
+        merge_path(Source{(const Item*)in, length, total}, (Item*)out, cuts.data(), cuts.empty() ? all : 1, text, starts);
     });
 }
 
