@@ -6,10 +6,10 @@
 #include "cuts.cuh"
 
 #ifndef PARTITION_SIZE
-#define PARTITION_SIZE (RUNS == 2 ? 128 : 256)
+#define PARTITION_SIZE (RUNS == 2 ? 64 : 256)
 #endif
 #ifndef STRIDE
-#define STRIDE 8
+#define STRIDE (RUNS == 2 ? 64 : 8)
 #endif
 #ifndef MOST_EDGES
 #define MOST_EDGES 128

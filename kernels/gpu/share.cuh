@@ -86,19 +86,11 @@ __device__ __forceinline__ bool fill_share(
     return true;
 }
 
-#ifndef MOST_VALUES
-#define MOST_VALUES 16
-#endif
-
-// Writes a tile of few values without loading it, and says whether it did. Equal items lie in a row, so it is enough to find
-// where each value ends in each slice. Every thread of the block must call this. low, high: the cuts of the tile. to: its
-// place in the output.
+// Fills a tile if all its items are equal, and says whether they are. It reads only the ends of the slices. Every thread of
+// the block must call this. low, high: the cuts of the tile. to: its place in the output.
 __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low, const long long* high, Item* to)
 {
     __shared__ unsigned least, most;
-    __shared__ int found[MOST_VALUES][RUNS];  // the items of a slice that are not above a value
-    __shared__ int ends[MOST_VALUES];         // the same in all slices: where a value ends in the tile
-    __shared__ Item items[MOST_VALUES];
     const int thread = static_cast<int>(threadIdx.x);
     if (thread == 0) {
         least = ~0u;
@@ -107,82 +99,28 @@ __device__ __forceinline__ bool fill_tile(const Runs& runs, const long long* low
     __syncthreads();  // the bounds are set before they are widened
     for (int run = thread; run < RUNS; run += BLOCK_SIZE) {
         if (low[run] >= high[run]) continue;
-        const Item* const slice = runs.items_of(run);
-        atomicMin(&least, static_cast<unsigned>(image(slice[low[run]])));
-        atomicMax(&most, static_cast<unsigned>(image(slice[high[run] - 1])));
+        const Item* const items = runs.items_of(run);
+        atomicMin(&least, static_cast<unsigned>(image(items[low[run]])));
+        atomicMax(&most, static_cast<unsigned>(image(items[high[run] - 1])));
     }
     __syncthreads();  // every run has widened them
-    const int values = static_cast<int>(most) - static_cast<int>(least) + 1;
-    if (values < 1 || values > MOST_VALUES) return false;
+    if (least != most) return false;
 
-    const Team team(BLOCK_SIZE, WINDOWS == 1 ? RUNS * values : values);
-    for (int done = 0; done * WINDOWS < RUNS * values; done += team.at_once) {
-        const int at = (done + team.cut) * WINDOWS + team.window;
-        const bool active = team.cut < team.at_once && at < RUNS * values;
-        const int run = active ? at % RUNS : 0, value = active ? at / RUNS : 0;
-        const Item* const slice = runs.items_of(run) + low[run];
-        const int count = active && low[run] < high[run] ? static_cast<int>(high[run] - low[run]) : 0;
-        const int wanted = static_cast<int>(least) + value;
-        const long long end = search(team, value == values - 1 ? count : 0, count, static_cast<long long>(count) * (value + 1) / values,
-            count / values + 1, [&](long long middle) -> Probe {
-                const int seen = static_cast<int>(image(slice[middle]));
-                return {seen > wanted, static_cast<float>(seen - wanted) - 0.5f};
-            });
-        if (active && team.lane == 0) found[value][run] = static_cast<int>(end);
-    }
-    __syncthreads();  // all slices are searched before their ends are added
-    for (int value = thread; value < values; value += BLOCK_SIZE) {
-        int end = 0;
-        bool here = false;
-        Item item{};
-        for (int run = 0; run < RUNS; ++run) {
-            if (low[run] >= high[run]) continue;
-            const int below = found[value][run];
-            const Item last = runs.items_of(run)[low[run] + (below > 0 ? below - 1 : 0)];
-            // The greatest item that is not above the value is the value, if it occurs. If the runs are not in order, any will do.
-            if (!here || (below > 0 && image(last) > image(item))) item = last;
-            here |= below > 0;
-            end += below;
-        }
-        ends[value] = end;
-        items[value] = item;
-    }
-    __syncthreads();  // all values are known before they are written
-
+    Item item{};
     long long all = 0;
-    for (int run = 0; run < RUNS; ++run) all += high[run] - low[run];
-    const int count = static_cast<int>(all);
-    const auto value_at = [&](int position) {
-        int from = 0, until = values - 1;
-        while (from < until) {
-            const int middle = (from + until) >> 1;
-            if (ends[middle] > position) until = middle;
-            else from = middle + 1;
-        }
-        return from;
-    };
-    constexpr int EACH = VECTOR / SIZE;
-    const int head = smaller((VECTOR - vector_offset(to)) % VECTOR / SIZE, count);
-    const int tail = head + (count - head) / EACH * EACH;
-    for (int at = head + thread * EACH; at < tail; at += BLOCK_SIZE * EACH) {
-        int value = value_at(at);
-        unsigned words[4];
-        if (value == values - 1 || ends[value] >= at + EACH) {
-            unsigned word = 0;
-            for (int byte = 0; byte < 4; byte += SIZE) word |= static_cast<unsigned>(items[value]) << (8 * byte);
-            for (int turn = 0; turn < 4; ++turn) words[turn] = word;
-        } else {
-#pragma unroll
-            for (int turn = 0; turn < EACH; ++turn) {
-                while (value < values - 1 && ends[value] <= at + turn) ++value;
-                const unsigned bits = static_cast<unsigned>(items[value]) << (turn * SIZE % 4 * 8);
-                words[turn * SIZE / 4] = turn * SIZE % 4 == 0 ? bits : words[turn * SIZE / 4] | bits;
-            }
-        }
-        *reinterpret_cast<uint4*>(to + at) = {words[0], words[1], words[2], words[3]};
+    for (int run = 0; run < RUNS; ++run) {
+        if (low[run] < high[run]) item = runs.items_of(run)[low[run]];
+        all += high[run] - low[run];
     }
-    for (int at = thread; at < head; at += BLOCK_SIZE) to[at] = items[value_at(at)];
-    for (int at = tail + thread; at < count; at += BLOCK_SIZE) to[at] = items[value_at(at)];
+    const int count = static_cast<int>(all);
+    unsigned word = 0;
+    for (int at = 0; at < 4; at += SIZE) word |= static_cast<unsigned>(item) << (8 * at);
+    const int head = smaller((VECTOR - vector_offset(to)) % VECTOR / SIZE, count);
+    const int vectors = (count - head) * SIZE / VECTOR;
+    const int tail = head + vectors * (VECTOR / SIZE);
+    for (int at = thread; at < vectors; at += BLOCK_SIZE) reinterpret_cast<uint4*>(to + head)[at] = {word, word, word, word};
+    for (int at = thread; at < head; at += BLOCK_SIZE) to[at] = item;
+    for (int at = tail + thread; at < count; at += BLOCK_SIZE) to[at] = item;
     return true;
 }
 

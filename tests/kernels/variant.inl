@@ -60,6 +60,7 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
         });
         MERGES_OF_PAIRS(MERGE)
 #undef MERGE
+    case VALUES:
     case PATH: {
         // Pieces of a run, one behind the other, are runs.
         const long long half = RUNS / 2;
@@ -68,6 +69,12 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
             runs.push_back({(const char*)a + m * piece / half * size, m * (piece + 1) / half - m * piece / half});
         for (long long piece = 0; piece < half; ++piece)
             runs.push_back({(const char*)b + n * piece / half * size, n * (piece + 1) / half - n * piece / half});
+#if HAVE_VALUES
+        if (h.work == VALUES)
+            return shim::launch(ceil_div(total, h.tile), BLOCK_SIZE, 0, [&] {
+                values::merge_values(table_of<values::Runs>(runs), (values::Item*)out, h.tile, text, starts);
+            });
+#endif
         return merge_runs(h.blocks % 2 == 0, runs, out, text, starts);
     }
     default:

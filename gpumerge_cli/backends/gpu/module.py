@@ -11,11 +11,16 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.gpu.beside import launch_beside
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import kernel
 from gpumerge_cli.backends.gpu.policy import (
+    VALUES_STRETCH,
+    VALUES_THREADS,
+    by_values,
     grid_size,
     item_bytes,
+    own_cuts_beside,
     partition_size,
     partition_stretch,
     shared_bytes,
@@ -31,6 +36,7 @@ from gpumerge_cli.backends.gpu.source import (
     row_macros,
     text_macros,
     tile_macros,
+    values_macros,
 )
 from gpumerge_cli.backends.gpu.tree import Level
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
@@ -75,6 +81,11 @@ class Kernels:
         self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros()}
         self._comparing = comparison_macros(order)
 
+    @property
+    def order(self) -> Order:
+        """The order of the items."""
+        return self._order
+
     def merge(
         self,
         policy: LaunchPolicy,
@@ -98,6 +109,10 @@ class Kernels:
     def partitioning(self, policy: LaunchPolicy) -> Any:
         """The kernel that cuts ahead of `merging`."""
         return self._compiled("partition", "partition.cu", partition_macros(policy.fan_in, batched=False), 0)
+
+    def merging_values(self, policy: LaunchPolicy) -> Any:
+        """The kernel that merges narrow integers value by value."""
+        return self._compiled("merge_values", "merge_values.cu", values_macros(policy.fan_in), 0)
 
     def merge_level(
         self, policy: LaunchPolicy, level: Level, out: Address, text: Address = 0, starts: Address = 0
@@ -141,6 +156,13 @@ class Kernels:
     ) -> None:  # fmt: skip
         """Launch a merge. source: a table of runs, or a level whose runs are `length` long."""
         batched = length > 0
+        if not batched and by_values(self._order, policy, total):
+            blocks = _ceil_div(total, VALUES_STRETCH)
+            macros = values_macros(policy.fan_in)
+            self._launch(
+                "merge_values", blocks, VALUES_THREADS, (source, out, VALUES_STRETCH, text, starts), macros=macros
+            )
+            return
         shared = shared_bytes(policy, self._order)
         macros = policy_macros(policy, batched=batched)
         variant = named(policy.kernel)
@@ -154,16 +176,19 @@ class Kernels:
         group = min(policy.fan_in * length, total) if batched else total
         tiles = grid_size(policy, group)
         blocks = total // group * tiles + grid_size(policy, total % group)
-        cuts = None
-        if blocks > OWN_CUTS * self._limits.multiprocessors:
-            cuts = self._partition(
-                policy.fan_in, policy.tile_size, tiles + 1, _ceil_div(total, group), source, text, starts,
-                batched=batched,
+        if blocks <= OWN_CUTS * self._limits.multiprocessors:
+            self._launch(
+                name, blocks, policy.block_size, (source, out, 0, blocks, text, starts),
+                file=file, macros=macros, shared=shared,
             )  # fmt: skip
-        self._launch(
-            name, blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
-            file=file, macros=macros, shared=shared,
+            return
+        cuts = self._partition(
+            policy.fan_in, policy.tile_size, tiles + 1, _ceil_div(total, group), source, text, starts,
+            batched=batched,
         )  # fmt: skip
+        own = own_cuts_beside(policy.fan_in, self._limits)
+        arguments = source.tobytes() + _words([out, cuts.data.ptr, own, text, starts]).tobytes()
+        launch_beside(self._compiled(name, file, macros, shared), blocks, policy.block_size, shared, arguments)
 
     def cuts(self, runs: Sequence[tuple[Address, int]], rank: int) -> cupy.ndarray:
         """The number of items of each sorted run that are among the first `rank` of all, stably: int64, then zeros.

@@ -7,13 +7,23 @@ each kind of merge, and a call only makes a table of runs and one or two launche
 
 from __future__ import annotations
 
+from typing import Any
+
 import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import LaunchPolicy
+from gpumerge_cli.backends.gpu.beside import launch_beside
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import OWN_CUTS, Kernels
-from gpumerge_cli.backends.gpu.policy import partition_size, partition_stretch
+from gpumerge_cli.backends.gpu.policy import (
+    VALUES_STRETCH,
+    VALUES_THREADS,
+    by_values,
+    own_cuts_beside,
+    partition_size,
+    partition_stretch,
+)
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 
 _CUT_BYTES = 8
@@ -30,7 +40,10 @@ class PreparedMerge:
         self._partition = kernels.partitioning(policy)
         self._policy = policy
         self._limits = limits
+        self._own_beside = own_cuts_beside(policy.fan_in, limits)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
+        self._order, self._kernels = kernels.order, kernels
+        self._values: Any = None
         self._type = np.dtype((np.void, 2 * policy.fan_in * 8))
 
     def takes(self, total: int) -> bool:
@@ -47,16 +60,23 @@ class PreparedMerge:
         missing = policy.fan_in - len(counts)
         words = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
         runs = np.array(words, np.int64).view(self._type)
+        if by_values(self._order, policy, total):
+            if self._values is None:
+                self._values = self._kernels.merging_values(policy)
+            blocks = -(-total // VALUES_STRETCH)
+            self._values((blocks,), (VALUES_THREADS,), (runs, out, VALUES_STRETCH, 0, 0))
+            return
         tiles = -(-total // policy.tile_size)
-        cuts, at = None, 0
-        if tiles > self._most_own_cuts:
-            edges = tiles + 1
-            cuts = cupy.cuda.alloc(edges * policy.fan_in * _CUT_BYTES)
-            at = cuts.ptr
-            stretch = partition_stretch(edges, policy.fan_in, self._limits)
-            self._partition(
-                (-(-edges // stretch),),
-                (partition_size(policy.fan_in),),
-                (runs, at, edges, stretch, policy.tile_size, 0, 0),
-            )
-        self._merge((tiles,), (policy.block_size,), (runs, out, at, 0, 0), shared_mem=self._shared)
+        if tiles <= self._most_own_cuts:
+            self._merge((tiles,), (policy.block_size,), (runs, out, 0, tiles, 0, 0), shared_mem=self._shared)
+            return
+        edges = tiles + 1
+        cuts = cupy.cuda.alloc(edges * policy.fan_in * _CUT_BYTES)
+        stretch = partition_stretch(edges, policy.fan_in, self._limits)
+        self._partition(
+            (-(-edges // stretch),),
+            (partition_size(policy.fan_in),),
+            (runs, cuts.ptr, edges, stretch, policy.tile_size, 0, 0),
+        )
+        rest = np.array([out, cuts.ptr, self._own_beside, 0, 0], np.int64)
+        launch_beside(self._merge, tiles, policy.block_size, self._shared, runs.tobytes() + rest.tobytes())
