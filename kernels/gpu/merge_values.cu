@@ -16,12 +16,14 @@
 static_assert(BLOCK_SIZE >= WINDOWS, "a cut needs a thread for each of its windows");
 constexpr int SIZE = static_cast<int>(sizeof(Item));
 constexpr int EACH = VECTOR / SIZE;
+constexpr int NO_VALUE = 1 << 16;
 
 // The rows of values that follow each other. A value may have no items.
 struct Rows {
     int found[MOST_VALUES][RUNS];  // the items of a slice that are not above a value
     int ends[MOST_VALUES];         // where its row ends in the output of the block
     Item items[MOST_VALUES];
+    int next;                      // the least value behind them that occurs
 };
 
 // Finds the rows of `values` values from `value` on. All values of the slices lie from `least` to `most`. Every thread of the
@@ -47,7 +49,7 @@ __device__ __forceinline__ void find_rows(
     }
     __syncthreads();  // all slices are searched before their ends are added
     for (int which = static_cast<int>(threadIdx.x); which < values; which += BLOCK_SIZE) {
-        int end = 0;
+        int end = 0, next = NO_VALUE;
         bool here = false;
         Item item{};
         for (int run = 0; run < RUNS; ++run) {
@@ -59,9 +61,11 @@ __device__ __forceinline__ void find_rows(
             if (!here || (below > 0 && image(last) > image(item))) item = last;
             here |= below > 0;
             end += below;
+            if (below < high[run] - low[run]) next = smaller(next, static_cast<int>(image(runs.items_of(run)[low[run] + below])));
         }
         rows->ends[which] = end;
         rows->items[which] = item;
+        if (which == values - 1) rows->next = next;
     }
     __syncthreads();  // the rows are known before any thread reads them
 }
@@ -134,13 +138,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) merge_values(const __gr
     __syncthreads();  // every run has widened the bounds
     const int least = static_cast<int>(bounds[0]);
     const int most = static_cast<int>(bounds[1] < bounds[0] ? bounds[0] : bounds[1]);
-    for (int value = least, done = 0; value <= most; value += MOST_VALUES) {
+    for (int value = least, done = 0; value <= most;) {
         const int values = smaller(MOST_VALUES, most - value + 1);
         find_rows(runs, low, high, value, values, least, most, &rows);
-        // If the runs are not in order, rows may end anywhere; still all of the output is written.
-        const int end = value + values > most ? count : smaller(rows.ends[values - 1], count);
+        // If the runs are not in order, rows may end anywhere, and the next value may be any. Still values ascend, and all of
+        // the output is written.
+        value = rows.next < value + values ? value + values : rows.next;
+        const int end = value > most ? count : smaller(rows.ends[values - 1], count);
         write_rows(rows, values, out, done, end < done ? done : end);
         done = end < done ? done : end;
-        __syncthreads();  // the rows are written before others take their places
     }
 }

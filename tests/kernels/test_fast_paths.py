@@ -52,9 +52,9 @@ def narrow_pairs(order: Order, rng: np.random.Generator) -> Iterator[tuple[np.nd
     """Sorted narrow integers: any, and few near values, of which some occur in one run alone or not at all."""
     yield from ((a, b) for _, a, b in key_pairs(order, seed=int(rng.integers(1 << 30))))
     limits = np.iinfo(order.dtype)
-    for spread in (1, 2, 5, 17, 40):
-        for first in (limits.min, 0, limits.max - spread + 1):
-            values = first + rng.integers(0, spread, 260)
+    for spread, step in ((1, 1), (2, 1), (5, 1), (17, 1), (40, 1), (5, 23)):
+        for first in (limits.min, 0, limits.max - step * (spread - 1)):
+            values = first + step * rng.integers(0, spread, 260)
             m = int(rng.integers(0, 200))
             a, b = (in_order(order, run.astype(order.dtype)) for run in (values[:m], values[m:]))
             yield a, b
@@ -104,13 +104,14 @@ def test_every_missing_barrier_of_values_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
 ) -> None:
     order = Keys("uint", 1)
-    mutants = [Variant(order, 4, 4, change=without_barrier("values", which)) for which in range(barriers("values"))]
+    ours = [which for which in range(barriers("values")) if function_around("values", which) != "load"]
+    mutants = [Variant(order, 4, 4, change=without_barrier("values", which)) for which in ours]
     program = Program(mutants, "thread", tmp_path_factory.mktemp("mutants"))
     unnoticed = []
     for number in range(len(mutants)):
         runs = (program.run([case]) for _ in range(4) for case in cases(number, order, rng)[-12:])
         if not any(status != 0 and "data race" in output for status, output in runs):
-            unnoticed.append((number, function_around("values", number)))
+            unnoticed.append(function_around("values", ours[number]))
     assert not unnoticed
 
 

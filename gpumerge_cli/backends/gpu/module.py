@@ -15,7 +15,6 @@ from gpumerge_cli.backends.gpu.beside import launch_beside
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import kernel
 from gpumerge_cli.backends.gpu.policy import (
-    VALUES_STRETCH,
     VALUES_THREADS,
     by_values,
     grid_size,
@@ -24,6 +23,7 @@ from gpumerge_cli.backends.gpu.policy import (
     partition_size,
     partition_stretch,
     shared_bytes,
+    values_stretch,
 )
 from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import tile_shape, tile_shared_bytes
@@ -157,11 +157,11 @@ class Kernels:
         """Launch a merge. source: a table of runs, or a level whose runs are `length` long."""
         batched = length > 0
         if not batched and by_values(self._order, policy, total):
-            blocks = _ceil_div(total, VALUES_STRETCH)
-            macros = values_macros(policy.fan_in)
+            stretch = values_stretch(total, self._limits)
             self._launch(
-                "merge_values", blocks, VALUES_THREADS, (source, out, VALUES_STRETCH, text, starts), macros=macros
-            )
+                "merge_values", _ceil_div(total, stretch), VALUES_THREADS, (source, out, stretch, text, starts),
+                macros=values_macros(policy.fan_in),
+            )  # fmt: skip
             return
         shared = shared_bytes(policy, self._order)
         macros = policy_macros(policy, batched=batched)

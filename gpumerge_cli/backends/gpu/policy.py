@@ -16,11 +16,12 @@ from gpumerge_cli.order import Order
 
 _MOST_EDGES, _EDGES_OF_PAIRS = 128, 64  # partition.cu
 _PARTITIONS = 5  # blocks of partition.cu that a multiprocessor holds
-VALUES_STRETCH = 1 << 17
-"""The items of a block of merge_values.cu."""
 VALUES_THREADS = 128
-_ITEMS_A_VALUE = 512
-_OWN_BESIDE = 4  # for each multiprocessor: about as many blocks begin before partition.cu ends
+"""The threads a block of merge_values.cu."""
+_ITEMS_A_VALUE, _LEAST_BY_VALUES = 1024, 1 << 24
+_VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
+_STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
+_OWN_BESIDE = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
 _BESIDE_CAPABILITY = 90
 
 
@@ -57,7 +58,14 @@ def own_cuts_beside(fan_in: int, limits: DeviceLimits) -> int:
 def by_values(order: Order, policy: LaunchPolicy, total: int) -> bool:
     """Whether merge_values.cu is faster for so many items than the kernel of the policy."""
     narrow = order.kind in ("int", "uint") and not order.is_rows and order.width <= 2
-    return narrow and policy.transfer is not None and total >= _ITEMS_A_VALUE << 8 * order.width
+    enough = max(_LEAST_BY_VALUES, _ITEMS_A_VALUE << 8 * order.width)
+    return narrow and policy.transfer is not None and total >= enough
+
+
+def values_stretch(total: int, limits: DeviceLimits) -> int:
+    """The items of a block of merge_values.cu: all blocks should run at once, but none should be too short."""
+    fair = ceil_div(total, _VALUES_BLOCKS * limits.multiprocessors)
+    return min(_STRETCH_MOST, ceil_div(fair, _STRETCH_STEP) * _STRETCH_STEP)
 
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:

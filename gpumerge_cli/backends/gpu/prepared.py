@@ -17,12 +17,12 @@ from gpumerge_cli.backends.gpu.beside import launch_beside
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.module import OWN_CUTS, Kernels
 from gpumerge_cli.backends.gpu.policy import (
-    VALUES_STRETCH,
     VALUES_THREADS,
     by_values,
     own_cuts_beside,
     partition_size,
     partition_stretch,
+    values_stretch,
 )
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 
@@ -63,8 +63,8 @@ class PreparedMerge:
         if by_values(self._order, policy, total):
             if self._values is None:
                 self._values = self._kernels.merging_values(policy)
-            blocks = -(-total // VALUES_STRETCH)
-            self._values((blocks,), (VALUES_THREADS,), (runs, out, VALUES_STRETCH, 0, 0))
+            stretch = values_stretch(total, self._limits)
+            self._values((-(-total // stretch),), (VALUES_THREADS,), (runs, out, stretch, 0, 0))
             return
         tiles = -(-total // policy.tile_size)
         if tiles <= self._most_own_cuts:
