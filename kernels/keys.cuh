@@ -3,8 +3,8 @@
 // There are three kinds of items. A key is moved as an unsigned integer with its bits. A small record has RECORD_SIZE bytes,
 // and its key is among them. With ROWS, a row is the prefix and the number of a line or a record (see lines.cuh).
 // A key image is an integer with the order of the key. This is NumPy's order: NaNs are equal and last, and -0.0 equals 0.0.
-// DESCENDING takes the complement. Only images are compared, never floats: this toolchain would flush small ones to zero
-// (-ftz). The twin of this file is gpumerge_cli/order/keys.py. There all images are unsigned. Here the images of wide signed
+// DESCENDING takes the complement. The order is that of the images; gpu/share.cuh compares floats themselves where this is the
+// same. The twin of this file is gpumerge_cli/order/keys.py. There all images are unsigned. Here the images of wide signed
 // keys are signed, so their signs need not be flipped.
 //
 // Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Records also have

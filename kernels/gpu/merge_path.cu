@@ -193,10 +193,10 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
 }
 
 // Grid: one block a tile. With BATCHED each group but the last has as many blocks as the largest group has tiles.
-// cuts: the cuts of the tile edges that `partition` wrote; if null, every block finds its own.
+// cuts: the cuts of the tile edges that `partition` writes. The first `own` blocks do not wait for them, but find their own.
 // With TO_COLUMNS `out` is not used. Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) merge_path(
-    const __grid_constant__ Source source, Item* out, const long long* cuts, const unsigned char* text,
+    const __grid_constant__ Source source, Item* out, const long long* cuts, long long own, const unsigned char* text,
     const long long* starts
 #if FROM_COLUMNS || TO_COLUMNS
     ,
@@ -216,10 +216,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     out += source.start_of(group);
     const long long* low = cuts + (group * (tiles + 1) + tile) * RUNS;
     const long long* high = low + RUNS;
-    if (cuts == nullptr) {
+    if (blockIdx.x < own) {
         cut_ends(runs, first, smaller(first + TILE, runs.total()), BLOCK_SIZE, &ends, lines);
         low = ends.cuts[0].at;
         high = ends.cuts[1].at;
+    } else {
+        await_previous();
     }
     if (fill_tile(runs, low, high, out + first)) return;
     if (threadIdx.x == 0) {

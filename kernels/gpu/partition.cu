@@ -6,10 +6,10 @@
 #include "cuts.cuh"
 
 #ifndef PARTITION_SIZE
-#define PARTITION_SIZE (RUNS == 2 ? 128 : 256)
+#define PARTITION_SIZE (RUNS == 2 ? 64 : 256)
 #endif
 #ifndef STRIDE
-#define STRIDE 8
+#define STRIDE (RUNS == 2 ? 64 : 8)
 #endif
 #ifndef MOST_EDGES
 #define MOST_EDGES 128
@@ -24,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __g
 {
     __shared__ Ends ends;
     __shared__ Cut marks[(MOST_EDGES + STRIDE - 1) / STRIDE + 1];
+    let_next_begin();
     const Lines lines{text, starts};
     const unsigned stretches = static_cast<unsigned>((edges + stretch - 1) / stretch);
     const long long group = source.group_here(stretches);

@@ -132,22 +132,63 @@ __device__ __forceinline__ bool fill_tile(const Runs&, const long long*, const l
 
 #endif
 
+// How the items of a tile are compared: what is compared of an item, and whether y goes before x.
+struct ByImage {
+    typedef Image Compared;
+    static __device__ __forceinline__ Compared of(const Item& item) { return image(item); }
+    static __device__ __forceinline__ bool goes_before(const Item& y, Image y_image, const Item& x, Image x_image, Lines lines)
+    {
+        return before(y, y_image, x, x_image, lines);
+    }
+};
+
+#if !ROWS && !RECORD_SIZE && KEY_KIND == 2 && KEY_BITS >= 32
+#define WIDE_FLOATS 1
+
+// Floats themselves, without images: zeros are equal either way, and the compiler's default does not flush subnormals. Only
+// NaNs compare otherwise than their images, so there must be none.
+struct ByNumber {
+#if KEY_BITS == 32
+    typedef float Compared;
+#else
+    typedef double Compared;
+#endif
+    static __device__ __forceinline__ Compared of(Item item) { return __builtin_bit_cast(Compared, item); }
+    static __device__ __forceinline__ bool goes_before(Item, Compared y, Item, Compared x, Lines)
+    {
+        return DESCENDING ? x < y : y < x;
+    }
+};
+
+// Whether a sorted slice has no NaN. They lie at its end, or at its beginning if the order descends. In a slice that is not
+// in order they may lie anywhere, but then any order of its items will do.
+__device__ __forceinline__ bool all_numbers(const Item* slice, int count)
+{
+    if (count == 0) return true;
+    const ByNumber::Compared last = ByNumber::of(slice[DESCENDING ? 0 : count - 1]);
+    return last == last;
+}
+
+#else
+#define WIDE_FLOATS 0
+#endif
+
 // The next items of the merge of A from byte a on and B from byte b on. CHECKED: A may end at a_end, or B at b_end, before
 // the share is full.
-template <bool CHECKED>
+template <typename By, bool CHECKED>
 __device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, int b, int b_end, Lines lines)
 {
     Item x = item_at(a), y = item_at(b);
-    Image x_image = image(x), y_image = image(y);
+    typename By::Compared x_image = By::of(x), y_image = By::of(y);
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
         bool take_b;
-        if (CHECKED) take_b = b < b_end && (a >= a_end || before(y, y_image, x, x_image, lines));
-        else take_b = before(y, y_image, x, x_image, lines);
+        if (CHECKED) take_b = b < b_end && (a >= a_end || By::goes_before(y, y_image, x, x_image, lines));
+        else take_b = By::goes_before(y, y_image, x, x_image, lines);
         merged->put(turn, take_b ? y : x);
         const int taken = take_b ? b : a;
         const Item next = item_at(taken + SIZE);
-        const Image next_image = image(next);
+        const typename By::Compared next_image = By::of(next);
         if (take_b) {
             b = taken + SIZE;
             y = next;
@@ -162,13 +203,15 @@ __device__ __forceinline__ void merge_items(Merged* merged, int a, int a_end, in
 
 // co_rank in a tile. It first probes on both sides of the place where evenly spread keys would put the cut. Mostly few items
 // are left between these probes.
+template <typename By>
 __device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const Item* b, int n, Lines lines)
 {
     constexpr int REACH = 16;
     int low = k > n ? k - n : 0;
     int high = smaller(k, m);
     const auto narrow = [&](int middle) {
-        if (before(b[k - 1 - middle], a[middle], lines)) high = middle;
+        const Item x = a[middle], y = b[k - 1 - middle];
+        if (By::goes_before(y, By::of(y), x, By::of(x), lines)) high = middle;
         else low = middle + 1;
     };
     const float share = static_cast<float>(m) / static_cast<float>(m + n + 1);
@@ -180,20 +223,34 @@ __device__ __forceinline__ int co_rank_near(int k, const Item* a, int m, const I
 }
 
 // The share that begins at output position `diagonal` of the merge of two staged slices: a_count items from byte a_begin on,
-// and b_count items from byte b_begin on.
-__device__ __forceinline__ Merged merge_share(
+// and b_count items from byte b_begin on. FAST: most shares have enough items on both sides, so they get code of their own.
+template <typename By, bool FAST>
+__device__ __forceinline__ Merged merge_share_by(
     int diagonal, int a_begin, int a_count, int b_begin, int b_count, Lines lines)
 {
     const Item* const a_items = reinterpret_cast<const Item*>(shared_bytes + a_begin);
     const Item* const b_items = reinterpret_cast<const Item*>(shared_bytes + b_begin);
-    const int i = co_rank_near(diagonal, a_items, a_count, b_items, b_count, lines);
+    const int i = co_rank_near<By>(diagonal, a_items, a_count, b_items, b_count, lines);
     const int j = diagonal - i;
     const int a = a_begin + i * SIZE, b = b_begin + j * SIZE;
+    const bool a_lasts = i + ITEMS_PER_THREAD <= a_count, b_lasts = j + ITEMS_PER_THREAD <= b_count;
     Merged merged;
-    if (!fill_share(&merged, a, i < a_count, i + ITEMS_PER_THREAD <= a_count, b, j < b_count, j + ITEMS_PER_THREAD <= b_count)) {
-        if (i + ITEMS_PER_THREAD <= a_count && j + ITEMS_PER_THREAD <= b_count)
-            merge_items<false>(&merged, a, 0, b, 0, lines);
-        else merge_items<true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
+    if (!fill_share(&merged, a, i < a_count, a_lasts, b, j < b_count, b_lasts)) {
+        if (FAST && a_lasts && b_lasts) merge_items<By, false>(&merged, a, 0, b, 0, lines);
+        else merge_items<By, true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
     }
     return merged;
+}
+
+__device__ __forceinline__ Merged merge_share(
+    int diagonal, int a_begin, int a_count, int b_begin, int b_count, Lines lines)
+{
+#if WIDE_FLOATS
+    if (!all_numbers(reinterpret_cast<const Item*>(shared_bytes + a_begin), a_count)
+        || !all_numbers(reinterpret_cast<const Item*>(shared_bytes + b_begin), b_count))
+        return merge_share_by<ByImage, false>(diagonal, a_begin, a_count, b_begin, b_count, lines);
+    return merge_share_by<ByNumber, true>(diagonal, a_begin, a_count, b_begin, b_count, lines);
+#else
+    return merge_share_by<ByImage, true>(diagonal, a_begin, a_count, b_begin, b_count, lines);
+#endif
 }

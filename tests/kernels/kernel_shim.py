@@ -37,6 +37,7 @@ FILES = {
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
     "text": "text.cu",
+    "values": "merge_values.cu",
 }
 LEVELS = {
     "level_parts": "partition.cu",
@@ -60,6 +61,7 @@ WORKS = (
     "rows_sort",
     "serial",
     "level",
+    "values",
 )
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _NEVER_FOUND = "null,object-size,vptr"
@@ -68,7 +70,7 @@ _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
     "COMPARED": 255, "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
 }  # fmt: skip
-_DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
+_DERIVED = ("NARROW", "WIDE_FLOATS", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
 ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
@@ -91,10 +93,20 @@ class Variant:
     narrow: bool = False
     change: Callable[[str, str], str] = field(default=lambda name, text: text)
 
+    def _has(self, name: str) -> bool:
+        needs = {"rows": moves_rows(self.order), "text": not self.order.item_bytes, "values": self.takes_values}
+        return needs.get(name, True)
+
+    @property
+    def takes_values(self) -> bool:
+        """Whether its items are integers of 8 or 16 bits, which merge_values.cu takes."""
+        return self.order.kind in ("int", "uint") and not self.order.is_rows and self.order.width <= 2
+
     def source(self) -> tuple[str, str]:
         """The C++ text of the kernels, and the name of its namespace, which equal texts share."""
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
         values |= {"RUNS": self.runs, "BULK": self.bulk, "SUMMED_PER_THREAD": 2}
+        values |= {"MOST_VALUES": 3, "HAVE_VALUES": int(self.takes_values)}
         if not self.narrow:
             values["COMPARED"] = _DEFAULTS["COMPARED"]
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
@@ -102,7 +114,7 @@ class Variant:
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         head = len(lines)
         for name, file in (FILES | LEVELS).items():
-            if {"rows": moves_rows(self.order), "text": not self.order.item_bytes}.get(name, True):
+            if self._has(name):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")

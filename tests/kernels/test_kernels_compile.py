@@ -27,6 +27,7 @@ from gpumerge_cli.backends.gpu.source import (
     shape_macros,
     text_macros,
     tile_macros,
+    values_macros,
 )
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.backends.variants import NAMES
@@ -288,6 +289,13 @@ def test_levels_of_every_fan_in(fan_in: int) -> None:
         compile_for(90, "merge_path.cu", options)
         options = compiler_options((*order_macros(order), *partition_macros(fan_in, batched=True)))
         compile_for(90, "partition.cu", options)
+
+
+@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize("fan_in", SOME_FAN_INS)
+def test_merges_by_values(architecture: int, fan_in: int) -> None:
+    for order in (Keys("uint", 1), Keys("int", 2), Keys("int", 1, True)):
+        compile_for(architecture, "merge_values.cu", compiler_options((*order_macros(order), *values_macros(fan_in))))
 
 
 @pytest.mark.parametrize("architecture", [90, 100, 120])

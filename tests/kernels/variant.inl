@@ -37,8 +37,9 @@ static void merge_runs(
     for (const Run& run : runs) total += run.count;
     std::vector<long long> cuts;
     if (ahead) cuts = partition_of(runs, path::TILE, text, starts);
-    shim::launch(ceil_div(total, path::TILE), BLOCK_SIZE, path::STAGED_BYTES, [&] {
-        path::merge_path(table_of<path::Runs>(runs), (path::Item*)out, ahead ? cuts.data() : nullptr, text, starts);
+    const unsigned tiles = ceil_div(total, path::TILE);
+    shim::launch(tiles, BLOCK_SIZE, path::STAGED_BYTES, [&] {
+        path::merge_path(table_of<path::Runs>(runs), (path::Item*)out, cuts.data(), ahead ? 1 : tiles, text, starts);
     });
 }
 
@@ -59,6 +60,7 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
         });
         MERGES_OF_PAIRS(MERGE)
 #undef MERGE
+    case VALUES:
     case PATH: {
         // Pieces of a run, one behind the other, are runs.
         const long long half = RUNS / 2;
@@ -67,6 +69,12 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
             runs.push_back({(const char*)a + m * piece / half * size, m * (piece + 1) / half - m * piece / half});
         for (long long piece = 0; piece < half; ++piece)
             runs.push_back({(const char*)b + n * piece / half * size, n * (piece + 1) / half - n * piece / half});
+#if HAVE_VALUES
+        if (h.work == VALUES)
+            return shim::launch(ceil_div(total, h.tile), BLOCK_SIZE, 0, [&] {
+                values::merge_values(table_of<values::Runs>(runs), (values::Item*)out, h.tile, text, starts);
+            });
+#endif
         return merge_runs(h.blocks % 2 == 0, runs, out, text, starts);
     }
     default:
@@ -109,9 +117,10 @@ static void merge_level(const Case& c, long long work, const void* in, long long
             partition(Source{(const Item*)in, length, total}, cuts.data(), edges, STRETCH, level_path::TILE, text, starts);
         });
     }
-    shim::launch(total / group * tiles + ceil_div(total % group, level_path::TILE), BLOCK_SIZE, level_path::STAGED_BYTES, [&] {
+    const unsigned all = total / group * tiles + ceil_div(total % group, level_path::TILE);
+    shim::launch(all, BLOCK_SIZE, level_path::STAGED_BYTES, [&] {
         using namespace level_path;
-        merge_path(Source{(const Item*)in, length, total}, (Item*)out, cuts.empty() ? nullptr : cuts.data(), text, starts);
+        merge_path(Source{(const Item*)in, length, total}, (Item*)out, cuts.data(), cuts.empty() ? all : 1, text, starts);
     });
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import cupy
 
+from gpumerge_cli.backends.gpu.beside import launch_beside
 from gpumerge_cli.errors import UsageError
 
 _launch_kernel = cupy.cuda.driver.launchKernel
@@ -37,15 +38,21 @@ class Launch:
         self._pack = struct.Struct(f"{words}q").pack_into
         self._spare: list[_Arguments] = []
 
-    def __call__(self, blocks: int, stream: int, words: list[int]) -> None:
-        """Queue the kernel on a stream of the current device."""
+    def __call__(self, blocks: int, stream: int, words: list[int], *, beside: bool = False) -> None:
+        """Queue the kernel on a stream of the current device.
+
+        beside: it may begin before the kernel ahead of it has ended (see beside.py).
+        """
         # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
         try:
             arguments = self._spare.pop()
         except IndexError:
             arguments = _Arguments(self._words)
         self._pack(arguments.memory, 0, *words)
-        _launch_kernel(self._pointer, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, 0, arguments.told)
+        if beside:
+            launch_beside(self._pointer, blocks, self._threads, self._shared, stream, arguments.told)
+        else:
+            _launch_kernel(self._pointer, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, 0, arguments.told)
         self._spare.append(arguments)
 
 

@@ -13,13 +13,18 @@ import numpy as np
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import kernel
-from gpumerge_cli.backends.gpu.launching import Launch, scratch_array
+from gpumerge_cli.backends.gpu.launching import Launch, current_stream, scratch_array
 from gpumerge_cli.backends.gpu.policy import (
+    VALUES_THREADS,
+    begins_beside,
+    by_values,
     grid_size,
     item_bytes,
+    own_cuts_beside,
     partition_size,
     partition_stretch,
     shared_bytes,
+    values_stretch,
 )
 from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, tile_shape, tile_shared_bytes
@@ -32,6 +37,7 @@ from gpumerge_cli.backends.gpu.source import (
     row_macros,
     text_macros,
     tile_macros,
+    values_macros,
 )
 from gpumerge_cli.backends.gpu.tree import Level
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
@@ -76,6 +82,11 @@ class Kernels:
         self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros()}
         self._comparing = comparison_macros(order)
 
+    @property
+    def order(self) -> Order:
+        """The order of the items."""
+        return self._order
+
     def merge(
         self,
         policy: LaunchPolicy,
@@ -98,7 +109,7 @@ class Kernels:
         shared = shared_bytes(policy, self._order)
         name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
         function = self._compiled(name, file, (*policy_macros(policy, batched=batched), *macros), shared)
-        return Launch(function, policy.block_size, _source_words(policy.fan_in, batched) + 4 + words, shared)
+        return Launch(function, policy.block_size, _source_words(policy.fan_in, batched) + 5 + words, shared)
 
     def partitioning(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = ()) -> Launch:
         """The kernel that cuts ahead of `merging`."""
@@ -119,6 +130,11 @@ class Kernels:
     def checking(self) -> Launch:
         """The kernel that says whether a run is in disorder."""
         return Launch(self._compiled("any_disorder", "check.cu", (), 0), _THREADS, 5)
+
+    def merging_values(self, policy: LaunchPolicy) -> Launch:
+        """The kernel that merges narrow integers value by value."""
+        function = self._compiled("merge_values", "merge_values.cu", values_macros(policy.fan_in), 0)
+        return Launch(function, VALUES_THREADS, _source_words(policy.fan_in, False) + 4)
 
     def merge_level(
         self, policy: LaunchPolicy, level: Level, out: Address, text: Address = 0, starts: Address = 0
@@ -162,6 +178,13 @@ class Kernels:
     ) -> None:  # fmt: skip
         """Launch a merge. source: a table of runs, or a level whose runs are `length` long."""
         batched = length > 0
+        if not batched and by_values(self._order, policy, total):
+            stretch = values_stretch(total, self._limits)
+            self._launch(
+                "merge_values", _ceil_div(total, stretch), VALUES_THREADS, (source, out, stretch, text, starts),
+                macros=values_macros(policy.fan_in),
+            )  # fmt: skip
+            return
         shared = shared_bytes(policy, self._order)
         macros = policy_macros(policy, batched=batched)
         variant = named(policy.kernel)
@@ -175,16 +198,20 @@ class Kernels:
         group = min(policy.fan_in * length, total) if batched else total
         tiles = grid_size(policy, group)
         blocks = total // group * tiles + grid_size(policy, total % group)
-        cuts = None
-        if blocks > OWN_CUTS * self._limits.multiprocessors:
-            cuts = self._partition(
-                policy.fan_in, policy.tile_size, tiles + 1, _ceil_div(total, group), source, text, starts,
-                batched=batched,
+        if blocks <= OWN_CUTS * self._limits.multiprocessors:
+            self._launch(
+                name, blocks, policy.block_size, (source, out, 0, blocks, text, starts),
+                file=file, macros=macros, shared=shared,
             )  # fmt: skip
-        self._launch(
-            name, blocks, policy.block_size, (source, out, 0 if cuts is None else cuts.data.ptr, text, starts),
-            file=file, macros=macros, shared=shared,
+            return
+        cuts = self._partition(
+            policy.fan_in, policy.tile_size, tiles + 1, _ceil_div(total, group), source, text, starts,
+            batched=batched,
         )  # fmt: skip
+        own = own_cuts_beside(policy.fan_in, self._limits)
+        words = [*np.frombuffer(source.tobytes(), np.int64).tolist(), out, cuts.data.ptr, own, text, starts]
+        launch = Launch(self._compiled(name, file, macros, shared), policy.block_size, len(words), shared)
+        launch(blocks, current_stream(), words, beside=begins_beside(self._limits))
 
     def cuts(self, runs: Sequence[tuple[Address, int]], rank: int) -> cupy.ndarray:
         """The number of items of each sorted run that are among the first `rank` of all, stably: int64, then zeros.

@@ -6,13 +6,20 @@ much shared memory. None of that depends on addresses, and only grids depend on 
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Launch, scratch
 from gpumerge_cli.backends.gpu.module import OWN_CUTS, Kernels
-from gpumerge_cli.backends.gpu.policy import partition_stretch
+from gpumerge_cli.backends.gpu.policy import (
+    begins_beside,
+    by_values,
+    own_cuts_beside,
+    partition_stretch,
+    values_stretch,
+)
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, of_fan_in
 from gpumerge_cli.backends.gpu.tree import fan_ins
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -46,7 +53,10 @@ class MergePass:
         self._macros = _NOTHING if batched else macros  # a level is no column
         self.merge = kernels.merging(policy, batched=batched, macros=macros, words=columns.words if columns else 0)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
+        self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(policy.fan_in, limits)
         self._partition: Launch | None = None
+        self._may_go_by_values = not batched and columns is None and by_values(kernels.order, policy, sys.maxsize)
+        self._values: Launch | None = None
 
     def __call__(self, source: list[int], total: int, group: int, out: int, stream: int, told: list[int]) -> None:
         """Merge `total` items into `out` or into columns. source: the words of a Source (see runs.cuh).
@@ -54,9 +64,15 @@ class MergePass:
         group: the items of a group, of which the last may be shorter; a table of runs is one group. told: the words of
         columns.
         """
+        if self._may_go_by_values and by_values(self._kernels.order, self._policy, total):
+            if self._values is None:
+                self._values = self._kernels.merging_values(self._policy)
+            stretch = values_stretch(total, self._limits)
+            self._values(-(-total // stretch), stream, [*source, out, stretch, 0, 0])
+            return
         blocks = self.blocks(total, group)
         if blocks <= self._most_own_cuts:
-            self.merge(blocks, stream, [*source, out, 0, 0, 0, *told])
+            self.merge(blocks, stream, [*source, out, 0, blocks, 0, 0, *told])
             return
         if self._partition is None:
             self._partition = self._kernels.partitioning(self._policy, batched=self._batched, macros=self._macros)
@@ -64,7 +80,7 @@ class MergePass:
         cuts = scratch(groups * edges * self.fan_in * _CUT_BYTES, stream)
         stretch = partition_stretch(edges, self.fan_in, self._limits)
         self._partition(groups * -(-edges // stretch), stream, [*source, cuts.ptr, edges, stretch, self.tile, 0, 0])
-        self.merge(blocks, stream, [*source, out, cuts.ptr, 0, 0, *told])
+        self.merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self._beside)
 
     def blocks(self, total: int, group: int) -> int:
         """The blocks that merge groups of `total` items."""
@@ -134,7 +150,7 @@ class SortPasses:
         for number, (merge, blocks, length, group, alone) in enumerate(plan):
             of_last = told if number == last else []
             if alone:
-                merge.merge(blocks, stream, [here, length, count, there, 0, 0, 0, *of_last])
+                merge.merge(blocks, stream, [here, length, count, there, 0, blocks, 0, 0, *of_last])
             else:
                 merge([here, length, count], count, group, there, stream, of_last)
             here, there = there, here

@@ -14,8 +14,15 @@ from gpumerge_cli.backends.variants.variant import Wish
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 
-_MOST_EDGES = 128  # partition.cu
+_MOST_EDGES, _EDGES_OF_PAIRS = 128, 64  # partition.cu
 _PARTITIONS = 5  # blocks of partition.cu that a multiprocessor holds
+VALUES_THREADS = 128
+"""The threads a block of merge_values.cu."""
+_ITEMS_A_VALUE, _LEAST_BY_VALUES = 1024, 1 << 24
+_VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
+_STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
+_OWN_BESIDE = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
+_BESIDE_CAPABILITY = 90
 
 
 def item_bytes(order: Order) -> int:
@@ -30,15 +37,38 @@ def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
 
 def partition_size(fan_in: int) -> int:
     """The threads a block of partition.cu."""
-    return 128 if fan_in == 2 else 256
+    return 64 if fan_in == 2 else 256
 
 
 def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
     """The edges that a block of partition.cu cuts: many, as they share its ends, but all blocks must run at once."""
     if fan_in == 2:
-        return _MOST_EDGES
+        return _EDGES_OF_PAIRS
     fair = ceil_div(edges, _PARTITIONS * limits.multiprocessors)
     return min(_MOST_EDGES, max(16, ceil_div(fair, 8) * 8))
+
+
+def begins_beside(limits: DeviceLimits) -> bool:
+    """Whether a merge can begin while partition.cu still runs."""
+    return limits.capability >= _BESIDE_CAPABILITY
+
+
+def own_cuts_beside(fan_in: int, limits: DeviceLimits) -> int:
+    """The first blocks of a merge that find their own cuts, as they begin while partition.cu still runs."""
+    return _OWN_BESIDE * limits.multiprocessors if fan_in == 2 and begins_beside(limits) else 0
+
+
+def by_values(order: Order, policy: LaunchPolicy, total: int) -> bool:
+    """Whether merge_values.cu is faster for so many items than the kernel of the policy."""
+    narrow = order.kind in ("int", "uint") and not order.is_rows and order.width <= 2
+    enough = max(_LEAST_BY_VALUES, _ITEMS_A_VALUE << 8 * order.width)
+    return narrow and policy.transfer is not None and total >= enough
+
+
+def values_stretch(total: int, limits: DeviceLimits) -> int:
+    """The items of a block of merge_values.cu: all blocks should run at once, but none should be too short."""
+    fair = ceil_div(total, _VALUES_BLOCKS * limits.multiprocessors)
+    return min(_STRETCH_MOST, ceil_div(fair, _STRETCH_STEP) * _STRETCH_STEP)
 
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:

@@ -102,6 +102,11 @@ def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:
     return (("RUNS", fan_in), *((("BATCHED", 1),) if batched else ()))
 
 
+def values_macros(fan_in: int) -> Macros:
+    """The macros of merge_values.cu."""
+    return (("RUNS", fan_in),)
+
+
 def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer: Transfer | None) -> Macros:
     """The macros of sort_tile.cu."""
     return (*shape_macros(block_size, items_per_thread, resident), ("BULK", int(transfer == "bulk")))
