@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import launching, prepared
+from gpumerge_cli.backends.gpu import launching, prepared, prepared_digits
 from gpumerge_cli.backends.gpu.policy import partition_stretch
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
@@ -297,11 +297,57 @@ def test_what_no_call_is_prepared_for() -> None:
     assert ready is not None
     assert ready.takes((1 << 32) - 1)
     assert not ready.takes(1 << 32)  # the number of an item has 32 bits
-    for most, key in ((1 << 18, "int64"), (73_728, "float32")):
-        ready = prepared.prepare(prepared.Kind("sort", Order.of(key)), 0, TUNED_ON)
-        assert ready is not None
-        assert ready.takes(most)
-        assert not ready.takes(most + 1)  # more are sorted by digits
+
+
+@pytest.mark.parametrize("what", ["keys", "values", "numbers"])
+def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """They are launched as radix.py decides, with the same arguments."""
+    from gpumerge_cli.backends.gpu import radix
+    from gpumerge_cli.backends.gpu.sort_policy import pair_order
+
+    launched: list[tuple[Any, ...]] = []
+
+    def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
+        def launch(blocks: int, stream: int, given: list[int]) -> None:
+            assert len(given) == words
+            launched.append((name, blocks, threads, tuple(given), macros, shared))
+
+        return launch
+
+    monkeypatch.setattr(FakeKernels, "ready", ready, raising=False)
+    rooms = iter([1 << 30, 1 << 32] * 2)
+    for module in (radix, prepared_digits):
+        monkeypatch.setattr(module, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=next(rooms)))
+        monkeypatch.setattr(module, "current_stream", lambda: STREAM)
+    zeroed: list[tuple[int, ...]] = []
+    runtime = SimpleNamespace(memsetAsync=lambda *given: zeroed.append(given))
+    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    order, count = Order.of("float32"), 1_000_000
+    kind = {
+        "keys": prepared.Kind("sort", order), "values": prepared.Kind("sort", order, 1, 8),
+        "numbers": prepared.Kind("argsort", order),
+    }[what]  # fmt: skip
+    call = prepared.prepare(kind, 0, TUNED_ON)
+    assert call is not None
+    assert call.takes(count)
+    call([4096], [count], count, 8192, [1 << 20] if what == "values" else [], 1 << 21 if what == "values" else 0)
+    found, launched = launched, []
+    items, at = order if what == "keys" else pair_order(order, 8 if what == "values" else 4), 1 << 30
+    size = -(-count * items.item_bytes // 16) * 16
+    ends = {"keys": None, "values": radix.Ends(1 << 20, 8192, 1 << 21), "numbers": radix.Ends(0, 0, 8192)}[what]
+    expected = []
+
+    def launch(name: str, blocks: int, threads: int, arguments: Any, *, macros: Any, shared: int) -> None:
+        words = [word for each in arguments for word in (each.tolist() if hasattr(each, "tolist") else [each])]
+        flat = np.frombuffer(words[-1], np.int64).tolist() if isinstance(words[-1], bytes) else words[-1:]
+        expected.append((name, blocks, threads, (*words[:-1], *flat), macros, shared))
+
+    next(rooms)
+    buffers = (8192, at) if what == "keys" else (at, at + size)
+    radix.sort_by_digits(launch, items, TUNED_ON, (4096, count), buffers, ends)
+    assert found == expected
+    assert len(found) == 1 + order.width
+    assert zeroed[0] == zeroed[1]
 
 
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:

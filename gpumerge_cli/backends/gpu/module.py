@@ -127,6 +127,10 @@ class Kernels:
         function = self._compiled("sort_tile", "sort_tile.cu", (*own, *macros), shared)
         return Launch(function, shape.block_size, 6 + words, shared)
 
+    def ready(self, name: str, threads: int, words: int, macros: Macros, shared: int) -> Launch:
+        """A kernel of a file of its own name, ready to launch."""
+        return Launch(self._compiled(name, f"{name}.cu", macros, shared), threads, words, shared)
+
     def checking(self) -> Launch:
         """The kernel that says whether a run is in disorder."""
         return Launch(self._compiled("any_disorder", "check.cu", (), 0), _THREADS, 5)

@@ -20,13 +20,16 @@ from gpumerge_cli.backends.gpu.launching import current_stream, judge_stream, ju
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.gpu.prepared_digits import DigitPasses
 from gpumerge_cli.backends.gpu.size_classes import SizeClass, size_classes
+from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.order import Order
 
 Operation = Literal["merge", "sort", "argsort", "is_sorted"]
 _VECTOR = 16
 _NARROW = 4  # bytes of a key
+_MOST_NUMBERED = 1 << 32
 _MERGED, _MERGED_WIDE = 73_728, 1 << 18
 """Up to so many keys, narrow and wide ones, a sort that merges takes less time than one by digits, on an H200."""
 _CHECK_THREADS = 256
@@ -109,8 +112,15 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
             MergePass(kernels, resolve(LaunchRequest(), order, limits, kind.runs), limits, columns=columns), columns
         )
     classes = size_classes(kernels, order, limits, columns)
-    few = _MERGED if order.width <= _NARROW else _MERGED_WIDE
-    return _Sort(classes, order.item_bytes, few, columns)
+    few = _MERGED if kind.order.width <= _NARROW else _MERGED_WIDE
+    merges = _Sort(classes, order.item_bytes, few, columns)
+    if columns is None:
+        return _SortOfAny(merges, DigitPasses(kernels, order, limits), pairs=False, keys=True)
+    if kind.value_bytes not in (None, 4, 8):
+        return merges
+    pairs = pair_order(kind.order, kind.value_bytes or _NARROW)
+    digits = DigitPasses(Kernels(device, pairs, limits), pairs, limits)
+    return _SortOfAny(merges, digits, pairs=True, keys=kind.operation == "sort")
 
 
 class _Merge(Prepared):
@@ -167,6 +177,31 @@ class _Sort(Prepared):
         at = 0 if room is None else room.ptr
         told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
         passes(addresses[0], total, plan, (at, at + size), stream, told)
+        return True
+
+
+class _SortOfAny(Prepared):
+    """Sorts of any number of keys: few by merging, many by digits."""
+
+    def __init__(self, merges: _Sort, digits: DigitPasses, *, pairs: bool, keys: bool) -> None:
+        self.unit = merges.unit
+        self._merges, self._digits = merges, digits
+        self._pairs, self._keys = pairs, keys
+
+    def takes(self, total: int) -> bool:
+        return 0 < total < _MOST_NUMBERED
+
+    def _launch(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        if self._merges.takes(total):
+            return self._merges._launch(addresses, counts, total, out, values, moved)
+        if not self._pairs:
+            self._digits.keys(addresses[0], total, out)
+        elif self._keys:
+            self._digits.pairs(addresses[0], total, values[0], out, moved)
+        else:
+            self._digits.pairs(addresses[0], total, 0, 0, out)
         return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import cupy
@@ -40,6 +41,7 @@ class Ends:
         return np.array([self.values, self.keys_out, self.values_out], np.int64).view(f"V{3 * _NUMBER}")
 
 
+@lru_cache(maxsize=256)
 def macros_by_digits(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> tuple[Macros, Macros]:
     """The macros of count_digits.cu and of sort_radix.cu for so many items, beside those of the order."""
     counting = digit_macros(order.prefix_bytes, wide=count >= _WIDE, pairs=pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.launch import (
@@ -109,6 +110,7 @@ def tile_shared_bytes(shape: TileShape, order: Order) -> int:
     return _shared_bytes(shape, item_bytes(order))
 
 
+@lru_cache(maxsize=256)
 def digit_shape(order: Order, limits: DeviceLimits) -> DigitShape:
     """The shape of sort_radix.cu. If the device has no room for the tuned one, blocks have fewer items.
 
