@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import launching, prepared, prepared_digits
-from gpumerge_cli.backends.gpu.policy import partition_stretch
+from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from gpumerge_cli.order import Order
@@ -104,16 +104,18 @@ class FakeKernels:
     """Stands for Kernels: its launches are NumPy's."""
 
     def __init__(self, device: int, order: Any, limits: Any) -> None:
-        self._order = order
+        self.order = self._order = order
 
     def merging(self, policy: Any, *, batched: bool = False, macros: Any = (), words: int = 0) -> Callable[..., None]:
         size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
         ahead = 3 if batched else 2 * policy.fan_in
         assert columns.words == words
 
-        def merge(blocks: int, stream: int, given: list[int]) -> None:
-            (out, _, text, starts), told = given[ahead : ahead + 4], given[ahead + 4 :]
+        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+            (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
             assert (len(told), text, starts) == (words, 0, 0)
+            assert own == (own_cuts_beside(policy.fan_in, TUNED_ON) if cuts else blocks)
+            assert beside == (cuts != 0)
             if batched:
                 at, length, total = given[:3]
                 everything, group = items(at, total, size), policy.fan_in * length
