@@ -40,6 +40,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
 
     memory = SimpleNamespace(data=SimpleNamespace(ptr=0))
     monkeypatch.setattr(module, "_function", function)
+    monkeypatch.setattr(module, "launch_beside", lambda *arguments: None)
     monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
     room = SimpleNamespace(ptr=0, memset_async=lambda *arguments: None)
     monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(alloc=lambda nbytes: room)))

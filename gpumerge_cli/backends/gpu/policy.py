@@ -60,7 +60,7 @@ def own_cuts_beside(fan_in: int, limits: DeviceLimits) -> int:
 
 def by_values(order: Order, policy: LaunchPolicy, total: int) -> bool:
     """Whether merge_values.cu is faster for so many items than the kernel of the policy."""
-    narrow = order.kind in ("int", "uint") and not order.is_rows and order.width <= 2
+    narrow = order.kind in ("int", "uint") and not order.is_rows and order.width <= 2 and policy.fan_in == 2
     enough = max(_LEAST_BY_VALUES, _ITEMS_A_VALUE << 8 * order.width)
     return narrow and policy.transfer is not None and total >= enough
 

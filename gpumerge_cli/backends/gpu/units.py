@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.gpu.module import OWN_CUTS
-from gpumerge_cli.backends.gpu.policy import grid_size
+from gpumerge_cli.backends.gpu.policy import by_values, grid_size
 from gpumerge_cli.backends.gpu.radix import macros_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import of_fan_in, tile_shape
 from gpumerge_cli.backends.gpu.source import (
@@ -14,6 +14,7 @@ from gpumerge_cli.backends.gpu.source import (
     row_macros,
     text_macros,
     tile_macros,
+    values_macros,
 )
 from gpumerge_cli.backends.gpu.tree import fan_ins
 from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
@@ -53,6 +54,8 @@ def units_of(
 
 def _merge(order: Order, policy: LaunchPolicy, limits: DeviceLimits, items: int, *, batched: bool) -> list[Unit]:
     ordered = comparison_macros(order)
+    if not batched and by_values(order, policy, items):
+        return [("merge_values.cu", (*ordered, *values_macros(policy.fan_in)))]
     units = [(f"merge_{policy.kernel}.cu", (*ordered, *policy_macros(policy, batched=batched)))]
     if named(policy.kernel).gpu.cut_ahead and grid_size(policy, items) > OWN_CUTS * limits.multiprocessors:
         units.append(("partition.cu", (*ordered, *partition_macros(policy.fan_in, batched=batched))))
