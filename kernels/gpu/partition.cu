@@ -1,8 +1,8 @@
 // Finds the cuts at all tile edges, so that a block of merge_path knows its slices before it starts.
 //
 // A block cuts a stretch of tiles in three levels: the two ends, then every STRIDEth edge between them, then all other edges.
-// Each level searches the windows that the level before left. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in
-// a stretch.
+// Each level searches the windows that the level before left. For two runs a stretch is no longer than STRIDE, so the second
+// level has nothing to do. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in a stretch.
 #include "cuts.cuh"
 
 #ifndef PARTITION_SIZE
