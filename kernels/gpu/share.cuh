@@ -191,7 +191,8 @@ __device__ __forceinline__ Merged merge_share(
     const int a = a_begin + i * SIZE, b = b_begin + j * SIZE;
     Merged merged;
     if (!fill_share(&merged, a, i < a_count, i + ITEMS_PER_THREAD <= a_count, b, j < b_count, j + ITEMS_PER_THREAD <= b_count)) {
-        if (i + ITEMS_PER_THREAD <= a_count && j + ITEMS_PER_THREAD <= b_count)
+        // In merges of more runs most warps meet the end of a slice, and would take both ways.
+        if (RUNS == 2 && i + ITEMS_PER_THREAD <= a_count && j + ITEMS_PER_THREAD <= b_count)
             merge_items<false>(&merged, a, 0, b, 0, lines);
         else merge_items<true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
     }
