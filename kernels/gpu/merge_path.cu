@@ -19,6 +19,7 @@
 #include "share.cuh"
 #include "tile.cuh"
 #include "transfer.cuh"
+#include "wide.cuh"
 
 // Each thread of a pair merges ITEMS_PER_THREAD items, and its last thread the rest. So each pair may need one more thread.
 constexpr int SPARE_THREADS = RUNS == 2 ? 0 : RUNS / 2;
@@ -160,6 +161,16 @@ __device__ __forceinline__ void stage(const Staged* staged)
 }
 #endif
 
+// The share of a thread in the merge of two staged slices; see merge_share.
+__device__ __forceinline__ Merged merge_slices(
+    int diagonal, int a_begin, int a_count, int b_begin, int b_count, Lines lines)
+{
+#if MERGES_WIDE
+    if (TILE <= MOST_FOLLOWERS) return merge_wide(diagonal, a_begin, a_count, b_begin, b_count, lines);
+#endif
+    return merge_share(diagonal, a_begin, a_count, b_begin, b_count, lines);
+}
+
 // Merges neighbouring staged slices in pairs. A slice of `level` holds 2^level runs. The results lie back to back, `shift`
 // bytes behind the start of shared memory. Every thread of the block must call this.
 __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int shift, Lines lines)
@@ -183,7 +194,7 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
     const int total = a_count + b_count;
     const int diagonal = smaller(thread * ITEMS_PER_THREAD, total);
     const int count = smaller(ITEMS_PER_THREAD, total - diagonal);
-    const Merged merged = merge_share(diagonal, a_begin, a_count, b_begin, b_count, lines);
+    const Merged merged = merge_slices(diagonal, a_begin, a_count, b_begin, b_count, lines);
     __syncthreads();  // every thread has read its items before any writes over them
     write_share(merged, reinterpret_cast<Item*>(shared_bytes + shift) + first + diagonal, count);
 #if BULK

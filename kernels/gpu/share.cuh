@@ -236,7 +236,8 @@ __device__ __forceinline__ Merged merge_share_by(
     const bool a_lasts = i + ITEMS_PER_THREAD <= a_count, b_lasts = j + ITEMS_PER_THREAD <= b_count;
     Merged merged;
     if (!fill_share(&merged, a, i < a_count, a_lasts, b, j < b_count, b_lasts)) {
-        if (FAST && a_lasts && b_lasts) merge_items<By, false>(&merged, a, 0, b, 0, lines);
+        // In merges of more runs most warps meet the end of a slice, and would take both ways.
+        if (FAST && RUNS == 2 && a_lasts && b_lasts) merge_items<By, false>(&merged, a, 0, b, 0, lines);
         else merge_items<By, true>(&merged, a, a_begin + a_count * SIZE, b, b_begin + b_count * SIZE, lines);
     }
     return merged;

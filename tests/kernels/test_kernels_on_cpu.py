@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice, pairwise
 from typing import Any
@@ -33,6 +34,8 @@ PATHS = [
     Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3)),
     Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
     Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
+    Variant(Keys("uint", 4), 9, 2, 8, 1, (8, 3, 3)),
+    Variant(Keys("int", 8, True), 17, 3, 16, 1, (16, 4, 2)),
 ]
 """For the path kernel alone: bulk copies, more runs, and other ways to cut."""
 LINES = [
@@ -223,6 +226,30 @@ def run_cases(program: Program, *, each: int = 1000) -> Iterator[Case]:
 
 def test_merges_runs_in_one_pass(checked: Program) -> None:
     passes(checked, list(run_cases(checked)))
+
+
+def test_wide_integers_merge_as_all_items_do(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The shares of wide.cuh hold what those of share.cuh hold, also where the last of all keys occurs."""
+
+    def slowly(name: str, text: str) -> str:
+        return text.replace("#define MERGES_WIDE (", "#define MERGES_WIDE (0 && ")
+
+    order = Keys("int", 4)
+    shape = partial(Variant, order, 9, 3, 8, 1, (8, 3, 3))
+    program = Program([shape(), shape(change=slowly)], "address", tmp_path_factory.mktemp("wide"))
+    random = np.random.default_rng(6)
+    ends = np.iinfo(order.dtype)
+    pools = [np.array([ends.min, -1, 0, ends.max - 1, ends.max], order.dtype), np.arange(90, dtype=order.dtype)]
+    cases = []
+    for turn in range(8):
+        pool = pools[turn % 2] if turn < 6 else np.full(1, ends.max, order.dtype)
+        runs = [np.sort(random.choice(pool, random.integers(0, 30))) for _ in range(8)]
+        counts = np.array([len(run) for run in runs], np.int64)
+        items = np.concatenate(runs)
+        for number in (0, 1):
+            case = Case(number, "runs_merged", items.tobytes(), counts.tobytes(), np.sort(items).tobytes())
+            cases.append(replace(case, blocks=1 + turn % 2, skews=SKEWS[turn % len(SKEWS)]))
+    passes(program, cases)
 
 
 def test_merges_runs_without_a_race(raced: Program) -> None:
