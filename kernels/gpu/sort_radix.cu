@@ -88,27 +88,25 @@ __device__ __forceinline__ void load_tile(Item (&items)[ITEMS_PER_THREAD], int f
     } else {
 #pragma unroll
         for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn)
-            if (first + turn * WARP < count) items[turn] = load(first + turn * WARP);
+            items[turn] = first + turn * WARP < count ? load(first + turn * WARP) : Item{};
     }
 }
 
 // Sorts a tile into `staged`, and says in `said` how many items have each digit. bins: these numbers, of this thread's
-// digits; ahead: how many items of the tile have lower digits. Items that a last tile lacks count as if they were behind all
-// others. The next tile is taken.
-template <bool WHOLE>
+// digits; ahead: how many items of the tile have lower digits. The next tile is taken. The items that a last tile lacks would
+// lie behind all others of their warps, so they change no rank, though their lanes vote.
 __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD], int first, int count, int pass,
     Staged* staged, unsigned (&bins)[BINS], unsigned (&ahead)[BINS], Said* said, unsigned* ticket)
 {
     const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
     unsigned *const counts = staged->counts[warp], *const masks = staged->masks[warp];
-    const auto digit_at = [&](int turn) {
-        return WHOLE || first + turn * WARP < count ? digit_of(items[turn], pass) : DIGITS - 1u;
-    };
+    const int turns = (count - first + WARP - 1) / WARP;  // this thread has so many items; 0 or less if none
 #pragma unroll
     for (int bin = lane; bin < DIGITS; bin += WARP) counts[bin] = masks[bin] = 0;
     __syncwarp();  // the counts are 0 before any lane counts
 #pragma unroll
-    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) atomicAdd(&counts[digit_at(turn)], 1u);
+    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn)
+        if (turn < turns) atomicAdd(&counts[digit_of(items[turn], pass)], 1u);
     __syncthreads();  // every warp has counted before the counts are summed
     if (threadIdx.x == 0) staged->next = atomicAdd(ticket, 1u);
     unsigned sum = 0;
@@ -146,7 +144,7 @@ __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD]
     const unsigned lower = (1u << lane) - 1;
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
-        const unsigned digit = digit_at(turn);
+        const unsigned digit = digit_of(items[turn], pass);
         const bool masked = turn % MASKED == 0;
         unsigned same = 0;
         if (masked) atomicOr(&masks[digit], 1u << lane);
@@ -159,7 +157,7 @@ __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD]
             counts[digit] = place + 1;
             if (masked) masks[digit] = 0;
         }
-        staged->items[place] = items[turn];
+        if (turn < turns) staged->items[place] = items[turn];
     }
 }
 
@@ -266,8 +264,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         unsigned bins[BINS], ahead[BINS];
         Said* const of_tile = own_said + tile * DIGITS;
         unsigned* const ticket = &plan->tickets[pass];
-        if (count == TILE) stage_tile<true>(items, first, count, pass, staged, bins, ahead, of_tile, ticket);
-        else stage_tile<false>(items, first, count, pass, staged, bins, ahead, of_tile, ticket);
+        stage_tile(items, first, count, pass, staged, bins, ahead, of_tile, ticket);
         const long long next = staged->next;
 #pragma unroll
         for (int share = 0; share < BINS; ++share) {
