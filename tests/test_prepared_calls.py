@@ -309,6 +309,8 @@ def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: s
 
     launched: list[tuple[Any, ...]] = []
 
+    begun: list[str] = []
+
     def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
         def launch(blocks: int, stream: int, given: list[int]) -> None:
             assert len(given) == words
@@ -317,6 +319,7 @@ def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: s
         return launch
 
     monkeypatch.setattr(FakeKernels, "ready", ready, raising=False)
+    monkeypatch.setattr(FakeKernels, "begin", lambda self, name, macros: begun.append(name), raising=False)
     rooms = iter([1 << 30, 1 << 32] * 2)
     for module in (radix, prepared_digits):
         monkeypatch.setattr(module, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=next(rooms)))
@@ -334,6 +337,7 @@ def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: s
     assert call.takes(count)
     call([4096], [count], count, 8192, [1 << 20] if what == "values" else [], 1 << 21 if what == "values" else 0)
     found, launched = launched, []
+    assert begun == ["count_digits", "sort_radix"]  # side by side
     items, at = order if what == "keys" else pair_order(order, 8 if what == "values" else 4), 1 << 30
     size = -(-count * items.item_bytes // 16) * 16
     ends = {"keys": None, "values": radix.Ends(1 << 20, 8192, 1 << 21), "numbers": radix.Ends(0, 0, 8192)}[what]

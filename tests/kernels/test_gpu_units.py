@@ -18,6 +18,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 module = pytest.importorskip("gpumerge_cli.backends.gpu.module", reason="needs CuPy", exc_type=ImportError)
+launching = pytest.importorskip("gpumerge_cli.backends.gpu.launching", reason="needs CuPy", exc_type=ImportError)
 radix = pytest.importorskip("gpumerge_cli.backends.gpu.radix", reason="needs CuPy", exc_type=ImportError)
 units_of = pytest.importorskip("gpumerge_cli.backends.gpu.units", reason="needs CuPy", exc_type=ImportError).units_of
 
@@ -34,16 +35,26 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
     """The units of all launches. Nothing is launched."""
     found: Launched = set()
 
+    class Function:
+        ptr = 0
+
+        def __call__(self, *arguments: Any, **more: Any) -> None: ...
+
     def function(device: int, file: str, name: str, macros: Any, largest: int) -> Any:
         found.add((file, macros))
-        return lambda *arguments, **more: None
+        return Function()
 
-    memory = SimpleNamespace(data=SimpleNamespace(ptr=0))
+    memory = SimpleNamespace(data=SimpleNamespace(ptr=0), ptr=0)
+    runtime = SimpleNamespace(memsetAsync=lambda *arguments: None)
     monkeypatch.setattr(module, "_function", function)
-    monkeypatch.setattr(module, "launch_beside", lambda *arguments: None)
     monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
-    room = SimpleNamespace(ptr=0, memset_async=lambda *arguments: None)
-    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(alloc=lambda nbytes: room)))
+    monkeypatch.setattr(module, "scratch_array", lambda *shape: memory)
+    monkeypatch.setattr(module, "current_stream", lambda: 0, raising=False)
+    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(radix, "current_stream", lambda: 0)
+    monkeypatch.setattr(radix, "scratch", lambda *shape: memory)
+    for launch in ("_launch_kernel", "launch_beside"):
+        monkeypatch.setattr(launching, launch, lambda *arguments: None)
     return found
 
 

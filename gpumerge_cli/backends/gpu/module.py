@@ -12,7 +12,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
-from gpumerge_cli.backends.gpu.compiled import kernel
+from gpumerge_cli.backends.gpu.compiled import begin, kernel
 from gpumerge_cli.backends.gpu.launching import Launch, current_stream, scratch_array
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -126,6 +126,10 @@ class Kernels:
         own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer)
         function = self._compiled("sort_tile", "sort_tile.cu", (*own, *macros), shared)
         return Launch(function, shape.block_size, 6 + words, shared)
+
+    def begin(self, name: str, macros: Macros) -> None:
+        """Begin to compile a kernel in the background."""
+        begin(f"{name}.cu", compiler_options((*self._comparing, *macros)), self._limits.capability)
 
     def ready(self, name: str, threads: int, words: int, macros: Macros, shared: int) -> Launch:
         """A kernel of a file of its own name, ready to launch."""

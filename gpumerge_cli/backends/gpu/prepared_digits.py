@@ -6,7 +6,7 @@ from typing import Any
 
 from gpumerge_cli.backends.gpu.launching import Launch, current_stream, scratch
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
+from gpumerge_cli.backends.gpu.radix import Ends, macros_by_digits, sort_by_digits
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
@@ -55,4 +55,8 @@ class DigitPasses:
                 ready = self._ready[name, macros] = self._kernels.ready(name, threads, len(words), macros, shared)
             ready(blocks, stream, words)
 
+        if not self._ready:  # both kernels are compiled side by side
+            macros = macros_by_digits(self._order, self._limits, items[1], pairs=ends is not None)
+            for name, each in zip(("count_digits", "sort_radix"), macros, strict=True):
+                self._kernels.begin(name, each)
         sort_by_digits(launch, self._order, self._limits, items, buffers, ends)
