@@ -64,7 +64,7 @@ __device__ __forceinline__ Merged merge_wide(
 {
     const Item* const a_items = reinterpret_cast<const Item*>(shared_bytes + a_begin);
     const Item* const b_items = reinterpret_cast<const Item*>(shared_bytes + b_begin);
-    const int i = co_rank_near(diagonal, a_items, a_count, b_items, b_count, lines);
+    const int i = co_rank_near<ByImage>(diagonal, a_items, a_count, b_items, b_count, lines);
     const int j = diagonal - i;
     const Next a = next_of(a_items + i, a_count - i), b = next_of(b_items + j, b_count - j);
     const bool b_first = b.key < a.key;
