@@ -38,12 +38,15 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
         found.add((file, macros))
         return lambda *arguments, **more: None
 
-    memory = SimpleNamespace(data=SimpleNamespace(ptr=0))
+    memory = SimpleNamespace(data=SimpleNamespace(ptr=0), ptr=0)
     monkeypatch.setattr(module, "_function", function)
-    monkeypatch.setattr(module, "launch_beside", lambda *arguments: None)
-    monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
-    room = SimpleNamespace(ptr=0, memset_async=lambda *arguments: None)
-    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(alloc=lambda nbytes: room)))
+    monkeypatch.setattr(module, "Launch", lambda *arguments: lambda *more, **beside: None)
+    monkeypatch.setattr(module, "scratch_array", lambda *shape: memory)
+    monkeypatch.setattr(radix, "scratch", lambda *shape: memory)
+    runtime = SimpleNamespace(memsetAsync=lambda *arguments: None)
+    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    for place in (module, radix):
+        monkeypatch.setattr(place, "current_stream", lambda: 0)
     return found
 
 
