@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,8 @@ NO_NAN = "return last == last;"
 BY_NUMBER = "return DESCENDING ? x < y : y < x;"
 
 
-def replaced(old: str, new: str) -> Callable[[str, str], str]:
-    """A change of all kernel files that have the text `old`."""
-    return lambda _, text: text.replace(old, new)
-
-
 def changed(variant: Variant, old: str, new: str) -> Variant:
-    how = (variant.path_block, variant.path_items, variant.runs, variant.bulk, variant.partition)
-    return Variant(variant.order, *how, replaced(old, new))
+    return replace(variant, change=lambda _, text: text.replace(old, new))
 
 
 def float_pairs(order: Order, rng: np.random.Generator) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
