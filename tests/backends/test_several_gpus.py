@@ -121,6 +121,7 @@ def test_the_workspace_of_several(rng: np.random.Generator, numbers: tuple[int, 
     policy = backend.resolve_sort(SortRequest("auto"), lines, len(text))
     assert "on one GPU at a time" in policy.why
     workspace.sort(policy)
+    workspace.synchronize()
     assert workspace.receive(0, len(text)).tobytes().splitlines() == sorted(text.tobytes().splitlines())
     workspace.close()
 

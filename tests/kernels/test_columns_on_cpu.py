@@ -104,7 +104,7 @@ void check()
         }
         const unsigned blocks = (in.total + pairs::TILE - 1) / pairs::TILE;
         shim::launch(blocks, BLOCK_SIZE, pairs::STAGED_BYTES,
-            [&] { pairs::merge_path(source, nullptr, nullptr, nullptr, nullptr, columns); });
+            [&] { pairs::merge_path(source, nullptr, nullptr, 1 << 30, nullptr, nullptr, columns); });
         out.judge(in, KEY_SIZE, ROW, with_keys);
     }
     {
@@ -119,7 +119,7 @@ void check()
         }
         const unsigned blocks = (in.total + fours::TILE - 1) / fours::TILE;
         shim::launch(blocks, BLOCK_SIZE, fours::STAGED_BYTES,
-            [&] { fours::merge_path(source, nullptr, nullptr, nullptr, nullptr, columns); });
+            [&] { fours::merge_path(source, nullptr, nullptr, 1 << 30, nullptr, nullptr, columns); });
         out.judge(in, KEY_SIZE, ROW, with_keys);
     }
     for (int count : {1, 5, alone::TILE - 1, alone::TILE}) {
@@ -145,7 +145,7 @@ void check()
         const level::Source source{reinterpret_cast<const level::Item*>(room.get()), tiles::TILE, count};
         const unsigned blocks = (count + level::TILE - 1) / level::TILE;
         shim::launch(blocks, BLOCK_SIZE, level::STAGED_BYTES,
-            [&] { level::merge_path(source, nullptr, nullptr, nullptr, nullptr, again); });
+            [&] { level::merge_path(source, nullptr, nullptr, 1 << 30, nullptr, nullptr, again); });
         out.judge(in, KEY_SIZE, ROW, with_keys);
     }
 }
