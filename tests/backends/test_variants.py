@@ -50,7 +50,8 @@ def test_a_variant_is_a_file_of_each_kind(variant: Variant) -> None:
 
 def test_each_kernel_belongs_to_a_variant() -> None:
     files = {file.name for file in (PACKAGE.parent / "kernels" / "gpu").glob("merge_*.cu")}
-    assert files == {f"merge_{name}.cu" for name in NAMES}
+    of_path = {"merge_values.cu"}  # its way with many narrow keys
+    assert files == {f"merge_{name}.cu" for name in NAMES} | of_path
     assert set(library().kernels) == {rung.replace(" ", "_") for rung in RUNGS}
 
 

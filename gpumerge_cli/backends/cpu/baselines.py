@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,6 +27,8 @@ def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], K
 
 def versions() -> dict[str, str]:
     """See ComparedBackend. The version of polars, if it is installed."""
+    from importlib.metadata import PackageNotFoundError, version  # takes long, and a merge does not need it
+
     try:
         return {"polars": version("polars")}
     except PackageNotFoundError:
