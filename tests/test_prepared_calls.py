@@ -357,7 +357,7 @@ def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: s
 
 
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the driver is told, arguments as words."""
+    """Records the launches that the driver is asked for, with their arguments as words."""
     told: list[tuple[Any, ...]] = []
 
     def launch(*arguments: int) -> None:

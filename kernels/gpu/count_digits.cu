@@ -5,15 +5,6 @@
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 512
 #endif
-#ifndef PASSES
-#define PASSES 4
-#endif
-#ifndef WIDE
-#define WIDE 0
-#endif
-#ifndef PAIRS
-#define PAIRS 0
-#endif
 
 #include "digits.cuh"
 

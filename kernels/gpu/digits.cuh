@@ -5,6 +5,16 @@
 // before and after the sort. An item is then a record of both (RECORD_SIZE): the key, in whole words, and the value.
 #pragma once
 
+#ifndef PASSES
+#define PASSES 4
+#endif
+#ifndef WIDE
+#define WIDE 0
+#endif
+#ifndef PAIRS
+#define PAIRS 0
+#endif
+
 #include "../corank.cuh"
 
 extern __shared__ __align__(16) unsigned char shared_bytes[];
@@ -32,7 +42,7 @@ __device__ __forceinline__ unsigned digit_of(const Item& item, int pass)
 #endif
 }
 
-// What lies in the input of the sort.
+// An item in the input of the sort.
 #if PAIRS
 
 template <int SIZE>
@@ -121,9 +131,9 @@ struct Plan {
 // arrays of Ends. turn: the passes ahead of it. The route of a pass that is not needed is 0.
 __device__ __forceinline__ unsigned route(int from, int to, int turn) { return 1u | from << 1 | to << 3 | turn << 5; }
 
-// What a tile says of a digit: a number of items, and in the upper two bits whether they are the tile's own or those of all
-// tiles up to it. 0: nothing yet. A word is written and read as a whole, and no other memory is read on the strength of it,
-// so it needs no fence.
+// A tile publishes one word for each digit: the number of items that have it. OWN: the tile's own items are counted. SUM: those
+// of all tiles up to it. 0: nothing was published yet. A word is written and read as a whole. It guards no other memory, so it
+// needs no fence.
 #if WIDE
 typedef unsigned long long Said;
 #else

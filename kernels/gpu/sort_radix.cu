@@ -18,15 +18,6 @@
 #ifndef BLOCKS_PER_MULTIPROCESSOR
 #define BLOCKS_PER_MULTIPROCESSOR 1
 #endif
-#ifndef PASSES
-#define PASSES 4
-#endif
-#ifndef WIDE
-#define WIDE 0
-#endif
-#ifndef PAIRS
-#define PAIRS 0
-#endif
 
 #include "digits.cuh"
 

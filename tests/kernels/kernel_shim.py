@@ -183,7 +183,7 @@ def digest(texts: Sequence[str]) -> str:
 
 
 class Compiler:
-    """g++ with a sanitizer. What it compiled is shared by all programs and processes of a test run.
+    """g++ with a sanitizer. All programs and processes of a test run share its objects.
 
     directory: a folder that pytest made for this process.
     """

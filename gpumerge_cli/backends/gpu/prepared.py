@@ -1,6 +1,6 @@
 """Calls on arrays that are ready to launch: merges, sorts and checks of one kind on one device.
 
-What a kind needs is decided once. After that a call takes addresses and counts, makes tables of them, and launches.
+The first call of a kind chooses kernels and launch sizes. Later calls fill a table of addresses and counts, and launch.
 """
 
 from __future__ import annotations
