@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest, Unique
 from gpumerge_cli.backends.variants import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import bench
@@ -22,10 +22,13 @@ from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
 def kernels_of(backend: Backend) -> list[str]:
-    """The reference has one way of everything."""
+    """The rungs, of which a newer device runs path in two ways. The reference has one way of everything."""
     if isinstance(backend, ReferenceBackend):
         return list(NAMES)
-    return list(RUNGS)
+    found = list(RUNGS)
+    if backend.resolve(LaunchRequest("path"), items_named("int32").order, 2).transfer == "bulk":
+        found.insert(found.index("path"), "path, vector loads")
+    return found
 
 
 @pytest.mark.parametrize("shape", MERGED_SHAPES)
