@@ -3,7 +3,8 @@
 ncu --csv --metrics $(python data/bench/profile_kernels.py --metrics) python data/bench/profile_kernels.py > counts.csv
 python data/bench/profile_kernels.py --table counts.csv > data/results/h200/profile.md
 
-The profiled program merges two runs of int32 by each kernel once, and eight runs by one pass of path.
+The profiled program merges two runs of int32 by each kernel once, and 4, 8 and 16 runs by one pass of path. It also
+merges two runs of int16, and sorts uint32 by digits.
 """
 
 from __future__ import annotations
@@ -33,21 +34,25 @@ def run() -> None:
     import numpy as np
 
     from gpumerge_cli.backends import gpu
-    from gpumerge_cli.backends.base import KERNELS, LaunchRequest
+    from gpumerge_cli.backends.base import KERNELS, LaunchRequest, SortRequest
     from gpumerge_cli.compare.cases import Family
     from gpumerge_cli.order import Order
 
-    backend, order = gpu.create(), Order.of("int32")
-    for runs in (2, 8):
-        keys = Family("uniform", np.dtype("int32"), COUNT // runs, runs, seed=1).all_keys()
-        workspace = backend.workspace(order, 4 * COUNT)
-        workspace.staging(4 * COUNT)[:] = np.concatenate(keys).view(np.uint8)
+    backend = gpu.create()
+    for dtype, runs in (("int32", 2), ("int32", 4), ("int32", 8), ("int32", 16), ("int16", 2), ("uint32", 1)):
+        order = Order.of(dtype)
+        keys = Family("uniform", np.dtype(dtype), COUNT // runs, runs, seed=1, shuffled=runs == 1).all_keys()
+        workspace = backend.workspace(order, COUNT * order.item_bytes)
+        workspace.staging(COUNT * order.item_bytes)[:] = np.concatenate(keys).view(np.uint8)
         workspace.upload([run.nbytes for run in keys])
-        requests = [LaunchRequest(kernel) for kernel in KERNELS] + [LaunchRequest("tiled", tile_load="exact")]
-        for request in requests if runs == 2 else [LaunchRequest()]:
-            workspace.merge(backend.resolve(request, order, runs))
-        if runs == 2:
+        if runs == 1:
+            workspace.sort(backend.resolve_sort(SortRequest("radix"), order, COUNT * order.item_bytes))
+        elif dtype == "int32" and runs == 2:
+            for request in (*(LaunchRequest(kernel) for kernel in KERNELS), LaunchRequest("tiled", tile_load="exact")):
+                workspace.merge(backend.resolve(request, order, runs))
             workspace.baselines()["cccl"]()
+        else:
+            workspace.merge(backend.resolve(LaunchRequest(), order, runs))
         workspace.synchronize()
         workspace.close()
 
@@ -68,7 +73,8 @@ def table(path: Path) -> str:
     heads = ["kernel", "blocks x threads", "read, MB", "written, MB", "time, us", "occupancy, %"]
     heads += ["bank conflicts an item", "warp instructions for 32 items"]
     text = [
-        f"Each kernel once: {COUNT:,} int32 in all, {mega:.0f} MB in and as many out; runs of uniform keys.",
+        f"Each kernel once: {COUNT:,} items in all, of int32 {mega:.0f} MB in and as many out; runs of uniform keys.",
+        "Ahead of the last rows: 4, 8 and 16 runs of int32, then two of int16, then a sort of uint32 by digits.",
         "",
         f"| {' | '.join(heads)} |",
         "|---" * len(heads) + "|",
