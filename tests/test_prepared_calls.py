@@ -289,7 +289,10 @@ def test_long_merges_and_sorts_are_cut_beforehand(monkeypatch: pytest.MonkeyPatc
 
 def test_what_no_call_is_prepared_for() -> None:
     order = Order.of("int64")
-    assert prepared.prepare(prepared.Kind("merge", order, 17), 0, TUNED_ON) is None
+    assert prepared.prepare(prepared.Kind("merge", order, 17, 4), 0, TUNED_ON) is None
+    many = prepared.prepare(prepared.Kind("merge", order, 17), 0, TUNED_ON)
+    assert many is not None
+    assert not any(many.takes(total) for total in (0, 1 << 28))  # passes merge them
     assert prepared.prepare(prepared.Kind("sort", order, 1, 0), 0, TUNED_ON) is None
     for kind in (prepared.Kind("merge", order, 2), prepared.Kind("argsort", order), prepared.Kind("is_sorted", order)):
         ready = prepared.prepare(kind, 0, TUNED_ON)
@@ -354,6 +357,30 @@ def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: s
     assert found == expected
     assert len(found) == 1 + order.width
     assert zeroed[0] == zeroed[1]
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch, dtype: str, apart: bool) -> None:
+    order, lengths = Order.of(dtype), [500 + number for number in range(900)]
+    total, width = sum(lengths), np.dtype(dtype).itemsize
+    addresses = [4096 + width * (sum(lengths[:number]) + apart * number) for number in range(900)]
+    told: list[Any] = []
+    copies: list[tuple[int, ...]] = []
+    monkeypatch.setattr(prepared_digits, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=1 << 30))
+    monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
+    runtime = SimpleNamespace(memcpyDeviceToDevice=3, memcpyAsync=lambda *given: copies.append(given))
+    monkeypatch.setattr(prepared_digits, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(prepared_digits.DigitPasses, "_sort", lambda self, *given: told.append(given))
+    call = prepared.prepare(prepared.Kind("merge", order, 900), 0, TUNED_ON)
+    assert call is not None
+    assert call.takes(total)
+    call(addresses, lengths, total, 1 << 29, [], 0)
+    begin = (1 << 30 if width % 2 else 1 << 29) if apart else 4096
+    assert told == [((begin, total), (1 << 29, 1 << 30), STREAM, None)]
+    starts = [begin + width * sum(lengths[:number]) for number in range(900)]
+    expected = zip(starts, addresses, (width * length for length in lengths), strict=True)
+    assert copies == ([(*each, 3, STREAM) for each in expected] if apart else [])
 
 
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:

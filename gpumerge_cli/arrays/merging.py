@@ -14,7 +14,7 @@ from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_
 from gpumerge_cli.arrays.payload import gathered, joined, payload
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 
@@ -47,8 +47,8 @@ def merge(
         `__cuda_array_interface__`, `__dlpack__` or, with pyarrow installed, Arrow's C interface: Series of polars and
         pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU are merged there. dtypes: int8 to int64, uint8 to
         uint64, float16 to float64, bool; in host memory also datetime64, timedelta64, S, V and structured ones. Each
-        array must be sorted (see is_sorted); this is not checked. Unsorted ones come out in no order: the CPU puts out
-        every item once, a GPU some twice and others not at all.
+        array must be sorted (see is_sorted); this is not checked. For unsorted ones the order of the result is not
+        defined: the CPU puts out every item once, a GPU may put out some twice and others not at all.
     values:
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
@@ -122,6 +122,8 @@ def _on_device(
         if rows is None:
             device.merge(runs, request, target.view(keys.items))
             return target
+        if request == LaunchRequest():  # a stable sort of sorted runs is their merge
+            return target, device.sort_along(joined(runs), SortRequest(), rows, target.view(keys.items))
         ranks = device.merged_ranks(runs, request)
         moved = gathered(rows, ranks)
         target.view(keys.items)[:] = joined(runs)[ranks]

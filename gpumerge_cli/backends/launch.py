@@ -59,7 +59,8 @@ class LaunchPolicy:
     length of the output decides. fan_in: the most runs that one pass merges. transfer: "bulk" if the bulk copy engine
     moves tiles between device and shared memory, "vector" if the threads do, 16 bytes at a time; None for other
     kernels. resident: the blocks that a multiprocessor should hold at once; the compiler then uses few enough
-    registers. staged: blocks work in rounds, a tile of each input at a time. why: the backend's reason.
+    registers. staged: blocks work in rounds, a tile of each input at a time. runs: the number of runs, if it is more
+    than a pass merges and a sort by digits may merge them instead; 0 otherwise. why: the backend's reason.
     """
 
     kernel: KernelName
@@ -72,6 +73,7 @@ class LaunchPolicy:
     transfer: Transfer | None = None
     resident: int = 1
     staged: bool = False
+    runs: int = 0
     why: str = field(default="", compare=False)
 
     @property
@@ -91,6 +93,8 @@ class LaunchPolicy:
             shape += f", tile {self.tile_size}" + (f" {self.tile_load}" if self.tile_load else "")
         if self.fan_in > 2:
             shape += f", {self.fan_in} runs a pass"
+        if self.runs:
+            shape += " or digits"
         if self.transfer:
             shape += f", {self.transfer}"
         if self.resident > 1:

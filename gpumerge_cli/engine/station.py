@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpumerge_cli.backends.base import Backend, LaunchPolicy, SortPolicy, SortRequest, Workspace
+from gpumerge_cli.backends.base import FAN_INS, Backend, LaunchPolicy, SortPolicy, SortRequest, Workspace
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.resources import Shares
@@ -40,7 +40,9 @@ def policy_of(backend: Backend, work: TaskWork) -> LaunchPolicy | SortPolicy:
     if isinstance(work.launch, SortRequest):
         if work.action == "sort" or sorts_again(backend, work):
             return backend.resolve_sort(work.launch, work.order, work.nbytes)
-        return backend.resolve(work.launch.launch, work.order, len(work.inputs))
+        # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
+        most = len(work.inputs) if work.launch.algorithm in ("auto", "radix") else FAN_INS[-1]
+        return backend.resolve(work.launch.launch, work.order, min(most, len(work.inputs)))
     return backend.resolve(work.launch, work.order, len(work.inputs))
 
 

@@ -33,7 +33,7 @@ __device__ __forceinline__ void count_item(const Given& given, Counting* countin
     for (int pass = 0; pass < PASSES; ++pass) atomicAdd(&counting->bins[pass][digit_of(item, pass)], 1u);
 }
 
-// Counts this block's share of the items. Whole vectors are read, and what does not belong to the items is ignored.
+// Counts this block's share of the items. Vectors are read where all their items belong to the input, single items elsewhere.
 __device__ __forceinline__ void count_items(const Given* items, long long total, Counting* counting)
 {
     const int skipped =
@@ -46,7 +46,7 @@ __device__ __forceinline__ void count_items(const Given* items, long long total,
 #pragma unroll
         for (int turn = 0; turn < VECTORS; ++turn) {
             const long long at = first + turn * BLOCK_SIZE + threadIdx.x;
-            if (at < count) loaded[turn] = vectors[at];
+            if (at * PACKED >= skipped && (at + 1) * PACKED <= skipped + total) loaded[turn] = vectors[at];
         }
 #pragma unroll
         for (int turn = 0; turn < VECTORS; ++turn) {
@@ -57,7 +57,7 @@ __device__ __forceinline__ void count_items(const Given* items, long long total,
             } else {
 #pragma unroll
                 for (int item = 0; item < PACKED; ++item)
-                    if (place + item >= 0 && place + item < total) count_item(loaded[turn].items[item], counting);
+                    if (place + item >= 0 && place + item < total) count_item(items[place + item], counting);
             }
         }
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
 
 from gpumerge_cli.backends.base import (
+    FAN_INS,
     DeviceInfo,
     LaunchPolicy,
     LaunchRequest,
@@ -24,13 +26,14 @@ from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.launching import scratch_array
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_many, said
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.prepared import Kind, Operation, Prepared, prepare
 from gpumerge_cli.backends.gpu.radix import Ends
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
-from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.gpu.units import units_of
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
@@ -71,7 +74,12 @@ class GpuBackend:
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         """See Backend."""
-        return policy.resolve(request, order, self._limits, runs)
+        found = policy.resolve(request, order, self._limits, runs)
+        if request != LaunchRequest() or runs <= found.fan_in or not may_go_by_digits(order):
+            return found
+        many = replace(found, runs=runs)
+        told = said(order, many)
+        return replace(many, why=f"{many.why}; {told}") if told else found
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
@@ -91,6 +99,8 @@ class GpuBackend:
         # A row before and after the merge, and in scratch; a flag; a line's start and end.
         rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
+        if runs > FAN_INS[-1] and may_go_by_digits(order):
+            on_device *= _WHOLE
         return Pace(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
 
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
@@ -146,24 +156,21 @@ class GpuBackend:
             if total == 0:
                 return
             self.prepare(order, policy, total)
-            deep = sum(run.size > 0 for run in runs) > policy.fan_in
-            scratch = scratch_array(total if deep else 0, out.dtype)
             kernels = self._kernels(order)
+            rooms = []
             stream = cupy.cuda.get_current_stream()
 
             def copy(run: Run, to: int) -> None:
                 kind = cupy.cuda.runtime.memcpyDeviceToDevice
                 cupy.cuda.runtime.memcpyAsync(to, run[0], run[1] * order.width, kind, stream.ptr)
 
-            merge_runs(
-                [(run.data.ptr, run.size) for run in runs],
-                order.width,
-                out.data.ptr,
-                scratch.data.ptr,
-                fan_in=policy.fan_in,
-                merge=lambda group, to: kernels.merge(policy, group, to),
-                copy=copy,
-            )
+            def room() -> int:
+                rooms.append(scratch_array(total, out.dtype))
+                return int(rooms[0].data.ptr)
+
+            merge_many(
+                kernels, policy, order, [(run.data.ptr, run.size) for run in runs], out.data.ptr, room, copy
+            )  # fmt: skip
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None

@@ -8,15 +8,16 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import cupy
 
-from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
+from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
 from gpumerge_cli.backends.gpu.launching import current_stream, judge_stream, judge_waiting, scratch
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, pays
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
@@ -95,11 +96,16 @@ class Prepared(ABC):
 def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
     """A call of this kind for the current device, whose number is `device`; None if there is none.
 
-    A pass merges up to FAN_INS[-1] runs, and rows of values have bytes.
+    A pass merges up to FAN_INS[-1] runs, a sort by digits any number, and rows of values have bytes.
     """
-    if kind.runs > FAN_INS[-1] or kind.value_bytes == 0:
+    if kind.value_bytes == 0:
         return None
     order, columns = kind.order, None
+    if kind.runs > FAN_INS[-1]:
+        if kind.value_bytes is not None or not may_go_by_digits(order):
+            return None
+        policy = replace(resolve(LaunchRequest(), order, limits, kind.runs), runs=kind.runs)
+        return _MergeOfMany(policy, order, DigitPasses(Kernels(device, order, limits), order, limits))
     if kind.operation == "is_sorted":
         return _Check(Kernels(device, order, limits), limits)
     if kind.value_bytes is not None or kind.operation == "argsort":
@@ -143,6 +149,23 @@ class _Merge(Prepared):
         runs = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing] if missing else [*addresses, *counts]
         told = [] if self._columns is None else self._columns.told(values, counts, out, moved)
         self._merge(runs, total, total, out, stream, told)
+        return True
+
+
+class _MergeOfMany(Prepared):
+    """Merges of more runs than a pass takes, by digits. Those that passes merge sooner go the long way."""
+
+    def __init__(self, policy: LaunchPolicy, order: Order, digits: DigitPasses) -> None:
+        self._policy, self._order, self._digits = policy, order, digits
+
+    def takes(self, total: int) -> bool:
+        runs = self._policy.runs
+        return total > 0 and pays(self._order, self._policy, runs, total, copies=runs)
+
+    def _launch(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
+    ) -> bool:
+        self._digits.runs(list(zip(addresses, counts, strict=True)), total, out)
         return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpumerge_cli.backends.gpu.many_runs import pays
 from gpumerge_cli.backends.gpu.module import OWN_CUTS
 from gpumerge_cli.backends.gpu.policy import by_values, grid_size
 from gpumerge_cli.backends.gpu.radix import macros_by_digits
@@ -35,9 +36,9 @@ def units_of(
         units.append(("rows.cu", row_macros(order)))
     if check:
         units.append(("check.cu", comparison_macros(order)))
-    if isinstance(policy, LaunchPolicy):
+    if isinstance(policy, LaunchPolicy) and not pays(order, policy, policy.runs, items):
         return units + _merge(order, policy, limits, items, batched=False)
-    if policy.algorithm == "radix":
+    if isinstance(policy, LaunchPolicy) or policy.algorithm == "radix":
         counting, sorting = macros_by_digits(order, limits, items)
         ordered = comparison_macros(order)
         return [*units, ("count_digits.cu", (*ordered, *counting)), ("sort_radix.cu", (*ordered, *sorting))]

@@ -21,10 +21,11 @@ from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedB
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.local import sort_directly
+from gpumerge_cli.backends.gpu.many_runs import merge_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text import DeviceText
-from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 
@@ -145,18 +146,12 @@ class GpuWorkspace:
                 self.merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
-            deep = sum(length > 0 for length in self._lengths) > policy.fan_in
-            if deep:
-                self._scratch.reserve(max(total, self._capacity))
-            merge_runs(
-                self._runs(),
-                self._order.item_bytes,
-                self._output.address,
-                self._scratch.address if deep else 0,
-                fan_in=policy.fan_in,
-                merge=lambda group, out: self._kernels.merge(policy, group, out),
-                copy=lambda run, out: copy_on_device(run[0], out, run[1] * self._order.item_bytes),
-            )
+            room = max(total, self._capacity)
+            merge_many(
+                self._kernels, policy, self._order, self._runs(), self._output.address,
+                lambda: self._scratch.reserve(room).address,
+                lambda run, out: copy_on_device(run[0], out, run[1] * self._order.item_bytes),
+            )  # fmt: skip
             self._drop_equals(unique, total // self._order.item_bytes)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:

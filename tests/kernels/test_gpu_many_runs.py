@@ -1,0 +1,176 @@
+"""Merges of many runs on a GPU, by digits and by passes, and sorts by digits in memory that holds anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from sort_inputs import key_inputs, stable
+
+import gpumerge_cli
+from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.backends.gpu import many_runs, radix
+from gpumerge_cli.order import DTYPES, Order
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(params=[True, False], ids=["digits", "passes"])
+def by_digits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    """Whether a sort by digits merges whatever has more runs than a pass takes."""
+    from gpumerge_cli.arrays import remembered
+    from gpumerge_cli.backends.gpu import backend, prepared, units
+
+    def pays(order: Order, policy: Any, runs: int, total: int, copies: int = 0) -> bool:
+        return bool(request.param) and policy.runs > 0 and runs > policy.fan_in
+
+    for module in (many_runs, prepared, units):
+        monkeypatch.setattr(module, "pays", pays)
+    remembered._ready.clear()
+    backend._begin.cache_clear()
+    yield bool(request.param)
+    remembered._ready.clear()
+    backend._begin.cache_clear()
+
+
+def runs_of(rng: np.random.Generator, order: Order, number: int) -> list[Any]:
+    name = int(rng.integers(3))
+    _, keys = list(key_inputs(order, int(rng.integers(1, 60_000)), seed=number))[name]
+    edges = np.sort(rng.integers(0, len(keys) + 1, number - 1))
+    return [stable(order, run) for run in np.split(keys, edges)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("together", [False, True])
+def test_keys(gpu: GpuBackend, rng: np.random.Generator, dtype: str, together: bool, by_digits: bool) -> None:
+    import cupy
+
+    for number in (17, 100, 1000):
+        descending = bool(rng.integers(2))
+        order = Order.of(dtype, descending=descending)
+        runs = runs_of(rng, order, number)
+        both = np.concatenate(runs)
+        expected = stable(order, both)
+        ends = np.cumsum([len(run) for run in runs])[:-1].tolist()
+        given = cupy.split(cupy.asarray(both), ends) if together else [cupy.asarray(run) for run in runs]
+        room = cupy.full(len(both) + 64, 77, dtype)
+        out = room[32 : 32 + len(both)]
+        policy = gpu.resolve(LaunchRequest(), order, number)
+        gpu.merge_arrays(given, order, policy, out)
+        assert out.get().tobytes() == expected.tobytes(), (number, descending)
+        out[:] = 0
+        for _ in range(2):  # the second call is prepared
+            assert gpumerge_cli.merge(*given, descending=descending, out=out) is out
+            assert out.get().tobytes() == expected.tobytes(), (number, descending)
+        assert (room[:32] == 77).all()
+        assert (room[-32:] == 77).all()
+        assert all(each.get().tobytes() == run.tobytes() for each, run in zip(given, runs, strict=True))
+
+
+@pytest.mark.parametrize("value", ["int32", "float64", "int16"])
+def test_values(gpu: GpuBackend, rng: np.random.Generator, value: str) -> None:
+    import cupy
+
+    for dtype in ("int32", "float64", "uint8"):
+        order = Order.of(dtype)
+        runs = runs_of(rng, order, 40)
+        both = np.concatenate(runs)
+        ranks = np.argsort(order.image(both), kind="stable")
+        rows = np.frombuffer(rng.bytes(len(both) * np.dtype(value).itemsize), value)
+        parts = [cupy.asarray(part) for part in np.split(rows, np.cumsum([len(run) for run in runs])[:-1])]
+        keys, moved = gpumerge_cli.merge(*map(cupy.asarray, runs), values=parts)
+        assert keys.get().tobytes() == both[ranks].tobytes(), dtype
+        assert moved.get().tobytes() == rows[ranks].tobytes(), dtype
+
+
+@pytest.mark.parametrize("order", [Order.records(12, 1, np.dtype("i8")), Order.records(4, 1, 3), Order.of("int64")])
+def test_chunks(gpu: GpuBackend, rng: np.random.Generator, order: Order, by_digits: bool) -> None:
+    """A workspace holds its runs one behind the other."""
+    width = order.item_bytes
+    runs = []
+    for _ in range(90):
+        items = rng.integers(0, 3, (int(rng.integers(0, 900)), width), np.uint8)
+        ranks = np.argsort(order.image(order.keys(items.reshape(-1))), kind="stable")
+        runs.append(items[ranks])
+    both = np.concatenate(runs)
+    workspace = gpu.workspace(order, 1 << 16)
+    workspace.staging(both.nbytes)[:] = both.reshape(-1)
+    workspace.upload([run.nbytes for run in runs])
+    workspace.poison()
+    assert workspace.disorder() is None
+    workspace.merge(gpu.resolve(LaunchRequest(), order, len(runs)))
+    expected = both[np.argsort(order.image(order.keys(both.reshape(-1))), kind="stable")]
+    assert workspace.download().tobytes() == expected.tobytes()
+    workspace.close()
+
+
+@pytest.mark.usefixtures("by_digits")
+def test_runs_without_order_stay_in_bounds(gpu: GpuBackend, rng: np.random.Generator) -> None:
+    import cupy
+
+    order = Order.of("int32")
+    runs = [cupy.asarray(rng.integers(0, 99, int(rng.integers(0, 3000))).astype(np.int32)) for _ in range(60)]
+    room = cupy.full(sum(run.size for run in runs) + 64, 777, np.int32)
+    gpu.merge_arrays(runs, order, gpu.resolve(LaunchRequest(), order, len(runs)), room[32:-32])
+    assert bool((room[32:-32] < 99).all())
+    assert bool((room[:32] == 777).all())
+    assert bool((room[-32:] == 777).all())
+
+
+def test_a_graph_captures_it(gpu: GpuBackend, rng: np.random.Generator, by_digits: bool) -> None:
+    import cupy
+
+    parts = [cupy.empty(int(rng.integers(1, 5000)), np.int32) for _ in range(50)]
+    out = cupy.empty(sum(part.size for part in parts), np.int32)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        for part in parts:
+            part[:] = 0
+        gpumerge_cli.merge(*parts, out=out)
+        stream.synchronize()
+        stream.begin_capture()
+        gpumerge_cli.merge(*parts, out=out)
+        graph = stream.end_capture()
+        for _ in range(3):
+            for part in parts:
+                part[:] = cupy.asarray(np.sort(rng.integers(-999, 999, part.size).astype(np.int32)))
+            out[:] = 0
+            graph.launch(stream)
+            stream.synchronize()
+            assert (out.get() == np.sort(np.concatenate([part.get() for part in parts]))).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64"])
+def test_rooms_may_hold_anything(
+    gpu: GpuBackend, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    """Whatever scratch memory, the output and the neighbours of the items hold, the result is the same."""
+    import cupy
+
+    order, scratch = Order.of(dtype), radix.scratch
+    for garbage in (0x00, 0x01, 0x40, 0x80, 0xC0, 0xFF):
+
+        def filled(nbytes: int, stream: int, garbage: int = garbage) -> Any:
+            room = scratch(nbytes, stream)
+            cupy.cuda.runtime.memsetAsync(room.ptr, garbage, nbytes, stream)
+            return room
+
+        monkeypatch.setattr(radix, "scratch", filled)
+        for count in (1, 3, 4097, 200_003):
+            for name, keys in key_inputs(order, count, seed=count):
+                around = cupy.full((count + 32) * order.width, garbage, np.uint8).view(dtype)
+                skew = int(rng.integers(0, 16))
+                items = around[skew : skew + count]
+                items[:] = cupy.asarray(keys)
+                out, room = (cupy.full(count * order.width, garbage, np.uint8).view(dtype) for _ in range(2))
+                gpu._kernels(order).sort_digits((items.data.ptr, count), out.data.ptr, room.data.ptr)
+                assert out.get().tobytes() == stable(order, keys).tobytes(), (garbage, count, name)
+        policy = gpu.resolve_sort(SortRequest("radix"), order, 4097 * order.width)
+        keys = cupy.asarray(rng.integers(0, 100, 4097).astype(dtype))
+        gpu.sort_array(keys, order, policy, keys)
+        assert gpu.first_disorder(keys, order) is None
