@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import pytest
 
 pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportError)
 
+from gpumerge_cli.backends.base import SortPace
 from gpumerge_cli.backends.gpu.many_runs import joined, may_go_by_digits, merge_many, pays, said
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.gpu.units import units_of
+from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, SortRequest
 from gpumerge_cli.backends.limits import TUNED_ON
+from gpumerge_cli.engine.station import policy_of as policy_of_work
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 
@@ -67,6 +71,33 @@ def test_the_reason_is_the_choice(dtype: str, runs: int) -> None:
         assert not pays(order, policy, runs, most[0] + 2)
     else:
         assert all(pays(order, policy, runs, total) == bool(told) for total in (1, LARGE))
+
+
+def test_what_is_compiled() -> None:
+    order = Order.of("int32")
+    policy = policy_of(order, 64)
+    assert [file for file, _ in units_of(order, policy, TUNED_ON, 1 << 22)] == ["count_digits.cu", "sort_radix.cu"]
+    assert [file for file, _ in units_of(order, policy, TUNED_ON, LARGE)] == ["merge_path.cu", "partition.cu"]
+
+
+def test_a_sort_that_merges_is_asked_for() -> None:
+    """The runs of a sort by merging go by passes."""
+    asked: list[int] = []
+
+    class Backend:
+        def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+            return SortPace(1, 1)
+
+        def resolve(self, request: LaunchRequest, order: Order, runs: int) -> None:
+            asked.append(runs)
+
+    for algorithm in ("auto", "merge"):
+        launch = SortRequest(algorithm)  # type: ignore[arg-type]
+        work: Any = SimpleNamespace(
+            action="merge", launch=launch, order=Order.of("int32"), inputs=[0] * 40, item_bytes=4
+        )
+        policy_of_work(Backend(), work)  # type: ignore[arg-type]
+    assert asked == [40, 16]
 
 
 def test_neighbours_are_one_run() -> None:

@@ -74,7 +74,7 @@ def said(order: Order, policy: LaunchPolicy) -> str:
 
 @lru_cache(maxsize=256)
 def _costs(order: Order, fan_in: int, runs: int, copies: int) -> tuple[_Seconds, _Seconds]:
-    """Of a merge by passes, and of a sort by digits."""
+    """The costs of a merge by passes and of a sort by digits."""
     size, passes, groups = item_bytes(order), 0, 0
     while runs > 1:
         runs = -(-runs // fan_in)
