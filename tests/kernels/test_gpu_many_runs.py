@@ -161,7 +161,7 @@ def test_rooms_may_hold_anything(
             return room
 
         monkeypatch.setattr(radix, "scratch", filled)
-        for count in (1, 3, 4097, 200_003):
+        for count in (1, 3, 4097, 60_011):
             for name, keys in key_inputs(order, count, seed=count):
                 around = cupy.full((count + 32) * order.width, garbage, np.uint8).view(dtype)
                 skew = int(rng.integers(0, 16))
