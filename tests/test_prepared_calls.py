@@ -18,8 +18,9 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import launching, prepared, prepared_digits
+from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, prepared_digits
 from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
+from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from gpumerge_cli.order import Order
@@ -236,6 +237,23 @@ def test_sorts(rng: np.random.Generator, dtype: str, count: int, descending: boo
         assert told == bool((order.image(run)[1:] >= order.image(run)[:-1]).all())
 
 
+@pytest.mark.parametrize("number", [17, 40, 300])
+def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
+    copies: list[int] = []
+
+    def copy(source: int, to: int, nbytes: int) -> None:
+        memory(to, nbytes)[:] = memory(source, nbytes)
+        copies.append(nbytes)
+
+    monkeypatch.setattr(many_runs, "pays", lambda *given: False)
+    monkeypatch.setattr(prepared, "copy_on_device", copy)
+    for dtype in ("uint8", "int64"):
+        runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
+        out = np.empty(sum(map(len, runs)), dtype)
+        assert call(prepared.Kind("merge", Order.of(dtype), number), runs, out, [], None)
+        assert (out == np.sort(np.concatenate(runs))).all()
+
+
 @pytest.mark.parametrize("number", [1, 2, 3, 16])
 @pytest.mark.parametrize("shape", range(len(ROWS)))
 def test_merges(rng: np.random.Generator, number: int, shape: int) -> None:
@@ -292,7 +310,7 @@ def test_what_no_call_is_prepared_for() -> None:
     assert prepared.prepare(prepared.Kind("merge", order, 17, 4), 0, TUNED_ON) is None
     many = prepared.prepare(prepared.Kind("merge", order, 17), 0, TUNED_ON)
     assert many is not None
-    assert not any(many.takes(total) for total in (0, 1 << 28))  # passes merge them
+    assert not many.takes(0)
     assert prepared.prepare(prepared.Kind("sort", order, 1, 0), 0, TUNED_ON) is None
     for kind in (prepared.Kind("merge", order, 2), prepared.Kind("argsort", order), prepared.Kind("is_sorted", order)):
         ready = prepared.prepare(kind, 0, TUNED_ON)
@@ -362,15 +380,25 @@ def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: s
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
 def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch, dtype: str, apart: bool) -> None:
+    """Every second one touches the one ahead of it, which may be another allocation: no copy by the driver is made."""
     order, lengths = Order.of(dtype), [500 + number for number in range(900)]
     total, width = sum(lengths), np.dtype(dtype).itemsize
-    addresses = [4096 + width * (sum(lengths[:number]) + apart * number) for number in range(900)]
+    addresses = [4096 + width * (sum(lengths[:number]) + apart * (number // 2)) for number in range(900)]
     told: list[Any] = []
-    copies: list[tuple[int, ...]] = []
-    monkeypatch.setattr(prepared_digits, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=1 << 30))
+    laid: list[tuple[int, int, int]] = []
+
+    def join(blocks: int, stream: int, words: list[int]) -> None:
+        (*table, to), at = words, 0
+        assert len(words) == joining.WORDS
+        assert blocks == -(-(to % 16 + table[-1]) // 32768)
+        for address, end in zip(table[: joining.MOST], table[joining.MOST :], strict=True):
+            if end > at:
+                laid.append((to + at, address, end - at))
+            at = end
+
+    monkeypatch.setattr(prepared, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=1 << 30))
     monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
-    runtime = SimpleNamespace(memcpyDeviceToDevice=3, memcpyAsync=lambda *given: copies.append(given))
-    monkeypatch.setattr(prepared_digits, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(FakeKernels, "joining", lambda self: join, raising=False)
     monkeypatch.setattr(prepared_digits.DigitPasses, "_sort", lambda self, *given: told.append(given))
     call = prepared.prepare(prepared.Kind("merge", order, 900), 0, TUNED_ON)
     assert call is not None
@@ -378,9 +406,17 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     call(addresses, lengths, total, 1 << 29, [], 0)
     begin = (1 << 30 if width % 2 else 1 << 29) if apart else 4096
     assert told == [((begin, total), (1 << 29, 1 << 30), STREAM, None)]
-    starts = [begin + width * sum(lengths[:number]) for number in range(900)]
-    expected = zip(starts, addresses, (width * length for length in lengths), strict=True)
-    assert copies == ([(*each, 3, STREAM) for each in expected] if apart else [])
+    starts = [begin + width * sum(lengths[:number]) for number in range(0, 900, 2)]
+    pairs = [width * (lengths[number] + lengths[number + 1]) for number in range(0, 900, 2)]
+    assert laid == (list(zip(starts, addresses[::2], pairs, strict=True)) if apart else [])
+
+
+def test_the_host_and_the_kernel_agree_on_joins() -> None:
+    text = flatten("join_runs.cu")
+    assert f"constexpr int RUNS = {joining.MOST};" in text
+    assert f"constexpr long long STRETCH = {joining._STRETCH};" in text
+    assert f"#define BLOCK_SIZE {joining.THREADS}" in text
+    assert 8 * joining.WORDS <= 4096  # bytes of arguments that every driver takes
 
 
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:

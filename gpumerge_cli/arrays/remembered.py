@@ -85,7 +85,9 @@ def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: An
         if found is None or found[2] != total:
             return None
         at = found[0][0]
-        if _overlaps(at, total * dtype.itemsize, arrays) or (values is not None and _overlaps(at, out.nbytes, values)):
+        if _touches(at, total * dtype.itemsize, addresses, counts, dtype.itemsize):
+            return None
+        if values is not None and _overlaps(at, out.nbytes, values):
             return None
     if values is None:
         prepared(addresses, counts, total, at, places, 0)
@@ -142,6 +144,15 @@ def _places(values: Sequence[Any], counts: Sequence[int], device: int, unit: int
             return None
         places.append(place)
     return places
+
+
+def _touches(at: int, nbytes: int, addresses: list[int], counts: list[int], width: int) -> bool:
+    """Whether any run of items of `width` bytes shares a byte with the memory at an address."""
+    end = at + nbytes
+    for address, count in zip(addresses, counts, strict=True):
+        if at < address + count * width and address < end:
+            return True
+    return False
 
 
 def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:

@@ -24,12 +24,12 @@ pytestmark = pytest.mark.gpu
 def by_digits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     """Whether a sort by digits merges whatever has more runs than a pass takes."""
     from gpumerge_cli.arrays import remembered
-    from gpumerge_cli.backends.gpu import backend, prepared, units
+    from gpumerge_cli.backends.gpu import backend, units
 
-    def pays(order: Order, policy: Any, runs: int, total: int, copies: int = 0) -> bool:
+    def pays(order: Order, policy: Any, runs: int, total: int, pieces: int = 1) -> bool:
         return bool(request.param) and policy.runs > 0 and runs > policy.fan_in
 
-    for module in (many_runs, prepared, units):
+    for module in (many_runs, units):
         monkeypatch.setattr(module, "pays", pays)
     remembered._ready.clear()
     backend._begin.cache_clear()
@@ -70,6 +70,27 @@ def test_keys(gpu: GpuBackend, rng: np.random.Generator, dtype: str, together: b
         assert (room[:32] == 77).all()
         assert (room[-32:] == 77).all()
         assert all(each.get().tobytes() == run.tobytes() for each, run in zip(given, runs, strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64"])
+def test_runs_are_joined(gpu: GpuBackend, rng: np.random.Generator, dtype: str) -> None:
+    """Runs of all lengths, at all distances from a vector's boundary, and more of them than a launch takes."""
+    import cupy
+
+    order = Order.of(dtype)
+    for most in (3, 60, 3000, 200_000):
+        around = cupy.asarray(rng.integers(0, 99, 600_000).astype(dtype))
+        count = 700 if most < 1000 else 20
+        places = [(int(rng.integers(0, 300_000)), 1 + int(rng.integers(0, most))) for _ in range(count)]
+        total, skew = sum(length for _, length in places), int(rng.integers(0, 16))
+        room = cupy.full(total + 64, 77, dtype)
+        runs = [(around.data.ptr + at * order.width, length) for at, length in places]
+        gpu._kernels(order).join_runs(runs, room.data.ptr + skew * order.width)
+        expected = np.concatenate([around.get()[at : at + length] for at, length in places])
+        found = room.get()
+        assert (found[skew : skew + total] == expected).all(), most
+        assert (found[:skew] == 77).all()
+        assert (found[skew + total :] == 77).all()
 
 
 @pytest.mark.parametrize("value", ["int32", "float64", "int16"])

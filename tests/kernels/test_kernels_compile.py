@@ -308,6 +308,11 @@ def test_hold(architecture: int) -> None:
     compile_for(architecture, "hold.cu", ())
 
 
+@pytest.mark.parametrize("architecture", SOME)
+def test_joins_of_runs(architecture: int) -> None:
+    compile_for(architecture, "join_runs.cu", ())
+
+
 def test_a_header_is_written_out_once() -> None:
     text = flatten("merge_path.cu")
     assert text.count("struct Lines {") == 1

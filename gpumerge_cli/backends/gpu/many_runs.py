@@ -11,23 +11,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from gpumerge_cli.backends.gpu import joining
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Copy, Merge, Run, merge_runs
 from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.order import Order
 
-_MERGED = 1.0e-12
-"""Seconds a byte of a pass that merges 16 runs. With _GROUP it fits what 16, 64 and 1,000 runs of 2^28 int32 take on an
-H200: 1.20, 2.61 and 9.41 ms (data/results/h200/device.md)."""
-_NARROWEST = 4  # bytes: merges of narrower items are bound by their number
-_GROUP = 90e-6
-"""Seconds that each group of runs adds to a pass, which merges one group after the other."""
-_DIGIT = {1: 3.7e-12, 2: 3.95e-12, 4: 4.4e-12, 8: 6.6e-12, 12: 9.6e-12, 16: 12.8e-12}
+_MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.2e-12}
+"""Seconds an item of a pass that merges 16 runs, by item bytes; those of 12 and 16 bytes follow from that of 8."""
+_GROUP = 60e-6
+"""Seconds that each group of runs adds to a pass, which merges one group after the other.
+
+With _MERGED it fits what 16 to 1,000 runs of integers and floats take on an H200, to 15 %: 2^28 int32 in 16, 32, 64, 128,
+256 and 1,000 runs 1.29, 2.37, 2.62, 3.16, 3.94 and 7.24 ms; 2^22 of them in 20, 64 and 1,000 runs 0.20, 0.37 and 3.96 ms.
+"""
+_DIGIT = {1: 3.6e-12, 2: 3.75e-12, 4: 4.2e-12, 8: 6.2e-12, 12: 9.3e-12, 16: 12.4e-12}
 """Seconds an item of a pass by digits, by item bytes; those of 12 and 16 bytes follow from that of 8."""
-_LAUNCHED = 60e-6  # seconds that the launches of such a sort add
-_COPIED, _COPY = 0.5e-12, 2.5e-6
-"""Seconds a byte, and seconds a copy, of runs that do not lie one behind the other."""
+_LAUNCHED, _DIGIT_LAUNCHED = 50e-6, 20e-6
+"""Seconds that a sort by digits adds, and each of its passes. With _DIGIT they fit 2^22 to 2^28 int32, and 2^22 int64."""
+_JOINED, _JOIN = 0.5e-12, 10e-6
+"""Seconds a byte, and seconds a launch, of runs that do not lie one behind the other."""
 
 
 @dataclass(frozen=True)
@@ -46,26 +50,28 @@ class Launcher(Protocol):
 
     def sort_digits(self, items: Run, out: int, scratch: int) -> None: ...
 
+    def join_runs(self, runs: Sequence[Run], to: int) -> None: ...
+
 
 def may_go_by_digits(order: Order) -> bool:
     """Whether a sort by digits can merge runs: items move whole, and digits of 8 bytes decide."""
     return order.prefix_decides and not moves_rows(order)
 
 
-def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, copies: int = 0) -> bool:
-    """Whether a sort by digits should merge so many runs of `total` items. copies: of runs, ahead of the sort.
+def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int = 1) -> bool:
+    """Whether a sort by digits should merge so many runs of `total` items. pieces: in which they lie.
 
     It never takes the place of a kernel that the user asked for.
     """
     if not policy.runs or runs <= policy.fan_in:
         return False
-    merged, by_digits = _costs(order, policy.fan_in, runs, copies)
+    merged, by_digits = _costs(order, policy.fan_in, runs, pieces)
     return by_digits.of(total) < merged.of(total)
 
 
 def said(order: Order, policy: LaunchPolicy) -> str:
     """The reason to tell, for merges of `policy.runs` runs that lie one behind the other."""
-    merged, by_digits = _costs(order, policy.fan_in, policy.runs, 0)
+    merged, by_digits = _costs(order, policy.fan_in, policy.runs, 1)
     if by_digits.item <= merged.item:
         return "sorted by digits, as that takes fewer passes" if by_digits.fixed <= merged.fixed else ""
     most = int((merged.fixed - by_digits.fixed) / (by_digits.item - merged.item))
@@ -73,21 +79,27 @@ def said(order: Order, policy: LaunchPolicy) -> str:
 
 
 @lru_cache(maxsize=256)
-def _costs(order: Order, fan_in: int, runs: int, copies: int) -> tuple[_Seconds, _Seconds]:
+def _costs(order: Order, fan_in: int, runs: int, pieces: int) -> tuple[_Seconds, _Seconds]:
     """The costs of a merge by passes and of a sort by digits."""
-    size, passes, groups = item_bytes(order), 0, 0
+    size, digits, passes, groups = item_bytes(order), order.prefix_bytes, 0, 0
     while runs > 1:
         runs = -(-runs // fan_in)
         passes, groups = passes + 1, groups + runs
-    copied = size * _COPIED if copies else 0.0
+    joins = -(-pieces // joining.MOST) if pieces > 1 else 0
     return (
-        _Seconds(groups * _GROUP, passes * max(size, _NARROWEST) * _MERGED),
-        _Seconds(_LAUNCHED + copies * _COPY, order.prefix_bytes * _DIGIT[size] + copied),
+        _Seconds(groups * _GROUP, passes * _MERGED[size]),
+        _Seconds(
+            _LAUNCHED + digits * _DIGIT_LAUNCHED + joins * _JOIN,
+            digits * _DIGIT[size] + (size * _JOINED if joins else 0.0),
+        ),
     )
 
 
 def joined(runs: Sequence[Run], size: int) -> list[Run]:
-    """The runs without empty ones. Those that lie one behind the other have become one. size: bytes of an item."""
+    """The runs without empty ones. Those that lie one behind the other have become one. size: bytes of an item.
+
+    Two of them may lie in two allocations. A kernel reads across, but no copy by the driver may.
+    """
     found: list[Run] = []
     for address, count in runs:
         if not count:
@@ -97,13 +109,6 @@ def joined(runs: Sequence[Run], size: int) -> list[Run]:
         else:
             found.append((address, count))
     return found
-
-
-def lay_behind(runs: Sequence[Run], size: int, to: int, copy: Copy) -> None:
-    """Copy runs to an address, one behind the other."""
-    for run in runs:
-        copy(run, to)
-        to += run[1] * size
 
 
 def merge_many(
@@ -117,18 +122,18 @@ def merge_many(
 ) -> None:
     """Merge runs of keys or small records into `out`, on the current stream. The runs stay as they are.
 
-    scratch: gives the address of room for all items; called if there are more runs than a pass merges.
+    scratch: gives the address of room for all items; called if there are more runs than a pass merges. copy: of one run.
     """
     size, total = order.item_bytes, sum(count for _, count in runs)
     count = sum(count > 0 for _, count in runs)
     room = scratch() if count > policy.fan_in else 0
     pieces = joined(runs, size)
     alone = len(pieces) == 1
-    if pays(order, policy, count, total, 0 if alone else len(pieces)):
+    if pays(order, policy, count, total, len(pieces)):
         # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
         begin = pieces[0][0] if alone else room if order.prefix_bytes % 2 else out
         if not alone:
-            lay_behind(pieces, size, begin, copy)
+            kernels.join_runs(pieces, begin)
         kernels.sort_digits((begin, total), out, room)
         return
     merge: Merge = lambda group, to: kernels.merge(policy, group, to)  # noqa: E731

@@ -13,6 +13,9 @@ import numpy as np
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin, kernel
+from gpumerge_cli.backends.gpu.joining import THREADS as JOINING_THREADS
+from gpumerge_cli.backends.gpu.joining import WORDS as JOINING_WORDS
+from gpumerge_cli.backends.gpu.joining import join_runs
 from gpumerge_cli.backends.gpu.launching import Launch, current_stream, scratch_array
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -78,8 +81,8 @@ class Kernels:
         self._device = device
         self._order = order
         self._limits = limits
-        # rows.cu reads the keys inside records.
-        self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros()}
+        # rows.cu reads the keys inside records, and join_runs.cu no keys at all.
+        self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros(), "join_runs.cu": ()}
         self._comparing = comparison_macros(order)
 
     @property
@@ -135,6 +138,10 @@ class Kernels:
         """A kernel of a file of its own name, ready to launch."""
         return Launch(self._compiled(name, f"{name}.cu", macros, shared), threads, words, shared)
 
+    def joining(self) -> Launch:
+        """The kernel that lays runs one behind the other."""
+        return Launch(self._compiled("join_runs", "join_runs.cu", (), 0), JOINING_THREADS, JOINING_WORDS)
+
     def checking(self) -> Launch:
         """The kernel that says whether a run is in disorder."""
         return Launch(self._compiled("any_disorder", "check.cu", (), 0), _THREADS, 5)
@@ -179,6 +186,10 @@ class Kernels:
     def sort_digits(self, items: tuple[Address, int], out: Address, scratch: Address, ends: Ends | None = None) -> None:
         """See radix.sort_by_digits."""
         sort_by_digits(self._launch, self._order, self._limits, items, (out, scratch), ends)
+
+    def join_runs(self, runs: Sequence[tuple[Address, int]], to: Address) -> None:
+        """Lay runs, none of them empty, one behind the other."""
+        join_runs(self.joining(), runs, item_bytes(self._order), to, current_stream())
 
     def _merge(
         self, policy: LaunchPolicy, source: Any, total: int, out: Address, text: Address, starts: Address,

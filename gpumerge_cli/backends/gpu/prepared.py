@@ -8,22 +8,26 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import cupy
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
-from gpumerge_cli.backends.gpu.launching import current_stream, judge_stream, judge_waiting, scratch
-from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, pays
+from gpumerge_cli.backends.gpu.joining import join_runs
+from gpumerge_cli.backends.gpu.launching import Launch, current_stream, judge_stream, judge_waiting, scratch
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.prepared_digits import DigitPasses
 from gpumerge_cli.backends.gpu.size_classes import SizeClass, size_classes
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
+from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.order import Order
 
@@ -96,7 +100,7 @@ class Prepared(ABC):
 def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
     """A call of this kind for the current device, whose number is `device`; None if there is none.
 
-    A pass merges up to FAN_INS[-1] runs, a sort by digits any number, and rows of values have bytes.
+    Only up to FAN_INS[-1] runs have values, and rows of values have bytes.
     """
     if kind.value_bytes == 0:
         return None
@@ -105,7 +109,7 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
         if kind.value_bytes is not None or not may_go_by_digits(order):
             return None
         policy = replace(resolve(LaunchRequest(), order, limits, kind.runs), runs=kind.runs)
-        return _MergeOfMany(policy, order, DigitPasses(Kernels(device, order, limits), order, limits))
+        return _MergeOfMany(Kernels(device, order, limits), policy, limits)
     if kind.operation == "is_sorted":
         return _Check(Kernels(device, order, limits), limits)
     if kind.value_bytes is not None or kind.operation == "argsort":
@@ -129,6 +133,14 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
     return _SortOfAny(merges, digits, pairs=True, keys=kind.operation == "sort")
 
 
+def _table(addresses: list[int], counts: list[int], fan_in: int) -> list[int]:
+    """The words of a table of runs (see runs.cuh)."""
+    missing = fan_in - len(counts)
+    if not missing:
+        return [*addresses, *counts]
+    return [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
+
+
 class _Merge(Prepared):
     """Merges of keys, and of their values if there are columns of them."""
 
@@ -144,28 +156,53 @@ class _Merge(Prepared):
     def _launch(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
     ) -> bool:
-        stream, fan_in = current_stream(), self._merge.fan_in
-        missing = fan_in - len(counts)
-        runs = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing] if missing else [*addresses, *counts]
+        stream, runs = current_stream(), _table(addresses, counts, self._merge.fan_in)
         told = [] if self._columns is None else self._columns.told(values, counts, out, moved)
         self._merge(runs, total, total, out, stream, told)
         return True
 
 
 class _MergeOfMany(Prepared):
-    """Merges of more runs than a pass takes, by digits. Those that passes merge sooner go the long way."""
+    """Merges of more runs than a pass takes, by passes or by digits. It is the Launcher of many_runs.merge_many."""
 
-    def __init__(self, policy: LaunchPolicy, order: Order, digits: DigitPasses) -> None:
-        self._policy, self._order, self._digits = policy, order, digits
+    def __init__(self, kernels: Kernels, policy: LaunchPolicy, limits: DeviceLimits) -> None:
+        self._kernels, self._policy, self._limits, self._order = kernels, policy, limits, kernels.order
+        self._digits = DigitPasses(kernels, kernels.order, limits)
+        self._pass: MergePass | None = None  # what is not used is not compiled
+        self._joining: Launch | None = None
 
     def takes(self, total: int) -> bool:
-        runs = self._policy.runs
-        return total > 0 and pays(self._order, self._policy, runs, total, copies=runs)
+        return 0 < total <= MAX_GRID * self._policy.tile_size
+
+    def merge(self, policy: LaunchPolicy, runs: Sequence[Run], out: int) -> None:
+        if self._pass is None:
+            self._pass = MergePass(self._kernels, self._policy, self._limits)
+        addresses, counts = [run[0] for run in runs], [run[1] for run in runs]
+        total, source = sum(counts), _table(addresses, counts, self._pass.fan_in)
+        self._pass(source, total, total, out, current_stream(), [])
+
+    def sort_digits(self, items: Run, out: int, scratch: int) -> None:
+        self._digits.items(items, out, scratch)
+
+    def join_runs(self, runs: Sequence[Run], to: int) -> None:
+        if self._joining is None:
+            self._joining = self._kernels.joining()
+        join_runs(self._joining, runs, self._order.item_bytes, to, current_stream())
+
+    def _copy(self, run: Run, to: int) -> None:
+        copy_on_device(run[0], to, run[1] * self._order.item_bytes)
 
     def _launch(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
     ) -> bool:
-        self._digits.runs(list(zip(addresses, counts, strict=True)), total, out)
+        rooms: list[Any] = []  # they live until all is queued
+
+        def room() -> int:
+            rooms.append(scratch(-(-total * self._order.item_bytes // _VECTOR) * _VECTOR, current_stream()))
+            return int(rooms[0].ptr)
+
+        runs = list(zip(addresses, counts, strict=True))
+        merge_many(self, self._policy, self._order, runs, out, room, self._copy)
         return True
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import cupy
-
 from gpumerge_cli.backends.gpu.launching import Launch, current_stream, scratch
-from gpumerge_cli.backends.gpu.many_runs import joined, lay_behind
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.radix import Ends, macros_by_digits, sort_by_digits
 from gpumerge_cli.backends.gpu.tree import Run
@@ -39,20 +35,9 @@ class DigitPasses:
         room = scratch(self._bytes(count), stream)
         self._sort((items, count), (out, room.ptr), stream, None)
 
-    def runs(self, runs: Sequence[Run], count: int, out: int) -> None:
-        """Sort runs of `count` keys in all, laid one behind the other, into `out`."""
-        stream, size = current_stream(), self._order.item_bytes
-        room = scratch(self._bytes(count), stream)
-        pieces = joined(runs, size)
-        begin = pieces[0][0]
-        if len(pieces) > 1:
-            begin = room.ptr if self._order.prefix_bytes % 2 else out
-            kind = cupy.cuda.runtime.memcpyDeviceToDevice
-            lay_behind(
-                pieces, size, begin,
-                lambda run, to: cupy.cuda.runtime.memcpyAsync(to, run[0], run[1] * size, kind, stream),
-            )  # fmt: skip
-        self._sort((begin, count), (out, room.ptr), stream, None)
+    def items(self, items: Run, out: int, room: int) -> None:
+        """Sort keys into `out`, with room for as many."""
+        self._sort(items, (out, room), current_stream(), None)
 
     def pairs(self, items: int, count: int, values: int, out: int, moved: int) -> None:
         """Sort keys into `out`, unless it is 0, and their values into `moved`. values: 0 if numbers are wanted."""

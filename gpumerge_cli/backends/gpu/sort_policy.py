@@ -78,7 +78,7 @@ _DIGIT_SHAPES = {
     1: DigitShape(384, 40, 2),
     2: DigitShape(384, 36, 2),
     4: DigitShape(384, 26, 2),
-    8: DigitShape(256, 26, 2),
+    8: DigitShape(256, 28, 2),
     12: DigitShape(320, 16, 2),
     16: DigitShape(256, 14, 2),
 }
