@@ -148,11 +148,8 @@ def _places(values: Sequence[Any], counts: Sequence[int], device: int, unit: int
 
 def _touches(at: int, nbytes: int, addresses: list[int], counts: list[int], width: int) -> bool:
     """Whether any run of items of `width` bytes shares a byte with the memory at an address."""
-    end = at + nbytes
-    for address, count in zip(addresses, counts, strict=True):
-        if at < address + count * width and address < end:
-            return True
-    return False
+    end, runs = at + nbytes, zip(addresses, counts, strict=True)
+    return any(address < end and at < address + count * width for address, count in runs)
 
 
 def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:
