@@ -23,8 +23,8 @@ _MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.
 _GROUP = 60e-6
 """Seconds that each group of runs adds to a pass, which merges one group after the other.
 
-With _MERGED it describes what 16 to 1,000 runs of integers take on an H200. 2^28 int32 in 16, 32, 64, 128, 256 and 1,000
-runs take 1.29, 2.37, 2.62, 3.16, 3.94 and 7.24 ms, and 2^22 of them in 20, 64 and 1,000 runs 0.20, 0.37 and 3.96 ms.
+With _MERGED it describes what 16 to 1,000 runs of integers take on an H200. 2^28 int32 in 16, 32, 64, 128, 256 and
+1,000 runs take 1.29, 2.37, 2.62, 3.16, 3.94 and 7.24 ms, and 2^22 of them in 20, 64 and 1,000 runs 0.20, 0.37 and 3.96.
 """
 _DIGIT = {1: 3.6e-12, 2: 3.75e-12, 4: 4.2e-12, 8: 6.2e-12, 12: 9.3e-12, 16: 12.4e-12}
 """Seconds an item of a pass by digits, by item bytes; those of 12 and 16 bytes follow from that of 8."""
