@@ -57,6 +57,11 @@ def run() -> None:
         workspace.close()
 
 
+def _short(kernel: str) -> str:
+    """A kernel's name without its namespace, template arguments and parameters."""
+    return kernel.split("(")[0].split("<")[0].removeprefix("void ").rsplit("::", 1)[-1]
+
+
 def table(path: Path) -> str:
     """The profiler's CSV as a Markdown table, one row a launch."""
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -66,9 +71,7 @@ def table(path: Path) -> str:
         launch = f"{row['Grid Size'].split(',')[0].strip('( ')} x {row['Block Size'].split(',')[0].strip('( ')}"
         value = float(row["Metric Value"].replace(",", ""))
         name = METRICS[row["Metric Name"]]
-        found[int(row["ID"]), row["Kernel Name"].split("(")[0], launch][name] = value * _UNITS.get(
-            row["Metric Unit"], 1
-        )
+        found[int(row["ID"]), _short(row["Kernel Name"]), launch][name] = value * _UNITS.get(row["Metric Unit"], 1)
     mega = 4 * COUNT / 1e6
     heads = ["kernel", "blocks x threads", "read, MB", "written, MB", "time, us", "occupancy, %"]
     heads += ["bank conflicts an item", "warp instructions for 32 items"]
