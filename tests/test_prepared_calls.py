@@ -311,6 +311,7 @@ def test_what_no_call_is_prepared_for() -> None:
     many = prepared.prepare(prepared.Kind("merge", order, 17), 0, TUNED_ON)
     assert many is not None
     assert not many.takes(0)
+    assert many.takes(1 << 28)  # by passes or by digits
     assert prepared.prepare(prepared.Kind("sort", order, 1, 0), 0, TUNED_ON) is None
     for kind in (prepared.Kind("merge", order, 2), prepared.Kind("argsort", order), prepared.Kind("is_sorted", order)):
         ready = prepared.prepare(kind, 0, TUNED_ON)
