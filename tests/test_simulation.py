@@ -1,4 +1,4 @@
-"""The simulation of a cluster conserves work, keeps within capacities, and is the closed formula where nothing varies."""
+"""The simulated cluster conserves work, keeps within capacities, and is the closed formula where nothing varies."""
 
 from __future__ import annotations
 

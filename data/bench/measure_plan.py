@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import importlib
 import os
 import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -112,14 +113,15 @@ def of_computed(library: ctypes.CDLL, inputs: int, size: int, numbers: Sequence[
 def dask_task(tasks: int) -> str:
     """Seconds of a task that does nothing, through a cluster of two processes; "" without distributed."""
     try:
-        from distributed import Client, LocalCluster, as_completed
+        dask: Any = importlib.import_module("distributed")
     except ImportError:
         return ""
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    local = dask.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with local as cluster, dask.Client(cluster) as client:
         client.submit(int, 0).result()
         start = time.perf_counter()
         given = iter(range(1, tasks + 1))
-        going = as_completed([client.submit(int, next(given), pure=False) for _ in range(8)])
+        going = dask.as_completed([client.submit(int, next(given), pure=False) for _ in range(8)])
         for future in going:
             future.release()
             more = next(given, None)
@@ -161,19 +163,22 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--tasks", type=int, default=3000, help="tasks for Dask")
     given = parser.parse_args()
-    size, rows, load = int(given.size) // 8 * 8, [], os.getloadavg()[0]
+    size, load = int(given.size) // 8 * 8, os.getloadavg()[0]
+    rows: list[Row] = []
     dask = dask_task(given.tasks)
-    told: Callable[[Row], Any] = lambda row: (rows.append(row), print(*lines_of([row])[2:], flush=True))  # noqa: E731
+
+    def tell(measured: Iterator[Row]) -> None:
+        for row in measured:
+            rows.append(row)
+            print(*lines_of([row])[2:], flush=True)
+
     with ExitStack() as stack:
         names = sparse(given.folder, given.inputs, size, stack)
         library = compiled(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        for row in of_computed(library, given.inputs, size, given.pieces, given.repeat):
-            told(row)
-        for row in of_files(names, "sparse files: all keys equal", given.pieces, given.repeat):
-            told(row)
+        tell(of_files(names, "sparse files: all keys equal", given.pieces, given.repeat))
+        tell(of_computed(library, given.inputs, size, given.pieces, given.repeat))
         resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
-        for row in of_files(names, "the same, ulimit -n 1024", given.pieces[-2:-1], given.repeat):
-            told(row)
+        tell(of_files(names, "sparse files, ulimit -n 1024", given.pieces[-2:-1], given.repeat))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     about = (
         f"{given.inputs:,} inputs of {size / 1e9:,.0f} GB of int64 cut into pieces by `Planner.plan`, median of "
