@@ -1,6 +1,6 @@
 """Measure what cutting a large merge costs: 1,000 inputs of 100 GB each, in up to 10,000 pieces.
 
-python data/bench/measure_plan.py FOLDER data/results/xeon/plan.md
+python data/bench/measure_plan.py FOLDER data/results/epyc/plan.md
 
 In sparse files, which the folder's file system must have, all keys are equal. So other inputs are computed: a function
 of a small C library, which `cc` compiles, gives the item at each position. Their reads cost a calculation, no call to
