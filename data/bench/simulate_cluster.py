@@ -307,7 +307,7 @@ def assumptions(seed: int, commit: str) -> list[str]:
         ("tasks submitted and not done", f"{one.window:.0f} for each task of a machine", "chosen"),
         ("client, a task", f"{1e3 * one.schedule:.0f} ms", "assumed; ../epyc/plan.md has 5 ms on a busy machine"),
         ("reads for a cut, of each run", f"{one.reads}", "measured: 1.0 to 1.6 at 10,000 cuts (../epyc/plan.md)"),
-        ("such a read from files in reach", f"{1e6 * one.cut:.1f} us", "assumed; ../epyc/plan.md has 7 us on a busy machine"),
+        ("such a read from files in reach", f"{1e6 * one.cut:.1f} us", "assumed; ../epyc/plan.md has 7 us, busy"),
         ("such a read from a store", f"{1e3 * machine.latency:.0f} ms, {machine.readers} at once", "assumed"),
         ("a machine that dies", "its tasks start again elsewhere", "assumed: at any time; runs are in shared storage"),
         ("sampled splitters", "parts are sums of 100 or 20 random gaps; a key is in one part",
