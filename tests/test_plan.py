@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import open_source, resolve_format
@@ -217,3 +218,25 @@ def test_blocks_hold_whole_lines(tmp_path: Path, block: int) -> None:
     assert b"".join(data[start:stop] for start, stop in blocks) == data
     assert all(data[stop - 1 : stop] == b"\n" for _, stop in blocks)
     source.close()
+
+
+def test_an_error_of_a_source_is_raised_whichever_thread_read_it() -> None:
+    """Cuts of many sources are made by several threads, of which Python knows only the caller's."""
+
+    class Failing:
+        dtype = np.dtype("int64")
+        extent = None
+        size = 1 << 20
+
+        def __init__(self, number: int) -> None:
+            self.name = f"source {number}"
+
+        def read_into(self, start: int, out: np.ndarray[Any, Any]) -> None:
+            if self.name == "source 390":
+                raise InputError("cannot be read", where=self.name)
+            out.view(np.int64)[:] = np.arange(start // 8, (start + len(out)) // 8)
+
+    sources: list[Any] = [Failing(number) for number in range(400)]
+    planner = Planner(sources, Order.of("int64"))
+    with pytest.raises(InputError, match="source 390"):
+        planner.plan(planner.whole(), 100 << 20)

@@ -54,6 +54,16 @@ int compare_records(const OrderSpec& order, const unsigned char* a, const unsign
 
 }  // namespace
 
+uint64_t image_of_key(const OrderSpec& order, const unsigned char* item)
+{
+    const FieldSpec field = order.kind == RECORDS ? field_of(order, 0)
+                                                  : FieldSpec{0, order.width, order.kind, 0, order.descending};
+    const int64_t width = field.width < 8 ? field.width : 8;
+    const uint64_t bits = word_of(item + field.offset, width, field.big_endian);
+    const uint64_t ascending = image_of(bits, field.kind, width);
+    return field.descending ? ~ascending : ascending;
+}
+
 bool is_plain(const OrderSpec& order) { return order.kind == LINES && (order.table[0] & PLAIN) != 0; }
 
 int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size)

@@ -17,3 +17,6 @@ inline FieldSpec field_of(const OrderSpec& order, int64_t number)
 
 // Whether lines compare by their bytes alone.
 bool is_plain(const OrderSpec& order);
+// The image of an item that is no line, in an order by one field: an item with a smaller image goes first. Keys of bytes have the
+// image of their first 8 bytes.
+uint64_t image_of_key(const OrderSpec& order, const unsigned char* item);

@@ -5,94 +5,153 @@
 // Source: Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors, 1991.
 //
 // The cost lies in the reads. In similar sources the pivot lies at the same fraction of each stretch. So a search starts
-// there and goes outwards in growing steps. One read fills a window, and searching in it costs nothing.
+// there and goes outwards in growing steps. One read fills a window, and searching in it costs nothing. The items next to a cut
+// are remembered by their images. They bound all items of the stretch, so many searches need no read, and others start near
+// their end. The sources of one pivot are searched by several threads, if there are many.
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "compare.hpp"
 #include "fault.hpp"
 #include "source.hpp"
+#include "team.hpp"
 
 namespace {
 
 constexpr int64_t NEAR = 16;      // a cut is near enough within this fraction of a chunk
 constexpr int GUESSED = 3;        // pivots that are chosen as if sources were similar; later ones are drawn at random
 constexpr int MOST_PIVOTS = 100;  // sources in order never need as many
+constexpr int EXPECTED = 6;       // places that are looked at where images expect the pivot
+constexpr int64_t LEAST_SHARE = 128;  // sources that are worth a thread
 
 struct Pivot {
     int64_t input, start, end;
     double fraction;  // the part of its stretch that lies ahead of it
     Bytes key{nullptr, 0};  // none until it is compared with
+    uint64_t image = 0;     // of the key
 };
 
-// The first position in [low, high] whose item does not go before the pivot. low and high must be cuts. The search starts at
+// A position in one source, and what is known of the items around it. No item ahead of it has a greater image than `before`,
+// and none behind it a smaller one than `behind`.
+struct Place {
+    int64_t at;
+    uint64_t before = ~0ull, behind = 0;
+};
+typedef std::vector<Place> Places;
+
+// The place of a pivot in the stretch between two places, if the images decide it: one end of the stretch, else null.
+const Place* decided(const Place& low, const Place& high, uint64_t image, bool after_equals, bool exact)
+{
+    if (low.at == high.at || low.behind > image || (exact && !after_equals && low.behind == image)) return &low;
+    if (high.before < image || (exact && after_equals && high.before == image)) return &high;
+    return nullptr;
+}
+
+// The position in [low, high] at which the pivot is expected. Items there have images from `least` to `greatest`; if these say
+// nothing, it is `otherwise`.
+int64_t expected(const Pivot& pivot, int64_t low, int64_t high, uint64_t least, uint64_t greatest, int64_t otherwise)
+{
+    if (least == 0 || greatest == ~0ull || pivot.image < least || pivot.image > greatest || least == greatest) return otherwise;
+    const double fraction = static_cast<double>(pivot.image - least) / static_cast<double>(greatest - least);
+    return low + static_cast<int64_t>(fraction * static_cast<double>(high - low));
+}
+
+// The first position between `from` and `to` whose item does not go before the pivot. Both must be cuts. The search starts at
 // `guess`.
-int64_t bound(Items& run, const Pivot& pivot, int64_t low, int64_t high, int64_t guess)
+Place bound(Items& run, const Pivot& pivot, const Place& from, const Place& to, int64_t guess)
 {
     const bool after_equals = run.input() < pivot.input;
-    const auto goes_before = [&](int64_t start) { return run.compare(start, pivot.key) < (after_equals ? 1 : 0); };
-    int64_t answer = high, limit = high;  // no item is known to start in [limit, answer)
+    int64_t low = from.at, limit = to.at;  // no item is known to start in [limit, found.at)
+    Place found{to.at, from.before, to.behind};
+    uint64_t least = from.behind, greatest = to.before;  // of the items in [low, limit)
+    // Whether the item goes before the pivot. It then moves `low` or `limit`.
+    const auto goes_before = [&](int64_t start) {
+        const bool before = run.compare(start, pivot.key) < (after_equals ? 1 : 0);
+        if (before) {
+            low = run.end_of(start);
+            if (run.has_images()) found.before = least = run.image(run.key(start));
+        } else {
+            found.at = limit = start;
+            if (run.has_images()) found.behind = greatest = run.image(run.key(start));
+        }
+        return before;
+    };
     bool from_low = false, from_high = false;  // whether the edges were found by looking
-    for (int64_t at = guess, step = 2 * LOOK; low < limit;) {
+    int64_t at = guess, step = 2 * LOOK;
+    for (int looks = 0; low < limit; ++looks) {
         if (limit - low <= LOOK) {
             run.look(low, limit);
             const int64_t middle = low + (limit - low) / 2, start = run.start_from(middle, limit);
             if (start >= limit) limit = middle;
-            else if (goes_before(start)) low = run.end_of(start);
-            else answer = limit = start;
+            else goes_before(start);
             continue;
         }
         if (from_low && from_high) at = low + (limit - low) / 2;
-        int64_t from = at - LOOK / 2;
-        from = from < low ? low : from > limit - LOOK ? limit - LOOK : from;
-        run.look(from, from + LOOK);
-        const int64_t first = from == low ? low : run.start_from(from + run.lines(), limit);
+        if (looks < EXPECTED) at = expected(pivot, low, limit, least, greatest, at);
+        int64_t window = run.block_of(at);
+        window = window < low ? low : window > limit - LOOK ? limit - LOOK : window;
+        run.look(window, window + LOOK);
+        const int64_t first = window == low ? low : run.start_from(window + run.lines(), limit);
         if (first >= limit || !goes_before(first)) {
-            if (first < limit) answer = limit = first;
-            else limit = from + run.lines();
+            if (first >= limit) limit = window + run.lines();
             from_high = true;
-            at = from - step;
+            at = window - step;
             step *= 4;
             continue;
         }
-        low = run.end_of(first);
         from_low = true;
         const int64_t last = run.last_in_window(limit);
         if (last < low || goes_before(last)) {
-            if (last >= low) low = run.end_of(last);
             at = low + step;
             step *= 4;
         } else {
-            answer = limit = last;
             from_high = true;
         }
     }
-    return answer;
+    return found;
 }
 
 class Cutter {
 public:
-    Cutter(const OrderSpec& order, const CutSpec& spec, int64_t* cuts) : spec_(spec), cuts_(cuts), at_(spec.inputs)
+    Cutter(const OrderSpec& order, const CutSpec& spec, int64_t* cuts)
+        : spec_(spec), cuts_(cuts), team_(static_cast<int>(std::min(spec.threads, spec.inputs / LEAST_SHARE))),
+          windows_(new Window[static_cast<size_t>(team_.size())]), at_(static_cast<size_t>(spec.inputs))
     {
-        runs_.reserve(static_cast<size_t>(spec.inputs));
+        runs_.reserve(at_.size());
+        std::vector<int> parts(at_.size());
+        team_.share(spec.inputs, LEAST_SHARE,
+            [&](int64_t first, int64_t last, int part) { std::fill(parts.begin() + first, parts.begin() + last, part); });
         for (int64_t input = 0; input < spec.inputs; ++input)
-            runs_.emplace_back(spec.sources[input], order, input, window_);
+            runs_.emplace_back(spec.sources[input], order, input, windows_[static_cast<size_t>(parts[input])]);
         low_.resize(at_.size());
         high_.resize(at_.size());
     }
 
-    // Finds the cuts of the targets [first, last), which lie between the cuts `low` and `high`.
-    void cut(int64_t first, int64_t last, const int64_t* low, const int64_t* high)
+    void cut()
     {
-        if (first >= last) return;
-        const int64_t middle = first + (last - first) / 2;
-        int64_t* row = cuts_ + middle * spec_.inputs;
-        search(spec_.targets[middle], near(middle), low, high, row);
-        cut(first, middle, low, row);
-        cut(middle + 1, last, row, high);
+        Places low(at_.size()), high(at_.size());
+        for (size_t input = 0; input < at_.size(); ++input) {
+            low[input].at = spec_.low[input];
+            high[input].at = spec_.high[input];
+        }
+        cut(0, spec_.count, low, high);
     }
 
 private:
+    // Finds the cuts of the targets [first, last), which lie between the cuts `low` and `high`.
+    void cut(int64_t first, int64_t last, const Places& low, const Places& high)
+    {
+        if (first >= last) return;
+        const int64_t middle = first + (last - first) / 2;
+        const Places found = search(spec_.targets[middle], near(middle), low, high);
+        int64_t* row = cuts_ + middle * spec_.inputs;
+        for (const Place& place : found) *row++ = place.at;
+        cut(first, middle, low, found);
+        cut(middle + 1, last, found, high);
+    }
+
     // The distance that a cut may lie from its target.
     int64_t near(int64_t number) const
     {
@@ -110,35 +169,37 @@ private:
         return sum;
     }
 
+    static int64_t total(const Places& places)
+    {
+        int64_t sum = 0;
+        for (const Place& place : places) sum += place.at;
+        return sum;
+    }
+
     // Whether this target lies within the same item as an earlier target, and this item lies between the two cuts. Then low_
     // and high_ are the cuts ahead of the item and behind it.
-    bool within_the_last(int64_t target, const int64_t* low, const int64_t* high) const
+    bool within_the_last(int64_t target, const Places& low, const Places& high) const
     {
-        if (!known_ || target < total(low_.data()) || target > total(high_.data())) return false;
+        if (!known_ || target < total(low_) || target > total(high_)) return false;
         for (size_t input = 0; input < at_.size(); ++input)
-            if (low_[input] < low[input] || high_[input] > high[input]) return false;
+            if (low_[input].at < low[input].at || high_[input].at > high[input].at) return false;
         return true;
     }
 
-    void search(int64_t target, int64_t near, const int64_t* low, const int64_t* high, int64_t* row)
+    Places search(int64_t target, int64_t near, const Places& low, const Places& high)
     {
-        const size_t bytes = at_.size() * sizeof(int64_t);
         if (within_the_last(target, low, high)) {
-            const bool ahead = target - total(low_.data()) <= total(high_.data()) - target;
-            std::memcpy(row, ahead ? low_.data() : high_.data(), bytes);
-            return;
+            const bool ahead = target - total(low_) <= total(high_) - target;
+            return ahead ? low_ : high_;
         }
         known_ = false;
-        std::memcpy(low_.data(), low, bytes);
-        std::memcpy(high_.data(), high, bytes);
+        low_ = low;
+        high_ = high;
         int64_t ahead = total(low), behind = total(high);
         for (int turn = 0; turn < MOST_PIVOTS && ahead + near < target && target + near < behind; ++turn) {
             Pivot pivot = choose(turn, target, ahead, behind);
-            int64_t rank = 0;
-            for (size_t input = 0; input < at_.size(); ++input) {
-                at_[input] = static_cast<int64_t>(input) == pivot.input ? pivot.start : place_of(pivot, input);
-                rank += at_[input];
-            }
+            place(pivot);
+            const int64_t rank = total(at_);
             if (rank > target) {
                 high_ = at_;
                 behind = rank;
@@ -148,7 +209,8 @@ private:
             ahead = rank;
             const int64_t with_pivot = rank + pivot.end - pivot.start;
             if (target - rank <= near) break;
-            at_[static_cast<size_t>(pivot.input)] = pivot.end;
+            at_[static_cast<size_t>(pivot.input)].at = pivot.end;
+            if (runs_[0].has_images()) at_[static_cast<size_t>(pivot.input)].before = pivot.image;
             if (with_pivot > target) {  // the target lies within the pivot
                 high_ = at_;
                 behind = with_pivot;
@@ -158,17 +220,41 @@ private:
             low_ = at_;
             ahead = with_pivot;
         }
-        std::memcpy(row, target - ahead <= behind - target ? low_.data() : high_.data(), bytes);
+        return target - ahead <= behind - target ? low_ : high_;
     }
 
-    // The cut at the pivot, in an input that is not its own.
-    int64_t place_of(Pivot& pivot, size_t input)
+    // Makes at_ the cut at the pivot.
+    void place(Pivot& pivot)
     {
-        const int64_t from = low_[input], length = high_[input] - from;
-        if (length == 0) return from;
-        if (pivot.key.at == nullptr) pivot.key = runs_[static_cast<size_t>(pivot.input)].read_key(pivot.start, key_);
-        const int64_t guess = from + static_cast<int64_t>(pivot.fraction * static_cast<double>(length));
-        return bound(runs_[input], pivot, from, from + length, guess);
+        const size_t own = static_cast<size_t>(pivot.input);
+        size_t others = 0;
+        for (size_t input = 0; input < at_.size(); ++input) others += input != own && low_[input].at != high_[input].at;
+        if (others > 0 || runs_[own].has_images()) pivot.key = runs_[own].read_key(pivot.start, key_);
+        if (runs_[own].has_images()) pivot.image = runs_[own].image(pivot.key);
+        std::vector<Fault> faults(static_cast<size_t>(team_.size()), Fault{DONE, {}});
+        team_.share(spec_.inputs, LEAST_SHARE, [&](int64_t first, int64_t last, int part) {
+            Fault& fault = faults[static_cast<size_t>(part)];
+            fault.status = static_cast<Status>(stopped_by(&fault.failure, [&] {
+                for (int64_t input = first; input < last; ++input) at_[static_cast<size_t>(input)] = place_of(pivot, input);
+            }));
+        });
+        for (const Fault& fault : faults)
+            if (fault.status != DONE) throw fault;
+    }
+
+    Place place_of(const Pivot& pivot, int64_t input)
+    {
+        const Place &low = low_[static_cast<size_t>(input)], &high = high_[static_cast<size_t>(input)];
+        Items& run = runs_[static_cast<size_t>(input)];
+        const bool exact = run.has_images() && run.image_decides();
+        if (input == pivot.input) {
+            if (!run.has_images()) return {pivot.start};
+            return {pivot.start, pivot.image, pivot.image};
+        }
+        const Place* end = decided(low, high, pivot.image, input < pivot.input, exact);
+        if (end != nullptr) return *end;
+        const double guess = pivot.fraction * static_cast<double>(high.at - low.at);
+        return bound(run, pivot, low, high, low.at + static_cast<int64_t>(guess));
     }
 
     // Chooses an item between the cuts low_ and high_, which must differ.
@@ -178,17 +264,17 @@ private:
         double fraction = 0;
         if (turn < GUESSED) {
             for (size_t other = 1; other < at_.size(); ++other)
-                if (high_[other] - low_[other] > high_[input] - low_[input]) input = other;
+                if (length(other) > length(input)) input = other;
             fraction = static_cast<double>(target - ahead) / static_cast<double>(behind - ahead);
         } else {
             const int64_t all = behind - ahead;
             drawn_ = drawn_ * 6364136223846793005ull + 1442695040888963407ull;
             int64_t place = static_cast<int64_t>((drawn_ >> 11) % static_cast<uint64_t>(all));
-            for (; place >= high_[input] - low_[input]; ++input) place -= high_[input] - low_[input];
-            fraction = static_cast<double>(place) / static_cast<double>(high_[input] - low_[input]);
+            for (; place >= length(input); ++input) place -= length(input);
+            fraction = static_cast<double>(place) / static_cast<double>(length(input));
         }
         Items& run = runs_[input];
-        const int64_t low = low_[input], high = high_[input];
+        const int64_t low = low_[input].at, high = high_[input].at;
         const int64_t place = low + static_cast<int64_t>(fraction * static_cast<double>(high - low));
         int64_t start = run.start_from(place, high);
         if (start >= high) start = run.start_before(high);
@@ -197,12 +283,15 @@ private:
             static_cast<double>(start - low) / static_cast<double>(high - low)};
     }
 
+    int64_t length(size_t input) const { return high_[input].at - low_[input].at; }
+
     const CutSpec& spec_;
     int64_t* cuts_;
-    Window window_;
+    Team team_;
+    std::unique_ptr<Window[]> windows_;  // one a thread
     Buffer key_;  // the key of the pivot
     std::vector<Items> runs_;
-    std::vector<int64_t> low_, high_, at_;  // the cuts of the last search
+    Places low_, high_, at_;  // the cuts of the last search
     bool known_ = false;  // whether low_ and high_ are the cuts ahead of one item and behind it
     uint64_t drawn_ = 1;
 };
@@ -239,5 +328,5 @@ int64_t gm_is_cut(const struct OrderSpec* order, const struct SourceSpec* source
 
 int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure)
 {
-    return stopped_by(failure, [&] { Cutter(*order, *cut, cuts).cut(0, cut->count, cut->low, cut->high); });
+    return stopped_by(failure, [&] { Cutter(*order, *cut, cuts).cut(); });
 }

@@ -146,11 +146,12 @@ int64_t gm_chunk(struct Workspace* workspace, const struct ChunkSpec* chunk, con
 
 /* Cut the merge of the sources between the positions low[] and high[], which must be cuts. cuts[c * inputs + i] becomes the
  * byte of source i at which cut c lies. About targets[c] bytes lie ahead of cut c; targets must ascend. Each cut is exact
- * under (key, input, position), so it is a co-rank. If the sources are not sorted, cuts still never go backwards. */
+ * under (key, input, position), so it is a co-rank. If the sources are not sorted, cuts still never go backwards. threads: how
+ * many may read at once, if there are many sources. */
 struct CutSpec {
     const struct SourceSpec* sources;
     const int64_t *low, *high, *targets;
-    int64_t inputs, count;
+    int64_t inputs, count, threads;
 };
 int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure);
 /* DONE if the items ahead of the positions are the first items of the merge; the sources must be in order up to there.

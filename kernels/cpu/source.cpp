@@ -227,6 +227,8 @@ int Items::compare(int64_t start, Bytes other)
     return compare_keys(key(start), other);
 }
 
+uint64_t Items::image(Bytes key) const { return image_of_key(keys_, key.at); }
+
 int Items::compare_keys(Bytes x, Bytes y) const { return compare_items(keys_, x.at, x.size, y.at, y.size); }
 
 // Compares two lines by their bytes, block by block.

@@ -12,6 +12,8 @@
 void read_source(const SourceSpec& source, const OrderSpec& order, int64_t input, int64_t position, unsigned char* out,
     int64_t nbytes);
 
+constexpr int64_t LOOK = 4096;  // the bytes of a window, unless an item is longer
+
 struct Bytes {
     const unsigned char* at;
     int64_t size;
@@ -68,6 +70,14 @@ public:
     int compare(int64_t start, Bytes other);
     int compare_keys(Bytes x, Bytes y) const;
 
+    // Whether keys have images: integers, of which the smaller one belongs to the key that goes first.
+    bool has_images() const { return !lines() && order_->table == nullptr; }
+    // Whether keys with equal images compare equal.
+    bool image_decides() const { return key_.nbytes <= 8; }
+    uint64_t image(Bytes key) const;
+    // The start of the file's block of LOOK bytes that holds this position. A window that starts there is one block to read.
+    int64_t block_of(int64_t position) const { return position - (source_->start + position) % LOOK; }
+
 private:
     int64_t behind_terminator(int64_t position, int64_t limit);
     bool knows_long() const { return window_->long_line.input == input_; }
@@ -87,5 +97,3 @@ private:
     int64_t input_, item_;
     Stretch key_;  // the place of the key in an item, not for lines
 };
-
-constexpr int64_t LOOK = 4096;  // the bytes of a window, unless an item is longer

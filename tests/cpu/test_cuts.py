@@ -15,6 +15,7 @@ import pytest
 from gpumerge_cli.order import Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
+from tests.cpu.cutting import PlainCutter, SortedRun
 from tests.cpu.harness import DONE, memory_source, spec_of
 from tests.linekeys import item_key, key_of
 
@@ -81,6 +82,63 @@ def test_cuts_of_keys(library: ctypes.CDLL, dtype: str, values: int, rng: np.ran
         gap = max(1, total // 20)
         check_cuts(library, Order.of(dtype), items, list(range(0, total + 1, gap)), gap // 8)
         check_cuts(library, Order.of(dtype), items, [*sorted(rng.integers(0, total, 9).tolist()), total], total // 8)
+
+
+def check_same_as_plain(library: ctypes.CDLL, order: Order, items: list[list[bytes]], targets: list[int]) -> None:
+    trim = 1 if isinstance(order, Lines) else 0
+    keys = [[item_key(order, item[: len(item) - trim]) for item in run] for run in items]
+    plain = PlainCutter([SortedRun(*run) for run in zip(keys, positions_of(items), strict=True)]).cut(targets)
+    specs = [memory_source(b"".join(run)) for run in items]
+    status, cuts, _ = harness.cut(library, spec_of(order), specs, targets, threads=3)
+    assert status == DONE
+    assert cuts.tolist() == plain
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int32", "int64", "float16", "float64", "descending", "records", "lines"])
+def test_cuts_are_those_of_the_plain_search(library: ctypes.CDLL, kind: str, rng: np.random.Generator) -> None:
+    """Whatever is remembered, expected and shared by threads, each cut is at the pivot of the plain search."""
+    for runs, most in ((2, 5000), (5, 600), (40, 100), (400, 10)):
+        for values in (1, 40, 1 << 40):
+            if kind == "lines":
+                random_ = random.Random(int(rng.integers(1 << 32)))
+                order: Order = Order.lines(LINES[random_.choice(list(LINES))])
+                items = draw_lines(random_, order.text or LineOrder(), runs, most // 4, 60)
+            elif kind == "records":
+                order = Order.records(24, 5, random.Random(values).choice([np.dtype(">i4"), 3, 11]))
+                raw = rng.integers(0, min(values, 255) + 1, (runs, most // 8, 24)).astype(np.uint8)
+                items = [sorted((one.tobytes() for one in run), key=key_of(order)) for run in raw]
+            else:
+                dtype = "int64" if kind == "descending" else kind
+                order = Order.of(dtype, descending=kind == "descending")
+                limit = min(values, np.iinfo(dtype).max) if np.dtype(dtype).kind in "iu" else min(values, 60_000)
+                items = draw_keys(rng, dtype, runs, most, limit)
+                if kind == "descending":
+                    items = [run[::-1] for run in items]
+            total = sum(map(len, (item for run in items for item in run)))
+            for number in (3, 40):
+                targets = list(range(0, total + 1, max(1, total // number)))
+                check_same_as_plain(library, order, items, targets)
+
+
+def test_sources_apart_take_few_reads(library: ctypes.CDLL) -> None:
+    """An input that lies whole on one side of a cut is known to by the items that were read before."""
+    runs = [np.arange(1 << 14, dtype=np.int64) + (number << 14) for number in range(300)]
+    reads = [0] * 2
+
+    def source_of(run: np.ndarray[Any, Any], kind: int) -> harness.SourceSpec:
+        def read(context: int, position: int, out: Any, nbytes: int) -> int:
+            reads[kind] += 1
+            ctypes.memmove(out, run.ctypes.data + position, nbytes)
+            return nbytes
+
+        return harness.callback_source(run.nbytes, read)
+
+    total = sum(run.nbytes for run in runs)
+    for kind, targets in enumerate(([total // 2], list(range(0, total, total // 2000)))):
+        specs = [source_of(run, kind) for run in runs]
+        status, _, _ = harness.cut(library, spec_of(Order.of("int64")), specs, targets, threads=2)
+        assert status == DONE
+    assert reads[1] < reads[0] + 8 * 2000
 
 
 @pytest.mark.parametrize("shape", ["blocky", "disjoint", "disjoint back", "one tiny", "skewed"])

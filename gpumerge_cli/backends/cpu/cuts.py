@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,7 +35,8 @@ class Cuts:
         inputs, count = len(self.sizes), len(targets)
         rows = [np.ascontiguousarray(row, np.int64) for row in (low, high, targets)]
         cuts = np.empty((count, inputs), np.int64)
-        spec = self._own.CutSpec(self._sources.specs, *(row.ctypes.data for row in rows), inputs, count)
+        cores = len(os.sched_getaffinity(0))
+        spec = self._own.CutSpec(self._sources.specs, *(row.ctypes.data for row in rows), inputs, count, cores)
         failure = self._own.Failure()
         self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
         return cuts

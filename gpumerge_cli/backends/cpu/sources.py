@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ class Sources:
         own = library()
         self.sources = sources
         self.specs = (own.SourceSpec * max(1, len(sources)))()
-        self._caught = threading.local()
+        self._caught: dict[int, BaseException] = {}  # by numbers of sources: the library has threads of its own
         self._kept: list[Any] = [dict(own.SourceSpec._fields_)["read"](self._read)]
         for number, (source, spec) in enumerate(zip(sources, self.specs, strict=False)):
             spec.size, spec.held, extent = source.size, source.size, source.extent
@@ -41,7 +40,7 @@ class Sources:
         try:
             self.sources[number].read_into(position, view(address, nbytes))
         except BaseException as error:  # `judge` raises it
-            self._caught.error = error
+            self._caught[number] = error
             return -1
         return nbytes
 
@@ -53,7 +52,7 @@ class Sources:
         if status == own.CALLBACK_FAILED:
             # If an exception like KeyboardInterrupt comes before `_read` can catch it, ctypes prints it.
             lost = InputError("reading it was interrupted", where=self.sources[failure.input].name)
-            raise self._caught.__dict__.pop("error", lost)
+            raise self._caught.pop(failure.input, lost)
         if status in (own.READ_FAILED, own.INPUT_SHRANK):
             source = self.sources[failure.input]
             source.read_into(failure.position, np.empty(min(1, source.size - failure.position), np.uint8))
