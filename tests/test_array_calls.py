@@ -11,6 +11,8 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
+from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_out, same_side
 from gpumerge_cli.errors import UsageError
 
@@ -27,6 +29,9 @@ class FakeArray:
         self.data = memory
         self.device = SimpleNamespace(id=memory.device_id)
         self.flags = SimpleNamespace(c_contiguous=contiguous)
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
 
 def fake(at: int, size: int, dtype: str = "int32", device: int = 0, contiguous: bool = True) -> FakeArray:
@@ -85,6 +90,7 @@ def test_a_known_kind_is_launched_at_once(recorder: Recorder) -> None:
         ([fake(400, 3), fake(802, 4)], None),  # misaligned
         ([fake(400, 3), fake(800, 4, device=1)], None),
         ([fake(400, 3), fake(800, 4, contiguous=False)], None),
+        ([fake(400, 3), fake(800, 4)], fake(4098, 7)),  # misaligned
         ([fake(400, 3), np.arange(4, dtype=np.int32)], None),
         ([fake(400, 0), fake(800, 0)], None),  # nothing to launch
         ([fake(400, 3), fake(800, 4)], fake(812, 7)),  # overlaps by an item
@@ -97,6 +103,55 @@ def test_a_known_kind_is_launched_at_once(recorder: Recorder) -> None:
 def test_all_else_goes_the_long_way(recorder: Recorder, runs: list[Any], out: Any) -> None:
     assert remembered.again("merge", runs, False, out) is None
     assert not recorder.calls
+
+
+def test_empty_runs_overlap_nothing(recorder: Recorder) -> None:
+    out = fake(4096, 7)
+    inside = fake(4100, 0)
+    assert remembered.again("merge", [inside, fake(400, 7)], False, out) is out
+    assert remembered.again("merge", [inside, fake(400, 7)], False, out, [inside, fake(800, 7)]) is not None
+    assert [call[1] for call in recorder.calls] == [[0, 7]] * 2
+    assert remembered.again("merge", [fake(4100, 1), fake(400, 6)], False, out) is None
+
+
+def test_one_item_is_contiguous(recorder: Recorder) -> None:
+    """Whatever its stride, as a view of every second item has it."""
+    assert remembered.again("merge", [fake(400, 1, contiguous=False), fake(800, 0, contiguous=False)], False).size == 1
+    assert remembered.again("merge", [fake(400, 2, contiguous=False), fake(800, 1)], False) is None
+    assert len(recorder.calls) == 1
+
+
+@pytest.mark.parametrize("bad", [[], {}, "yes", None, 2, 0.5, np.arange(2)])
+def test_what_is_no_direction(recorder: Recorder, bad: Any) -> None:
+    for array in (fake(400, 3), np.arange(3)):
+        for function in (gpumerge_cli.sort, gpumerge_cli.merge, gpumerge_cli.argsort, gpumerge_cli.is_sorted):
+            with pytest.raises(UsageError, match=r"descending=.* is no direction; give True or False"):
+                function(array, descending=bad)
+    assert not recorder.calls
+
+
+@pytest.mark.parametrize("ascending", [False, 0, np.False_, np.int64(0)])
+def test_directions_of_other_types(recorder: Recorder, ascending: Any) -> None:
+    assert gpumerge_cli.sort(fake(400, 3), descending=ascending).size == 3
+    assert len(recorder.calls) == 1
+    assert gpumerge_cli.sort(np.array([1, 3, 2]), descending=not ascending).tolist() == [3, 2, 1]
+    assert gpumerge_cli.sort(np.array([1, 3, 2]), descending=np.bool_(not ascending)).tolist() == [3, 2, 1]
+
+
+@pytest.mark.usefixtures("recorder")
+def test_outputs_that_a_gpu_cannot_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items of 4 bytes lie at multiples of 4. A store elsewhere would lose the device's context."""
+    monkeypatch.setattr(sys.modules["cupy"], "may_share_memory", lambda a, b: False, raising=False)
+    keys = fake(400, 3)
+    for at in (4097, 4098, 4099):
+        with pytest.raises(UsageError, match="out does not lie at multiples of its items' size; give a copy of it"):
+            judge_out(fake(at, 3), keys.dtype, 3, [keys])
+        with pytest.raises(UsageError, match="out does not lie at multiples"):
+            gpumerge_cli.sort(keys, values=fake(800, 3), out=fake(at, 3))
+        with pytest.raises(UsageError, match="an array does not lie at multiples of its items' size"):
+            Device([keys, fake(at, 3)], ArrayKeys.of([keys], None, False), "auto")
+    judge_out(fake(4100, 3), keys.dtype, 3, [keys])
+    judge_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
 
 
 @pytest.mark.usefixtures("recorder")

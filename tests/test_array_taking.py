@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -116,27 +116,85 @@ def test_masks_of_a_gpu_are_nulls(monkeypatch: pytest.MonkeyPatch) -> None:
         gpumerge_cli.merge(LiesOnGpu())
 
 
-@pytest.mark.parametrize(("stream", "waits"), [(None, 0), (1, 0), (2, 1), (4096, 1)])
-def test_streams_wait_for_streams(monkeypatch: pytest.MonkeyPatch, stream: int | None, waits: int) -> None:
-    """The host does not wait for items that another stream makes."""
-    waited: list[object] = []
-    event = SimpleNamespace(ptr=8192)
-    current = SimpleNamespace(ptr=0, wait_event=lambda made: waited.append(made))
-    cuda = SimpleNamespace(
-        get_current_stream=lambda: current,
-        runtime=SimpleNamespace(
-            pointerGetAttributes=lambda pointer: SimpleNamespace(device=3),
-            eventRecord=lambda pointer, by: waited.append((pointer, by)),
-        ),
-        Device=lambda number: nullcontext(waited.append(number)),
-        Event=lambda disable_timing: event,
-    )
-    cupy = SimpleNamespace(cuda=cuda, ndarray=type(None), asarray=lambda given: given.__cuda_array_interface__)
+class FakeDevices:
+    """Stands for CuPy on two GPUs, whose current streams are `streams`. waits: (the GPU, its stream, the other one)."""
+
+    def __init__(self, current: int, streams: dict[int, int], captured: tuple[int, ...], lies_on: int) -> None:
+        self.current, self.streams, self.captured, self.lies_on = current, streams, captured, lies_on
+        self.waits: list[tuple[int, int, int]] = []
+        self.ndarray = type(None)
+        self.offered: Any = None
+        runtime = SimpleNamespace(
+            getDevice=lambda: self.current, streamIsCapturing=lambda stream: stream in captured, eventRecord=self.record
+        )
+        self.cuda = SimpleNamespace(
+            runtime=runtime, get_current_stream=self.stream, Device=self.on, Event=lambda disable_timing: self
+        )
+        self.ptr = 8192
+
+    @contextmanager
+    def on(self, number: int) -> Iterator[None]:
+        before, self.current = self.current, number
+        yield
+        self.current = before
+
+    def stream(self) -> Any:
+        number, stream = self.current, self.streams[self.current]
+        waits = lambda event: self.waits.append((number, stream, event.made_by))  # noqa: E731
+        return SimpleNamespace(ptr=stream, wait_event=waits)
+
+    def record(self, event: int, stream: int) -> None:
+        self.made_by = stream
+
+    def asarray(self, given: Any) -> Any:
+        self.offered = given.__cuda_array_interface__
+        return SimpleNamespace(size=3, data=SimpleNamespace(device_id=self.lies_on))
+
+    def from_dlpack(self, given: Any) -> Any:
+        assert given.__dlpack_device__() == (2, self.lies_on)
+        with self.on(self.lies_on):
+            return given.__dlpack__(stream=self.stream().ptr or 1, copy=None)
+
+
+@pytest.mark.parametrize("current", [0, 1])
+@pytest.mark.parametrize("lies_on", [0, 1])
+@pytest.mark.parametrize(
+    ("stream", "captured", "waits"),
+    [
+        (None, (), False),
+        (1, (), False),
+        (2, (), True),
+        (4096, (), True),
+        (777, (777, 4096), False),
+        (4096, (777,), False),  # a graph that is captured cannot wait for what is ahead of it
+        (1, (777,), False),
+        (4096, (777, 4096), True),  # both are parts of the graph
+    ],
+)
+def test_streams_wait_for_streams(
+    monkeypatch: pytest.MonkeyPatch, current: int, lies_on: int, stream: int | None, captured: tuple[int, ...],
+    waits: bool,
+) -> None:  # fmt: skip
+    """The host does not wait for items that another stream makes. The stream that gets the work does."""
+    here = 777 if captured else 0
+    cupy = FakeDevices(current, {lies_on: here, 1 - lies_on: 555}, captured, lies_on)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     offer = LiesOnGpu()
     monkeypatch.setattr(LiesOnGpu, "__cuda_array_interface__", {"data": (4096, False), "stream": stream})
-    assert taken(offer) == {"data": (4096, False), "stream": None}
-    assert waited == [3, (8192, stream), event] * waits
+    taken(offer)
+    assert cupy.offered == {"data": (4096, False), "stream": None}
+    assert cupy.waits == ([(lies_on, here, stream)] if waits else [])
+    assert cupy.current == current
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("lies_on", [0, 1])
+def test_libraries_of_dlpack_are_told_the_stream(monkeypatch: pytest.MonkeyPatch, captured: bool, lies_on: int) -> None:
+    """None if a graph captures it, which runs later."""
+    cupy = FakeDevices(0, {lies_on: 777, 1 - lies_on: 555}, (777,) if captured else (), lies_on)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    offer = SimpleNamespace(__dlpack_device__=lambda: (2, lies_on), __dlpack__=lambda **told: told)
+    assert taken(offer) == {"stream": -1 if captured else 777, "copy": None}
 
 
 def test_arrow_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -494,6 +495,78 @@ def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert current == [100]
     driver.streamGetCtx = lambda stream: 100
     launching.judge_stream()
+
+    def lost(stream: int) -> int:
+        raise _driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
+
+    driver.streamGetCtx = lost
+    launching.judge_stream()  # another error says what is wrong
+
+
+def _driver_error(what: str) -> BaseException:
+    """The driver's error, which CuPy makes from a number."""
+    import cupy
+
+    error = cupy.cuda.driver.CUDADriverError
+    made: BaseException = error.__new__(error)
+    made.args = (what,)
+    return made
+
+
+class Memory:
+    """Stands for CuPy's allocators, and for those of a graph that is captured."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.captured, self.taken, self.freed = True, [], []  # type: ignore[var-annotated]
+        self.current: Any = self.of_pool
+        runtime = SimpleNamespace(
+            streamIsCapturing=lambda stream: self.captured and stream == STREAM,
+            mallocAsync=self.of_graph, freeAsync=lambda *given: self.freed.append(given), getDevice=lambda: 0,
+        )  # fmt: skip
+        cuda = SimpleNamespace(
+            runtime=runtime, get_current_stream=lambda: SimpleNamespace(ptr=STREAM), get_allocator=lambda: self.current,
+            using_allocator=self.using,
+            UnownedMemory=lambda ptr, size, owner, device: SimpleNamespace(ptr=ptr, of=owner),
+            MemoryPointer=lambda memory, offset: SimpleNamespace(ptr=memory.ptr, memory=memory),
+        )  # fmt: skip
+        monkeypatch.setattr(launching, "cupy", SimpleNamespace(cuda=cuda))
+
+    def of_pool(self, nbytes: int) -> Any:
+        self.taken.append(("pool", nbytes))
+        return SimpleNamespace(ptr=64)
+
+    def of_graph(self, nbytes: int, stream: int) -> int:
+        self.taken.append(("graph", nbytes))
+        return 4096
+
+    @contextmanager
+    def using(self, allocator: Any) -> Iterator[None]:
+        before, self.current = self.current, allocator
+        yield
+        self.current = before
+
+
+def test_temporaries_of_a_captured_call_belong_to_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results do not, and without a capture nothing does."""
+    memory = Memory(monkeypatch)
+    with launching.temporaries():
+        room = memory.current(100)
+        assert room.ptr == 4096
+        with launching.lasting() as is_temporary:
+            assert is_temporary
+            assert memory.current(50).ptr == 64
+        memory.current(0)
+        assert not memory.freed
+        del room
+        assert memory.freed == [(4096, STREAM)]
+        late = memory.current(25)
+    assert memory.taken == [("graph", 100), ("pool", 50), ("pool", 0), ("graph", 25)]
+    memory.captured = False
+    del late
+    assert memory.freed == [(4096, STREAM)]  # the capture has ended
+    with launching.temporaries(), launching.lasting() as is_temporary:
+        assert not is_temporary
+        assert memory.current == memory.of_pool
 
 
 def test_errors_of_a_launch_are_the_programs_own(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
 from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.options import judge_aligned
 from gpumerge_cli.arrays.payload import joined, moves_along
 from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
 from gpumerge_cli.backends import gpu
@@ -23,20 +24,42 @@ class Device:
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         if keys.dated or keys.order.is_rows:
             raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
+        for array in arrays:
+            judge_aligned(array, "an array")
         self._device = arrays[0].device
         self._keys = keys
         with self._device:
             self._backend = gpu.create(self._device.id)
 
-    def current(self) -> AbstractContextManager[Any]:
-        """A context in which the device is the current one. All methods below need it."""
-        return self._device  # type: ignore[no-any-return]
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """A context in which the device is the current one. All methods below need it.
+
+        Arrays that are made in it are temporaries of the call, which a graph may capture. `empty` and `kept` give those
+        that outlive it. CuPy's errors become a DeviceError.
+        """
+        from gpumerge_cli.backends.gpu.failures import device_errors
+        from gpumerge_cli.backends.gpu.launching import temporaries
+
+        with device_errors(), self._device, temporaries():
+            yield
 
     def empty(self, count: int) -> Any:
         """A new array of `count` keys, of the arrays' dtype."""
         import cupy
 
-        return cupy.empty(count, self._keys.dtype)
+        from gpumerge_cli.backends.gpu.launching import lasting
+
+        with lasting():
+            return cupy.empty(count, self._keys.dtype)
+
+    @staticmethod
+    def kept(array: Any) -> Any:
+        """The array, or its copy if a graph that is captured takes its memory back."""
+        from gpumerge_cli.backends.gpu.launching import lasting
+
+        with lasting() as is_temporary:
+            return array.copy() if is_temporary else array
 
     def run(self, array: Any) -> Any:
         """The array as the backend takes it: contiguous, of dtype ArrayKeys.items."""
@@ -51,8 +74,9 @@ class Device:
         """
         import cupy
 
+        from gpumerge_cli.backends.gpu.launching import lasting
+
         arrays = [cupy.ascontiguousarray(array) for array in arrays]
-        values = None if values is None else [cupy.ascontiguousarray(each) for each in values]
         order = self._keys.order
         kind = kind_of(operation, arrays, order.descending, values, self._device.id)
         prepared = remembered(kind)
@@ -64,7 +88,8 @@ class Device:
             remember(kind, prepared)
         if values is not None:
             values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
-        return again(operation, arrays, order.descending, out, values)
+        with lasting():
+            return again(operation, arrays, order.descending, out, values)
 
     def merge(self, runs: Sequence[Any], request: LaunchRequest, out: Any) -> None:
         """Merge runs into `out`, which has room for all of them. All have dtype ArrayKeys.items."""
@@ -91,11 +116,11 @@ class Device:
         policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
         rows = joined(values)
         if policy.algorithm == "radix" and moves_along(rows):
-            return self._backend.sort_pairs(run, self._keys.order, rows, out)
+            return self.kept(self._backend.sort_pairs(run, self._keys.order, rows, out))
         ranks = self._backend.sort_ranks(run, self._keys.order, policy)
         moved = rows[ranks]
         out[:] = run[ranks]
-        return moved
+        return self.kept(moved)
 
     def in_order(self, run: Any) -> bool:
         """True if the run is in order."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.options import direction
 from gpumerge_cli.arrays.taking import judge_mask
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -60,7 +61,7 @@ class ArrayKeys:
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
             raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
         try:
-            order = order_of(items, None if field is None else Key(field=field), descending=descending)
+            order = order_of(items, None if field is None else Key(field=field), descending=direction(descending))
         except UsageError as error:  # its words are those of the command line
             told = error.what.replace("--field ", "key=")
             raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None

@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_request, same_side
-from gpumerge_cli.arrays.payload import gathered, joined, payload
+from gpumerge_cli.arrays.payload import gathered, joined, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
@@ -113,6 +113,7 @@ def _on_device(
     arrays: Sequence[Any], rows: Sequence[Any] | None, device: Device, keys: ArrayKeys, request: LaunchRequest, out: Any
 ) -> Any:
     with device.current():
+        rows = None if rows is None else [readable(each) for each in rows]
         if request == LaunchRequest():
             found = device.called("merge", arrays, out, rows)
             if found is not None:
@@ -127,4 +128,4 @@ def _on_device(
         ranks = device.merged_ranks(runs, request)
         moved = gathered(rows, ranks)
         target.view(keys.items)[:] = joined(runs)[ranks]
-        return target, moved
+        return target, device.kept(moved)

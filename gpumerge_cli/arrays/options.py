@@ -34,6 +34,13 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
     return LaunchRequest(**tuning)
 
 
+def direction(descending: Any) -> bool:
+    """True for a descending order. Raises UsageError for anything but a bool, or 0 or 1."""
+    if isinstance(descending, int | np.bool_ | np.integer) and descending in (0, 1):
+        return bool(descending)
+    raise UsageError(f"descending={descending!r} is no direction", way_out="give True or False")
+
+
 def host_threads(threads: int | None) -> int:
     """The number of host threads: `threads`, or all cores if it is None. Raises UsageError for less than 1."""
     _judge_count("threads", threads)
@@ -62,6 +69,18 @@ def _listed(numbers: list[int]) -> str:
     return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
+def is_aligned(array: Any) -> bool:
+    """Whether a GPU can read and write the items of a CuPy array, each of them by itself."""
+    size = array.itemsize
+    return not array.size or not (array.data.ptr % size or any(stride % size for stride in array.strides))
+
+
+def judge_aligned(array: Any, name: str) -> None:
+    """Raises UsageError for a CuPy array whose items do not lie at multiples of their size. name: for the message."""
+    if not is_aligned(array):
+        raise UsageError(f"{name} does not lie at multiples of its items' size", way_out="give a copy of it")
+
+
 def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> None:
     """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays."""
     judge_mask(out)
@@ -78,6 +97,7 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> 
     if on_device:
         import cupy
 
+        judge_aligned(out, "out")
         # Only the ranges of addresses: whether two arrays have an item in common, CuPy finds out by sorting addresses.
         shared = any(cupy.may_share_memory(out, array) for array in arrays)
     else:

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.options import same_side
+from gpumerge_cli.arrays.options import is_aligned, same_side
 from gpumerge_cli.arrays.taking import is_cupy, taken
 from gpumerge_cli.errors import UsageError
+
+_LISTED = 8
+"""CuPy reads the addresses of more arrays from a list in host memory, which a graph would not keep."""
 
 
 def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
@@ -33,6 +36,17 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     return found
 
 
+def readable(values: Any) -> Any:
+    """A contiguous CuPy array with the rows of another one, whose items a GPU can read."""
+    import cupy
+
+    if not is_aligned(values):
+        size = values.itemsize
+        as_bytes = cupy.ndarray((*values.shape, size), cupy.uint8, values.data, (*values.strides, 1))
+        return as_bytes.copy().view(values.dtype).reshape(values.shape)
+    return cupy.ascontiguousarray(values)
+
+
 def moves_along(rows: Any) -> bool:
     """True if a GPU can move rows of this CuPy array together with their keys: they have 4 or 8 bytes."""
     each = rows.nbytes // len(rows) if len(rows) else 0
@@ -50,13 +64,25 @@ def joined(arrays: Sequence[Any]) -> Any:
         return arrays[0]
     shape = (sum(len(each) for each in arrays), *arrays[0].shape[1:])
     if is_cupy(arrays[0]):
-        import cupy
-
-        return cupy.concatenate(arrays)
+        return _joined_on_device(arrays, shape)
     # numpy.concatenate would turn records to native byte order.
     masked = any(isinstance(each, np.ma.MaskedArray) for each in arrays)
     both = np.ma.empty(shape, arrays[0].dtype) if masked else np.empty(shape, arrays[0].dtype)
     position = 0
+    for each in arrays:
+        both[position : position + len(each)] = each
+        position += len(each)
+    return both
+
+
+def _joined_on_device(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    import cupy
+
+    from gpumerge_cli.backends.gpu.launching import current_stream, is_captured
+
+    if len(arrays) <= _LISTED or not is_captured(current_stream()):
+        return cupy.concatenate(arrays)
+    both, position = cupy.empty(shape, arrays[0].dtype), 0
     for each in arrays:
         both[position : position + len(each)] = each
         position += len(each)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gpumerge_cli.arrays.options import direction
 from gpumerge_cli.arrays.taking import lies_on_gpu, taken
 
 Operation = Literal["merge", "sort", "argsort", "is_sorted"]
@@ -54,6 +55,8 @@ def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: An
     if cupy is None:
         return None
     ndarray = cupy.ndarray
+    if descending is not True and descending is not False:
+        descending = direction(descending)
     if type(arrays[0]) is not ndarray:
         if isinstance(arrays[0], np.ndarray) or not lies_on_gpu(arrays[0]):
             return None
@@ -111,10 +114,12 @@ def _sources(arrays: Sequence[Any], dtype: Any, device: int) -> tuple[list[int],
     counts: list[int] = []
     total = 0
     for array in arrays:
-        # An array of one dimension says by its strides, sooner than by its flags, that it is contiguous.
-        if type(array) is not kind or array.dtype != dtype or array.strides != contiguous:
+        if type(array) is not kind or array.dtype != dtype:
             return None
         data, count = array.data, array.size
+        # An array of one dimension says by its strides, sooner than by its flags, that it is contiguous.
+        if array.strides != contiguous and (count > 1 or array.ndim != 1):
+            return None
         address = data.ptr
         if data.device_id != device or address % width:
             return None
@@ -153,9 +158,9 @@ def _touches(at: int, nbytes: int, addresses: list[int], counts: list[int], widt
 
 
 def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:
-    """Whether any of some contiguous arrays shares a byte with the memory at an address."""
+    """Whether any of some contiguous arrays shares a byte with the `nbytes` at an address, at least one."""
     for array in arrays:
-        address = array.data.ptr
-        if at < address + array.nbytes and address < at + nbytes:
+        address, size = array.data.ptr, array.nbytes
+        if at < address + size and address < at + nbytes and size:
             return True
     return False

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import judge_out, same_side
+from gpumerge_cli.arrays.options import judge_aligned, judge_out, same_side
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import Backend, SortRequest
@@ -74,9 +74,13 @@ def _on_gpus(
 ) -> list[Any]:
     import cupy
 
+    from gpumerge_cli.backends.gpu.launching import current_stream, judge_waiting
+
     parts, targets = [], []
     for number, part in enumerate(given):
+        judge_aligned(part, "an array")
         with part.device:
+            judge_waiting(current_stream(), "a sort by several GPUs")
             parts.append(cupy.ascontiguousarray(part).view(keys.items))
             targets.append(cupy.empty(len(part), keys.dtype) if outs is None else outs[number])
     backend: Any = gpu.create(numbers)

@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
-from gpumerge_cli.arrays.payload import gathered, payload
+from gpumerge_cli.arrays.payload import gathered, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.arrays.taking import taken
@@ -97,6 +97,7 @@ def sort(
     if on_device:
         on = Device([given], keys, backend)
         with on.current():
+            rows = None if rows is None else [readable(each) for each in rows]
             if request == _USUAL:
                 found = on.called("sort", (given,), out, rows)
                 if found is not None:
@@ -164,7 +165,7 @@ def argsort(
             found = on.called("argsort", (given,)) if request == _USUAL else None
             if found is not None:
                 return found
-            return on.sorted_ranks(on.run(given), request)
+            return on.kept(on.sorted_ranks(on.run(given), request))
     run = keys.run(given)
     return Host(select(backend, device, keys.order, run.nbytes).backend, workers).sorted_ranks(run, keys, request)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ _OF_HOST = (1, 3, 11)
 _OF_CUDA = (2, 13)
 _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
+_DEFAULT_STREAMS = (1, 2)  # the usual one, and that of a thread
+_NO_STREAM = -1
+"""With it a library of DLPack lets no stream wait."""
 
 
 def is_cupy(array: Any) -> bool:
@@ -123,20 +126,57 @@ def _from_device(given: Any) -> Any:
         ) from error
     interface = getattr(given, "__cuda_array_interface__", None)
     if interface is None:
-        return cupy.from_dlpack(given)
+        return cupy.from_dlpack(_Captured(given) if _is_captured(cupy, given.__dlpack_device__()[1]) else given)
     if interface.get("mask") is not None:
         raise _has_nulls(given, 0)
     stream = interface.get("stream")
     if stream is None:
         return cupy.asarray(given)
     # CuPy would make the host wait for the stream on which the items are made.
-    current, pointer = cupy.cuda.get_current_stream(), interface["data"][0]
-    if pointer and stream != (current.ptr or _LEGACY_STREAM):
-        with cupy.cuda.Device(cupy.cuda.runtime.pointerGetAttributes(pointer).device):
-            made = cupy.cuda.Event(disable_timing=True)
-            cupy.cuda.runtime.eventRecord(made.ptr, stream)
-        current.wait_event(made)
-    return cupy.asarray(_Made(given, interface))
+    array = cupy.asarray(_Made(given, interface))
+    if array.size:
+        # Work on the array is queued on the current stream of its own device.
+        with _on(cupy, array.data.device_id):
+            _wait_for(cupy, stream)
+    return array
+
+
+def _on(cupy: Any, device: int) -> AbstractContextManager[Any]:
+    """A context in which the device of this number is the current one."""
+    return nullcontext() if device == cupy.cuda.runtime.getDevice() else cupy.cuda.Device(device)
+
+
+def _wait_for(cupy: Any, stream: int) -> None:
+    """Let the current stream of the current device wait for another one, unless a graph captures it alone.
+
+    A graph runs later, so a wait inside would not be for the work that is ahead of the call.
+    """
+    runtime, current = cupy.cuda.runtime, cupy.cuda.get_current_stream()
+    if stream == (current.ptr or _LEGACY_STREAM):
+        return
+    if runtime.streamIsCapturing(current.ptr) and (stream in _DEFAULT_STREAMS or not runtime.streamIsCapturing(stream)):
+        return
+    made = cupy.cuda.Event(disable_timing=True)
+    runtime.eventRecord(made.ptr, stream)
+    current.wait_event(made)
+
+
+def _is_captured(cupy: Any, device: int) -> bool:
+    with _on(cupy, device):
+        return bool(cupy.cuda.runtime.streamIsCapturing(cupy.cuda.get_current_stream().ptr))
+
+
+class _Captured:
+    """Stands for an object of DLPack that is given to a graph: its library lets no stream wait."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+
+    def __dlpack_device__(self) -> Any:
+        return self._given.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._given.__dlpack__(**{**options, "stream": _NO_STREAM})
 
 
 class _Made:

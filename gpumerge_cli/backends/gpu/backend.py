@@ -243,6 +243,8 @@ class GpuBackend:
         """See Backend. Waits for the current stream."""
         with device_errors(), self._device:
             check_array(run, order)
+            if run.size < 2:
+                return None
             kernels = self._kernels(order)
             first = kernels.no_disorder()
             kernels.check((run.data.ptr, run.size), 0, first.data.ptr)
@@ -275,4 +277,4 @@ def check_array(array: Any, order: Order) -> None:
 
 def _overlap(run: Any, out: Any) -> bool:
     begin, end = run.data.ptr, run.data.ptr + run.nbytes
-    return bool(begin < out.data.ptr + out.nbytes and out.data.ptr < end)
+    return bool(run.nbytes and out.nbytes and begin < out.data.ptr + out.nbytes and out.data.ptr < end)

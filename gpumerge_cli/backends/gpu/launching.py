@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import cupy
 
 from gpumerge_cli.backends.gpu.beside import launch_beside
+from gpumerge_cli.backends.gpu.failures import FOREIGN
 from gpumerge_cli.errors import UsageError
 
 _launch_kernel = cupy.cuda.driver.launchKernel
@@ -79,7 +82,23 @@ class _CapturedMemory:
         self._stream = stream
 
     def __del__(self) -> None:
-        cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
+        if is_captured(self._stream):  # else an error has ended the capture, and there is no graph to give it back
+            cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
+
+    def pointer(self) -> Any:
+        """The memory as CuPy's arrays take it."""
+        owned = cupy.cuda.UnownedMemory(self.ptr, self.nbytes, self, cupy.cuda.runtime.getDevice())
+        return cupy.cuda.MemoryPointer(owned, 0)
+
+
+class _OfGraph:
+    """An allocator for temporaries of a graph that is being captured. usual: the allocator for all others."""
+
+    def __init__(self, stream: int, usual: Any) -> None:
+        self._stream, self.usual = stream, usual
+
+    def __call__(self, nbytes: int) -> Any:
+        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.usual(nbytes)
 
 
 def current_stream() -> int:
@@ -87,12 +106,47 @@ def current_stream() -> int:
     return cupy.cuda.get_current_stream().ptr  # type: ignore[no-any-return]
 
 
+def is_captured(stream: int) -> bool:
+    """Whether a graph captures what is queued on a stream of the current device."""
+    return bool(cupy.cuda.runtime.streamIsCapturing(stream))
+
+
+@contextmanager
+def temporaries() -> Iterator[None]:
+    """Arrays that are made in the body are temporaries of what is queued on the current stream: see scratch.
+
+    What outlives the body is made in `lasting`.
+    """
+    stream, captured = current_stream(), False
+    with suppress(*FOREIGN):  # a stream of another device is judged where it is used
+        captured = is_captured(stream)
+    if not captured:
+        yield
+        return
+    with cupy.cuda.using_allocator(_OfGraph(stream, cupy.cuda.get_allocator())):
+        yield
+
+
+@contextmanager
+def lasting() -> Iterator[bool]:
+    """Arrays that are made in the body may outlive the body of `temporaries` around it.
+
+    It is given whether others may not.
+    """
+    allocator = cupy.cuda.get_allocator()
+    if not isinstance(allocator, _OfGraph):
+        yield False
+        return
+    with cupy.cuda.using_allocator(allocator.usual):
+        yield True
+
+
 def scratch(nbytes: int, stream: int) -> Any:
     """Memory for what is queued on a stream while the result lives; `ptr` is its address.
 
     It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
     """
-    if cupy.cuda.runtime.streamIsCapturing(stream):
+    if is_captured(stream):
         return _CapturedMemory(nbytes, stream)
     return cupy.cuda.alloc(nbytes)
 
@@ -103,23 +157,24 @@ def scratch_array(count: int, dtype: Any) -> Any:
     if not size:
         return cupy.empty(count, dtype)
     memory = scratch(size, current_stream())
-    if isinstance(memory, _CapturedMemory):
-        owned = cupy.cuda.UnownedMemory(memory.ptr, memory.nbytes, memory, cupy.cuda.runtime.getDevice())
-        memory = cupy.cuda.MemoryPointer(owned, 0)
-    return cupy.ndarray(count, dtype, memory)
+    return cupy.ndarray(count, dtype, memory.pointer() if isinstance(memory, _CapturedMemory) else memory)
 
 
 def judge_stream() -> None:
     """Raises UsageError if the current stream is one of another device than the current one."""
     driver = cupy.cuda.driver
-    here = driver.ctxGetCurrent()
-    there = driver.streamGetCtx(current_stream())
-    if here == there:
+    own = other = 0
+    with suppress(*FOREIGN):  # a device that has failed does not answer
+        here = driver.ctxGetCurrent()
+        there = driver.streamGetCtx(current_stream())
+        if here == there:
+            return
+        own = driver.ctxGetDevice()
+        driver.ctxSetCurrent(there)
+        other = driver.ctxGetDevice()
+        driver.ctxSetCurrent(here)
+    if own == other:
         return
-    own = driver.ctxGetDevice()
-    driver.ctxSetCurrent(there)
-    other = driver.ctxGetDevice()
-    driver.ctxSetCurrent(here)
     raise UsageError(
         f"the current stream is one of GPU {other}, and the arrays lie on GPU {own}",
         way_out="make a stream of the arrays' GPU the current one",
@@ -128,7 +183,7 @@ def judge_stream() -> None:
 
 def judge_waiting(stream: int, what: str) -> None:
     """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
-    if cupy.cuda.runtime.streamIsCapturing(stream):
+    if is_captured(stream):
         raise UsageError(
             f"{what} waits for its answer, and a graph that is captured cannot",
             way_out="call it outside of the capture",
