@@ -85,6 +85,14 @@ def gpu_backend() -> Backend:
 
 
 @pytest.fixture
+def two_gpus(gpu_backend: Backend) -> None:
+    import cupy
+
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("one GPU")
+
+
+@pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers; the seed is printed with a failing test and can be set by GPUMERGE_TEST_SEED."""
     seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,14 +12,11 @@ import gpumerge_cli
 from gpumerge_cli.arrays import remembered
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
+from tests.host_work import CALLS, calls, counted, held
 from tests.oracles import merged_keys, same_bits
 
 pytestmark = pytest.mark.gpu
 
-CALLS = [
-    "merge", "merge(out=)", "merge(values=)", "merge(values=, out=)", "sort", "sort(out=)", "sort(values=)",
-    "sort(values=, out=)", "argsort", "is_sorted",
-]  # fmt: skip
 DTYPES = ["int8", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bool"]
 VALUES = [("uint8", ()), ("int16", ()), ("float32", ()), ("int64", ()), ("complex128", ()), ("uint8", (3,)),
           ("int32", (2, 2)), ("float64", (5,))]  # fmt: skip
@@ -149,77 +144,6 @@ def test_long_sorts_and_merges(gpu_backend: Backend, rng: np.random.Generator) -
         assert not gpumerge_cli.is_sorted(merged)
 
 
-def calls(count: int) -> dict[str, tuple[Callable[[], Any], int, int]]:
-    """By name: a call, and the launches and allocations that it may make, for so many keys of four bytes."""
-    import cupy
-
-    keys = cupy.arange(count, dtype=np.int32)[::-1].copy()
-    run, values = (cupy.arange(count, dtype=np.int32) for _ in range(2))
-    out, both = cupy.empty(count, np.int32), cupy.empty(2 * count, np.int32)
-    return {
-        "merge": (lambda: gpumerge_cli.merge(run, run), 1, 1),
-        "merge(out=)": (lambda: gpumerge_cli.merge(run, run, out=both), 1, 0),
-        "merge(values=)": (lambda: gpumerge_cli.merge(run, run, values=[values, values]), 1, 2),
-        "merge(values=, out=)": (lambda: gpumerge_cli.merge(run, run, values=[values, values], out=both), 1, 1),
-        "sort": (lambda: gpumerge_cli.sort(keys), 1, 1),
-        "sort(out=)": (lambda: gpumerge_cli.sort(keys, out=out), 1, 0),
-        "sort(values=)": (lambda: gpumerge_cli.sort(keys, values=values), 1, 2),
-        "sort(values=, out=)": (lambda: gpumerge_cli.sort(keys, values=values, out=out), 1, 1),
-        "argsort": (lambda: gpumerge_cli.argsort(keys), 1, 1),
-        "is_sorted": (lambda: gpumerge_cli.is_sorted(run), 1, 0),
-    }
-
-
-class Counted:
-    """The host's work of a call: launches, allocations, waits and copies."""
-
-    def __init__(self) -> None:
-        self.launches = self.allocations = self.waits = 0
-
-
-@contextmanager
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
-    import cupy
-
-    from gpumerge_cli.backends.gpu import launching, module
-
-    found = Counted()
-
-    class Hook(cupy.cuda.MemoryHook):  # type: ignore[misc]
-        name = "counts"
-
-        def malloc_preprocess(self, **arguments: Any) -> None:
-            found.allocations += 1
-
-    launch = launching.Launch.__call__
-
-    def launched(self: Any, *arguments: Any) -> None:
-        found.launches += 1
-        launch(self, *arguments)
-
-    def waited(wait: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            found.waits += 1
-            return wait(*arguments)
-
-        return call
-
-    def refused(*arguments: Any, **options: Any) -> None:
-        raise AssertionError("a call compares addresses, copies, or launches in another way")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(launching.Launch, "__call__", launched)
-        patch.setattr(module.Kernels, "_launch", refused)
-        for name in ("deviceSynchronize", "streamSynchronize", "eventSynchronize"):
-            patch.setattr(cupy.cuda.runtime, name, waited(getattr(cupy.cuda.runtime, name)))
-        for name in ("memcpy", "memcpyAsync", "memset", "memsetAsync"):
-            patch.setattr(cupy.cuda.runtime, name, refused)
-        for name in ("shares_memory", "may_share_memory", "concatenate", "copyto", "empty"):
-            patch.setattr(cupy, name, refused)
-        with Hook():
-            yield found
-
-
 @pytest.mark.parametrize("name", CALLS)
 def test_the_host_does_little(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A bound on the host's work of a call of a known kind. It counts, because a clock would tell of the machine."""
@@ -229,7 +153,7 @@ def test_the_host_does_little(gpu_backend: Backend, monkeypatch: pytest.MonkeyPa
         call()
     assert found.launches <= launches
     assert found.allocations <= allocations
-    assert found.waits == (name == "is_sorted")
+    assert found.fills == 0
 
 
 @pytest.mark.parametrize("name", ["sort", "sort(out=)", "sort(values=)", "argsort"])
@@ -240,65 +164,70 @@ def test_longer_sorts_take_few_passes(gpu_backend: Backend, monkeypatch: pytest.
         call()
     assert found.launches <= launches + 1
     assert found.allocations <= allocations + 1
-    assert found.waits == 0
+    assert found.fills == 0
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if "out=" in name or name == "argsort"])
-def test_graphs_capture_calls(gpu_backend: Backend, rng: np.random.Generator, name: str) -> None:
-    """Scratch of a captured call belongs to the graph: nobody else writes there between the graph's runs."""
+@pytest.mark.parametrize("name", ["sort", "sort(out=)", "sort(values=)", "sort(values=, out=)", "argsort"])
+def test_sorts_by_digits_take_a_launch_a_digit(
+    gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    call, _, allocations = calls(1 << 20)[name]
+    call()
+    with counted(monkeypatch) as found:
+        call()
+    assert found.launches <= 1 + 4
+    assert found.allocations <= allocations + 2
+    assert found.fills == 1
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.startswith("merge")])
+def test_long_merges_are_cut_ahead(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    call, launches, allocations = calls(1 << 25)[name]
+    call()
+    with counted(monkeypatch) as found:
+        call()
+    assert found.launches == launches + 1
+    assert found.allocations <= allocations + 1
+    assert found.fills == 0
+
+
+@pytest.mark.parametrize("count", [4000, 1 << 16, 1 << 20])
+@pytest.mark.parametrize("name", CALLS)
+def test_nothing_waits_but_a_check(gpu_backend: Backend, name: str, count: int) -> None:
+    """Waits inside CuPy count, too."""
     import cupy
 
-    count = 300_000
-    a, b = (cupy.sort(cupy.asarray(rng.integers(0, 1 << 20, count).astype(np.int32))) for _ in range(2))
-    keys, values = cupy.empty(count, np.int32), cupy.arange(count, dtype=np.int32)
-    out = cupy.empty(2 * count if name.startswith("merge") else count, np.int32)
-    todo: dict[str, Callable[[], Any]] = {
-        "merge(out=)": lambda: gpumerge_cli.merge(a, b, out=out),
-        "merge(values=, out=)": lambda: gpumerge_cli.merge(a, b, values=[a, b], out=out)[1],
-        "sort(out=)": lambda: gpumerge_cli.sort(keys, out=out),
-        "sort(values=, out=)": lambda: gpumerge_cli.sort(keys, values=keys, out=out)[1],
-        "argsort": lambda: gpumerge_cli.argsort(keys),
-    }
     stream = cupy.cuda.Stream(non_blocking=True)
-    del values
     with stream:
-        keys[:] = a
-        todo[name]()
+        call = calls(count)[name][0]
+        call()
         stream.synchronize()
-        stream.begin_capture()
-        found = todo[name]()
-        graph = stream.end_capture()
-        for _ in range(3):
-            for each in (a, b):
-                each[:] = cupy.sort(cupy.asarray(rng.integers(0, 1 << 20, count).astype(np.int32)))
-            keys[:] = cupy.asarray(rng.integers(0, 1 << 20, count).astype(np.int32))
-            out[:] = 0
-            graph.launch(stream)
-            stream.synchronize()
-            noise = [cupy.full(count, 7, np.int64) for _ in range(20)]
-            if name == "argsort":
-                assert same_bits(found.get(), np.argsort(keys.get(), kind="stable"))
-            elif name.startswith("merge"):
-                assert same_bits(out.get(), merged_keys([a.get(), b.get()]))
-                assert same_bits(found.get(), out.get())
-            else:
-                assert same_bits(out.get(), np.sort(keys.get()))
-                assert same_bits(found.get(), out.get())
-            del noise
+        with held(stream, 0.2 if name == "is_sorted" else 20.0):
+            kept = call()
+            assert stream.done == (name == "is_sorted")
+        del kept
 
 
-def test_a_graph_cannot_hold_a_check(gpu_backend: Backend) -> None:
+@pytest.mark.parametrize("what", ["strided keys", "reversed values", "many runs", "wide values"])
+def test_the_long_way_does_not_wait(gpu_backend: Backend, what: str) -> None:
     import cupy
 
-    keys = cupy.arange(100)
-    assert gpumerge_cli.is_sorted(keys)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        stream.begin_capture()
-        with pytest.raises(UsageError, match="is_sorted waits for its answer"):
-            gpumerge_cli.is_sorted(keys)
-        stream.end_capture()
-    assert gpumerge_cli.is_sorted(keys)
+        keys = cupy.arange(300_000, dtype=np.int32)[::-1].copy()
+        wide = cupy.zeros((len(keys), 3), np.float64)
+        todo = {
+            "strided keys": lambda: gpumerge_cli.sort(keys[::2]),
+            "reversed values": lambda: gpumerge_cli.sort(keys, values=keys[::-1]),
+            "many runs": lambda: gpumerge_cli.merge(*[keys[:1]] * 30, values=[keys[:1]] * 30),
+            "wide values": lambda: gpumerge_cli.sort(keys, values=wide),
+        }
+        todo[what]()
+        stream.synchronize()
+        with held(stream):
+            kept = todo[what]()
+            assert not stream.done
+        del kept
 
 
 @pytest.mark.parametrize("shift", [-1, 1, 0])
@@ -317,14 +246,6 @@ def test_an_output_that_overlaps_by_one_byte(gpu_backend: Backend, shift: int) -
                 gpumerge_cli.merge(keys, values=[values], out=room[at : at + 400])
         gpumerge_cli.sort(keys, values=values, out=room[1400:1800])
         gpumerge_cli.merge(keys, values=[values], out=room[600:1000])
-
-
-@pytest.fixture
-def two_gpus(gpu_backend: Backend) -> None:
-    import cupy
-
-    if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("one GPU")
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -364,28 +285,6 @@ def test_a_stream_of_another_gpu() -> None:
     assert gpumerge_cli.is_sorted(keys)
 
 
-def test_graphs_capture_merges_of_many_runs(gpu_backend: Backend, rng: np.random.Generator) -> None:
-    """More runs than a pass takes: the passes go through scratch."""
-    import cupy
-
-    runs = [cupy.asarray(np.sort(rng.integers(0, 1 << 40, 20_000))) for _ in range(20)]
-    out = cupy.empty(400_000, np.int64)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
-        gpumerge_cli.merge(*runs, out=out)
-        stream.synchronize()
-        stream.begin_capture()
-        gpumerge_cli.merge(*runs, out=out)
-        graph = stream.end_capture()
-        for _ in range(2):
-            out[:] = 0
-            graph.launch(stream)
-            noise = [cupy.full(1 << 20, 7) for _ in range(8)]
-            stream.synchronize()
-            assert same_bits(out.get(), merged_keys([run.get() for run in runs]))
-            del noise
-
-
 def test_calls_from_threads(gpu_backend: Backend, rng: np.random.Generator) -> None:
     """Each thread launches on a stream of its own, with arguments of its own."""
     from concurrent.futures import ThreadPoolExecutor
@@ -419,34 +318,3 @@ def test_the_kinds_that_are_kept_are_few(gpu_backend: Backend, monkeypatch: pyte
     for dtype in ("int8", "int16", "int32"):
         assert gpumerge_cli.sort(cupy.asarray([2, 1], dtype)).tolist() == [1, 2]
     assert len(remembered._ready) <= 2
-
-
-@pytest.mark.parametrize("protocol", ["interface", "stream", "torch"])
-def test_arrays_of_others_are_launched_at_once(
-    gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, protocol: str
-) -> None:
-    import cupy
-
-    keys = cupy.arange(1000)[::-1].copy()
-    told = {**keys.__cuda_array_interface__, "stream": None}
-    other = cupy.cuda.Stream(non_blocking=True)
-    given: Any
-    if protocol == "torch":
-        given = pytest.importorskip("torch").as_tensor(keys, device="cuda")
-    else:
-
-        class Offers:
-            __cuda_array_interface__ = told if protocol == "interface" else {**told, "stream": other.ptr}
-
-        given = Offers()
-    todo: list[Callable[[], Any]] = [
-        lambda: gpumerge_cli.sort(given),
-        lambda: gpumerge_cli.sort(given, values=given),
-        lambda: gpumerge_cli.argsort(given),
-        lambda: gpumerge_cli.merge(given, values=[given]),
-    ]
-    for call in todo:
-        call()
-        with counted(monkeypatch) as found:
-            call()
-        assert (found.launches, found.waits) == (1, 0)
