@@ -154,7 +154,7 @@ def _places(values: Sequence[Any], counts: Sequence[int], device: int, unit: int
 def _touches(at: int, nbytes: int, addresses: list[int], counts: list[int], width: int) -> bool:
     """Whether any run of items of `width` bytes shares a byte with the memory at an address."""
     end, runs = at + nbytes, zip(addresses, counts, strict=True)
-    return any(address < end and at < address + count * width for address, count in runs)
+    return any(address < end and at < address + count * width and count > 0 for address, count in runs)
 
 
 def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:
