@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -304,6 +305,14 @@ def _differs(xp: Any, found: Array, expected: Array, what: str) -> str:
     return f"{what}: byte {int((found != expected).argmax())} of {found.size} is the first that is wrong"
 
 
+@lru_cache(maxsize=1)
+def _stream() -> Any:
+    """A stream beside the default one. CuPy keeps memory for each stream, so there is only one."""
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
+
+
 def case_of(seed: int, backend: str) -> Callable[[int, Callable[[str], None]], tuple[Sequence[str], str]]:
     """Runs a case (see apart.Case)."""
 
@@ -315,7 +324,7 @@ def case_of(seed: int, backend: str) -> Callable[[int, Callable[[str], None]], t
             return call.kinds, wrong
         import cupy
 
-        with cupy.cuda.Stream(non_blocking=True) if number % 3 == 0 else nullcontext():
+        with _stream() if number % 3 == 0 else nullcontext():
             call = drawn(cupy, seed, number)
             tell(call.describe())
             wrong = problem(cupy, call)
