@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # Runs all kernels under compute-sanitizer; makes memcheck.txt, racecheck.txt and initcheck.txt in FOLDER.
-# usage: data/bench/check_kernels.sh FOLDER [PYTHON]; needs compute-sanitizer. Three minutes on an H200 and 16 cores.
-# Exits with 1 if a tool finds an error, or if a step takes longer than it may: its file says how far it came.
+# usage: data/bench/check_kernels.sh FOLDER [PYTHON [SECONDS]]; needs compute-sanitizer, and 16 cores for 14 processes.
+# Exits with 1 if a tool finds an error, or if a step takes longer than it may: its file says how far it came. SECONDS
+# are for all steps together.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 python=${2:-python3}
+most=${3:-330}
 processes=14
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 cd "$(dirname "$0")/../.."
 exercise() { # name of the result, seconds, beginning of the names of the work, command ahead of the program
-  local folder status=0 number begun=$SECONDS
+  local folder status=0 number begun=$SECONDS limit=$((most - SECONDS))
+  limit=$((limit < $2 ? limit : $2))
+  limit=$((limit > 1 ? limit : 1))
   folder=$(mktemp -d)
   mkdir "$folder/taken"
   for number in $(seq "$processes"); do
-    timeout -k 5 "$2" "${@:4}" "$python" -m tests.kernels.exercise "$folder/taken" "$3" > "$folder/$number" 2>&1 &
+    timeout -k 5 "$limit" "${@:4}" "$python" -m tests.kernels.exercise "$folder/taken" "$3" > "$folder/$number" 2>&1 &
   done
   for number in $(jobs -p); do wait "$number" || status=1; done
   {
