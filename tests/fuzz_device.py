@@ -351,6 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", choices=("cpu", "gpu"), default="gpu")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
+    parser.add_argument("--seconds", type=float, help="end after so many, though cases are left")
     parser.add_argument("--only", type=int, metavar="N", help="case N alone")
     parser.add_argument("-o", metavar="FILE")
     wish = parser.parse_args(arguments)
@@ -358,15 +359,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     batch = max(100, -(-len(numbers) // (2 * wish.workers)))
     counts: Counter[str] = Counter()
     wrong: list[str] = []
-    begun = time.monotonic()
+    done, begun = 0, time.monotonic()
     for ended in each(case_of(wish.seed, wish.backend), numbers, workers=wish.workers, batch=batch):
+        done += 1
         counts.update(set(ended.kinds))
         if ended.wrong:
             again = f"python -m tests.fuzz_device --seed {wish.seed} --backend {wish.backend} --only {ended.number}"
             wrong.append(f"{ended.wrong}\n  again: {again}")
             print(wrong[-1], file=sys.stderr, flush=True)
+        if wish.seconds and time.monotonic() - begun > wish.seconds:
+            break
     report = [f"seed {wish.seed}, {len(numbers)} calls on arrays of the {wish.backend}, against a plain stable sort"]
-    verdict = f"{len(numbers) - len(wrong)} of {len(numbers)} right, in {time.monotonic() - begun:.0f} s"
+    verdict = f"{done - len(wrong)} of {len(numbers)} right, {len(numbers) - done} not run, in {time.monotonic() - begun:.0f} s"
     return conclude(report, counts, wrong, verdict, wish.o)
 
 
