@@ -370,7 +370,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if wish.seconds and time.monotonic() - begun > wish.seconds:
             break
     report = [f"seed {wish.seed}, {len(numbers)} calls on arrays of the {wish.backend}, against a plain stable sort"]
-    verdict = f"{done - len(wrong)} of {len(numbers)} right, {len(numbers) - done} not run, in {time.monotonic() - begun:.0f} s"
+    left = f", {len(numbers) - done} not run" if done < len(numbers) else ""
+    verdict = f"{done - len(wrong)} of {len(numbers)} right{left}, in {time.monotonic() - begun:.0f} s"
     return conclude(report, counts, wrong, verdict, wish.o)
 
 
