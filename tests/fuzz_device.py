@@ -242,6 +242,10 @@ def _add_values(random: Random, xp: Any, call: Call, name: str, shape: tuple[int
 def _add_out(random: Random, xp: Any, call: Call, total: int) -> None:
     """An output inside of memory that must stay as it is."""
     ahead = int(random.integers(0, 20)) * call.dtype.itemsize
+    if random.random() < 0.05 and call.rows is None:
+        ahead += 1
+        call.may_be_refused |= call.dtype.itemsize > 1
+        call.kinds.append("out: behind bytes")
     room = xp.full(ahead + total * call.dtype.itemsize + 64, _GUARD, np.uint8)
     end = ahead + total * call.dtype.itemsize
     call.options["out"] = room[ahead:end].view(call.dtype)

@@ -8,7 +8,7 @@ out=$(mkdir -p "$1" && cd "$1" && pwd)
 python=${2:-python3}
 most=${3:-330}
 processes=14
-sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer | head -1)
 cd "$(dirname "$0")/../.."
 exercise() { # name of the result, seconds, beginning of the names of the work, command ahead of the program
   local folder status=0 number begun=$SECONDS limit=$((most - SECONDS))
