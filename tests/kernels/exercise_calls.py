@@ -16,7 +16,7 @@ import numpy as np
 
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
-from gpumerge_cli.backends.gpu import passes, policy, prepared
+from gpumerge_cli.backends.gpu import many_runs, passes, policy, prepared
 from gpumerge_cli.order import DTYPES, Order
 from tests.oracles import same_bits
 from tests.strategies import special_values
@@ -30,6 +30,7 @@ _MANY_TILES = 24_011
 _CUT_AHEAD: Limits = {passes: {"OWN_CUTS": 0, "own_cuts_beside": lambda fan_in, limits: 2 if fan_in == 2 else 0}}
 _BY_VALUES: Limits = {policy: {"_LEAST_BY_VALUES": 0, "_ITEMS_A_VALUE": 0, "_STRETCH_STEP": 4096}}
 _BY_DIGITS: Limits = {prepared: {"_MERGED": 0, "_MERGED_WIDE": 0}}
+_MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=way: way}} for way in (True, False))
 
 
 @contextmanager
@@ -49,6 +50,7 @@ def call_work() -> list[tuple[str, Callable[[], int]]]:
     return [
         *((f"calls by digits, {name}", partial(_by_digits, name)) for name in ("uint8", "int16", "float32", "uint64")),
         *((f"calls cut ahead, {name}", partial(_cut_ahead, name)) for name in ("int32", "float64", "uint64", "int16")),
+        *((f"calls of many runs, {name}", partial(_of_many_runs, name)) for name in ("uint8", "float32", "uint64")),
         *((f"calls by values, {name}", partial(_by_values, name)) for name in narrow),
         *((f"calls of sorts, {name}", partial(_sorts, name)) for name in DTYPES),
         *((f"calls of merges, {name}", partial(_merges, name)) for name in DTYPES),
@@ -181,3 +183,12 @@ def _by_values(dtype: str) -> int:
         keys = _some(dtype, _MANY_TILES)
         right = _merge(keys, 2) + _merge(keys, 2, descending=True)
         return right + _merge(keys & keys.dtype.type(3), 2) + _merge(np.full_like(keys, 7), 2)
+
+
+def _of_many_runs(dtype: str) -> int:
+    """Merges of more runs than a pass takes: joined and sorted by digits, and by passes."""
+    keys, right = _some(dtype, _SEVERAL_TILES), 0
+    for limits in _MANY_RUNS:
+        with lowered(limits):
+            right += _merge(keys, 40)
+    return right
