@@ -6,7 +6,8 @@ python -m tests.fuzz_api --seed 1 --only 1234
 The seed and the number decide a case. Arrays have every dtype and byte order. They may be structured, with a key inside
 of other fields, strided, reversed, unaligned, read-only, mapped files, or empty. Now and then they are not in order;
 then a merge must still give the same items. Some calls are impossible, and must raise a UsageError of one line. On a
-GPU half of the arrays are CuPy's. Cases run in processes of their own, so a crash is reported as wrong.
+GPU half of the arrays are CuPy's, which tests.fuzz_device lays out in more ways. Cases run in processes of their own,
+so a crash is reported as wrong.
 """
 
 from __future__ import annotations

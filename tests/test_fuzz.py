@@ -14,7 +14,7 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.order import Lines, Order
-from tests import fuzz, fuzz_api
+from tests import fuzz, fuzz_api, fuzz_device
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
@@ -61,6 +61,45 @@ def test_wrong_calls_are_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr(gpumerge_cli, "sort", wrong, raising=False)
     assert fuzz_api.main(["--cases", "60", "--seed", "1"]) == 1
     assert "python -m tests.fuzz_api --seed 1 --backend cpu --only " in capsys.readouterr().out
+
+
+def test_random_calls_on_arrays_as_they_lie(rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the GPU, on NumPy's arrays."""
+    code = fuzz_device.main(["--cases", "200", "--backend", "cpu", "--seed", str(rng.integers(2**32))])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_calls_on_arrays_as_they_lie_are_of_every_kind() -> None:
+    calls = [fuzz_device.drawn(np, 3, number) for number in range(1500)]
+    kinds = {kind for call in calls for kind in call.kinds}
+    assert {f"{what}: {way}" for what in ("keys", "values") for way in fuzz_device.WAYS} <= kinds
+    assert {f"{many} of {how}" for many in ("two", "several") for how in ("blocks", "any", "nearly one")} <= kinds
+    assert {(call.function, call.dtype.name) for call in calls} == {
+        (function, key) for function in ("merge", "sort", "argsort", "is_sorted") for key in fuzz_device.KEYS
+    }
+    assert any(not run.flags.aligned for call in calls for run in call.runs)
+    floats = [np.asarray(run) for call in calls if call.dtype.kind == "f" for run in call.runs]
+    both_signs = {bool(sign) for run in floats for sign in np.unique(np.signbit(run[np.isnan(run)]))}
+    assert both_signs == {False, True}
+    sizes = [fuzz_device._size(np.random.default_rng(number), False) for number in range(20_000)]
+    assert 250 < sum(size >= 20 for size in sizes) < 600
+
+
+def test_wrong_results_of_calls_on_arrays_as_they_lie_are_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    really = gpumerge_cli.merge
+
+    def unstable(*arrays: Any, **options: Any) -> Any:
+        if "values" not in options:
+            return really(*arrays[::-1], **options)
+        return really(*arrays[::-1], **options | {"values": options["values"][::-1]})
+
+    monkeypatch.setattr(gpumerge_cli, "merge", unstable, raising=False)
+    assert fuzz_device.main(["--cases", "150", "--seed", "1", "--backend", "cpu"]) == 1
+    printed = capsys.readouterr().out
+    assert "is the first that is wrong" in printed
+    assert "python -m tests.fuzz_device --seed 1 --backend cpu --only " in printed
 
 
 def test_cases_are_of_every_kind() -> None:

@@ -3,14 +3,19 @@
 compute-sanitizer --tool memcheck python3 -m tests.kernels.exercise
 compute-sanitizer --tool racecheck python3 -m tests.kernels.exercise
 
-With an argument "0/4" only the first quarter of it, and so on, so that parts may run beside each other.
+With an argument "0/4" only the first quarter of it, and so on, so that parts may run beside each other. With a folder
+instead, processes that run beside each other share the work: each does what no other has begun. A second argument is
+the beginning of the names of the work to do.
 """
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,18 +151,45 @@ def _records(backend: Backend, size: int, offset: int, key: Any) -> int:
     return right
 
 
+def _all_work(backend: Backend) -> list[tuple[str, Callable[[], int]]]:
+    """Names, and work that returns how many results were right. The longest of it comes first."""
+    from tests.kernels.exercise_calls import call_work  # CuPy's
+
+    records = ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20))
+    return [
+        *((f"records of {record[0]}", partial(_records, backend, *record)) for record in records[::-1]),
+        *((f"lines {number}", partial(_lines, backend, text)) for number, text in enumerate(LINE_ORDERS)),
+        *((f"keys {dtype}", partial(_keys, backend, dtype)) for dtype in DTYPES[::-1]),
+        *call_work(),
+    ]
+
+
+def shared_out(count: int, share: str) -> Iterator[int]:
+    """The numbers below `count` that are this process's. share: "PART/PARTS", or a folder to take them in."""
+    part, slash, parts = share.partition("/")
+    if slash and part.isdecimal() and parts.isdecimal():
+        yield from range(int(part), count, int(parts))
+        return
+    for number in range(count):
+        try:
+            (Path(share) / str(number)).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        yield number
+
+
 def main() -> None:
     """Raise AssertionError at the first wrong output; print how many launches were right."""
-    backend = gpu.create()
-    records = ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20))
-    work = [
-        *(partial(_keys, backend, dtype) for dtype in DTYPES),
-        *(partial(_lines, backend, text) for text in LINE_ORDERS),
-        *(partial(_records, backend, *record) for record in records),
-    ]
-    part, parts = map(int, sys.argv[1].split("/")) if sys.argv[1:] else (0, 1)
-    right = sum(one() for one in work[part::parts])
-    print(f"{right} merges and sorts right")
+    share, begins = (*sys.argv[1:], *("0/1", "")[len(sys.argv) - 1 :])
+    work = [one for one in _all_work(gpu.create()) if one[0].startswith(begins)]
+    right = 0
+    for number in shared_out(len(work), share):
+        name, one = work[number]
+        begun = time.monotonic()
+        found = one()
+        print(f"{name}: {found} right, in {time.monotonic() - begun:.1f} s", flush=True)
+        right += found
+    print(f"{right} merges, sorts and checks right")
 
 
 if __name__ == "__main__":

@@ -82,19 +82,17 @@ def one_of_each(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 
 
 def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
+    """Compile a file as the product does it."""
     nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError).cuda.nvrtc
+    from gpumerge_cli.backends.gpu.compiled import _compiled
+
     try:
         supported = nvrtc.getSupportedArchs()
     except RuntimeError as error:
         pytest.skip(f"no NVRTC: {error}")
     if architecture not in supported:
         pytest.skip(f"this NVRTC does not know sm_{architecture}")
-    program = nvrtc.createProgram(flatten(file), file, (), ())
-    try:
-        nvrtc.compileProgram(program, ("-std=c++17", f"-arch=sm_{architecture}", "-ftz=true", *options))
-    except nvrtc.NVRTCError:
-        pytest.fail(nvrtc.getProgramLog(program))
-    assert nvrtc.getCUBIN(program)
+    assert _compiled(file, flatten(file), options, architecture)
 
 
 @pytest.mark.parametrize("file", MERGES)

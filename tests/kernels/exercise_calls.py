@@ -1,0 +1,194 @@
+"""Calls from Python on a few CuPy arrays, which reach the kernels of prepared calls: a part of tests.kernels.exercise.
+
+Some kernels are chosen for many items only. Here limits are lowered, so that few items, in several tiles, get there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import cupy
+import numpy as np
+
+import gpumerge_cli
+from gpumerge_cli.arrays import remembered
+from gpumerge_cli.backends.gpu import many_runs, passes, policy, prepared
+from gpumerge_cli.order import DTYPES, Order
+from tests.oracles import same_bits
+from tests.strategies import special_values
+
+Array = Any
+Limits = dict[Any, dict[str, Any]]
+
+_ONE_TILE, _A_LARGER_TILE, _SEVERAL_TILES = 700, 3000, 6007
+_MANY_TILES = 24_011
+"""Items of at least two tiles of all kernels, so that tiles wait for each other."""
+_CUT_AHEAD: Limits = {passes: {"OWN_CUTS": 0, "own_cuts_beside": lambda fan_in, limits: 2 if fan_in == 2 else 0}}
+_BY_VALUES: Limits = {policy: {"_LEAST_BY_VALUES": 0, "_ITEMS_A_VALUE": 0, "_STRETCH_STEP": 4096}}
+_BY_DIGITS: Limits = {prepared: {"_MERGED": 0, "_MERGED_WIDE": 0}}
+_MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=way: way}} for way in (True, False))
+
+
+@contextmanager
+def lowered(limits: Limits) -> Iterator[None]:
+    """Limits have other values. Calls that were prepared before, or meanwhile, are forgotten."""
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(remembered._ready, clear=True))
+        for module, names in limits.items():
+            for name, value in names.items():
+                stack.enter_context(mock.patch.object(module, name, value))
+        yield
+
+
+def call_work() -> list[tuple[str, Callable[[], int]]]:
+    """Names, and calls that raise AssertionError if a result is wrong, else return how many were right."""
+    narrow = [dtype for dtype in DTYPES if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize <= 2]
+    return [
+        *((f"calls by digits, {name}", partial(_by_digits, name)) for name in ("uint8", "int16", "float32", "uint64")),
+        *((f"calls cut ahead, {name}", partial(_cut_ahead, name)) for name in ("int32", "float64", "uint64", "int16")),
+        *((f"calls of many runs, {name}", partial(_of_many_runs, name)) for name in ("uint8", "float32", "uint64")),
+        *((f"calls by values, {name}", partial(_by_values, name)) for name in narrow),
+        *((f"calls of sorts, {name}", partial(_sorts, name)) for name in DTYPES),
+        *((f"calls of merges, {name}", partial(_merges, name)) for name in DTYPES),
+    ]
+
+
+def _some(dtype: str, count: int) -> Array:
+    """Keys with ties, of many values and of special ones."""
+    rng = np.random.default_rng(count)
+    kind = np.dtype(dtype)
+    bits = rng.integers(0, 256, (count, kind.itemsize), np.uint8).view(kind).reshape(-1)
+    few = rng.integers(0, 40, count).astype(kind)
+    return np.choose(rng.integers(0, 3, count), [bits, few, rng.choice(special_values(kind), count)])
+
+
+def _on_device(array: Array, ahead: int) -> Array:
+    """The array behind `ahead` other items, so that it does not begin where memory does."""
+    room = cupy.zeros((len(array) + ahead, *array.shape[1:]), array.dtype)
+    room[ahead:] = cupy.asarray(array)
+    return room[ahead:]
+
+
+def _host(array: Array) -> Array:
+    return cupy.asnumpy(array)
+
+
+def _ranks(dtype: str, keys: Array, descending: bool) -> Array:
+    return np.argsort(Order.of(dtype, descending=descending).image(keys), kind="stable")
+
+
+def _rows(count: int, dtype: str, *shape: int) -> Array:
+    """Values that all differ, as far as their dtype allows it."""
+    numbers = np.arange(count * int(np.prod(shape)), dtype=np.uint64)
+    return numbers.astype(dtype).reshape(count, *shape)
+
+
+def _sort(keys: Array, values: Array | None = None, *, descending: bool = False) -> int:
+    """Sort, with values if they are given, and without an output of the caller's and with one."""
+    ranks = _ranks(keys.dtype.name, keys, descending)
+    given = _on_device(keys, 3)
+    out = _on_device(np.zeros_like(keys), 1)
+    moves: dict[str, Any] = {} if values is None else {"values": _on_device(values, 1)}
+    for room in ({}, {"out": out}):
+        found = gpumerge_cli.sort(given, descending=descending, **moves, **room)
+        if values is not None:
+            found, moved = found
+            assert same_bits(_host(moved), values[ranks]), (keys.dtype, values.dtype, len(keys), descending)
+        assert same_bits(_host(found), keys[ranks]), (keys.dtype, len(keys), descending)
+    assert same_bits(_host(given), keys)
+    return 2
+
+
+def _argsort(keys: Array, *, descending: bool = False) -> int:
+    found = _host(gpumerge_cli.argsort(_on_device(keys, 1), descending=descending))
+    assert same_bits(found, _ranks(keys.dtype.name, keys, descending)), (keys.dtype, len(keys), descending)
+    return 1
+
+
+def _merge(keys: Array, runs: int, values: Array | None = None, *, descending: bool = False) -> int:
+    """Cut keys into runs, put each in order, and merge them without an output of the caller's and with one."""
+    name = keys.dtype.name
+    edges = np.linspace(0, len(keys), runs + 1).astype(int)[1:-1]
+    edges[1:2] = edges[:1]  # the second run is empty
+    parts = [part[_ranks(name, part, descending)] for part in np.split(keys, edges)]
+    both = np.concatenate(parts)
+    ranks = _ranks(name, both, descending)
+    given = [_on_device(part, 1 + number % 5) for number, part in enumerate(parts)]
+    moves: dict[str, Any] = {}
+    if values is not None:
+        moves["values"] = [_on_device(part, number % 3) for number, part in enumerate(np.split(values, edges))]
+    out = _on_device(np.zeros_like(keys), 1)
+    for room in ({}, {"out": out}):
+        found = gpumerge_cli.merge(*given, descending=descending, **moves, **room)
+        if values is not None:
+            found, moved = found
+            assert same_bits(_host(moved), values[ranks]), (keys.dtype, runs, values.dtype, descending)
+        assert same_bits(_host(found), both[ranks]), (keys.dtype, runs, descending)
+    return 2
+
+
+def _sorts(dtype: str) -> int:
+    """Sorts of one tile and of several, numbered or with values, and checks."""
+    descending = DTYPES.index(dtype) % 2 == 1
+    keys = _some(dtype, _SEVERAL_TILES)
+    right = sum(_sort(keys[:count], descending=descending) for count in (_ONE_TILE, _A_LARGER_TILE, _SEVERAL_TILES))
+    right += sum(_argsort(keys[:count], descending=descending) for count in (_ONE_TILE, _SEVERAL_TILES))
+    right += _sort(keys, _rows(len(keys), "int64"), descending=descending)
+    right += _sort(keys[:_ONE_TILE], _rows(_ONE_TILE, "uint8", 3), descending=descending)
+    right += _sort(keys, _rows(len(keys), "int16"), descending=not descending)
+    ordered = keys[_ranks(dtype, keys, descending)]
+    for array in (keys, ordered):
+        expected = gpumerge_cli.is_sorted(array, descending=descending)
+        assert gpumerge_cli.is_sorted(_on_device(array, 1), descending=descending) == expected
+    return right + 2
+
+
+def _merges(dtype: str) -> int:
+    """Merges of few and of many runs, with values that move with their keys, or are gathered."""
+    descending = DTYPES.index(dtype) % 2 == 0
+    keys = _some(dtype, _SEVERAL_TILES)
+    right = sum(_merge(keys, runs, descending=descending) for runs in (1, 2, 3, 8, 11))
+    right += _merge(keys, 2, _rows(len(keys), "float32"), descending=descending)
+    right += _merge(keys, 4, _rows(len(keys), "uint8"), descending=not descending)
+    right += _merge(keys, 2, _rows(len(keys), "int16", 3), descending=descending)
+    return right + _merge(keys[:_ONE_TILE], 16, _rows(_ONE_TILE, "float64", 2), descending=descending)
+
+
+def _by_digits(dtype: str) -> int:
+    """Sorts by digits. Tiles wait for what tiles ahead of them say."""
+    with lowered(_BY_DIGITS):
+        keys = _some(dtype, _MANY_TILES)
+        descending = dtype == "int16"
+        right = _sort(keys, descending=descending) + _argsort(keys, descending=descending)
+        value = "int32" if keys.itemsize == 4 else "float64"
+        return right + _sort(keys, _rows(len(keys), value), descending=descending)
+
+
+def _cut_ahead(dtype: str) -> int:
+    """Merges that begin beside the kernel that cuts for them, and passes of a sort that are cut ahead."""
+    with lowered(_CUT_AHEAD):
+        keys = _some(dtype, _MANY_TILES)
+        right = sum(_merge(keys, runs) for runs in (2, 4, 16))
+        right += _merge(keys, 2, _rows(len(keys), "float32")) + _merge(keys, 3, _rows(len(keys), "uint8", 3))
+        return right + _sort(keys) + _sort(keys, _rows(len(keys), "int32"))
+
+
+def _by_values(dtype: str) -> int:
+    """Merges of narrow integers value by value: many values, few, and one."""
+    with lowered(_BY_VALUES):
+        keys = _some(dtype, _MANY_TILES)
+        right = _merge(keys, 2) + _merge(keys, 2, descending=True)
+        return right + _merge(keys & keys.dtype.type(3), 2) + _merge(np.full_like(keys, 7), 2)
+
+
+def _of_many_runs(dtype: str) -> int:
+    """Merges of more runs than a pass takes: joined and sorted by digits, and by passes."""
+    keys, right = _some(dtype, _SEVERAL_TILES), 0
+    for limits in _MANY_RUNS:
+        with lowered(limits):
+            right += _merge(keys, 40)
+    return right
