@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.cpu.cuts import Cuts
+from gpumerge_cli.backends.cpu.cuts import Cuts, Row
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 
@@ -91,14 +91,31 @@ class Planner:
         """All of the sources."""
         return Chunk(tuple((0, size) for size in self._sizes.tolist()), 0)
 
-    def parts(self, number: int) -> list[Chunk]:
-        """All of the sources cut into so many parts, each the equal share of the bytes but for an item or a line.
+    def parts(self, number: int, of: Chunk | None = None) -> list[Chunk]:
+        """All of the sources, or a chunk of them, cut into so many parts.
 
-        With more parts than items some are empty.
+        Each is the equal share of the bytes but for an item or a line. With more parts than items some are empty.
         """
-        targets = np.array(even_edges(int(self._sizes.sum()), self._item, number)[1:-1], np.int64)
-        cuts = np.vstack([np.zeros_like(self._sizes), self._cuts.at(targets), self._sizes])
-        return list(Plan(cuts).chunks)
+        chunk = of or self.whole()
+        low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
+        targets = chunk.offset + np.array(even_edges(chunk.nbytes, self._item, number)[1:-1], np.int64)
+        return list(Plan(np.vstack([low, self._cuts.at(targets, low, high), high])).chunks)
+
+    def near(self, targets: Sequence[int], low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
+        """Cuts, a row each, as near as the edges of items allow to `targets`, ascending bytes of all sources.
+
+        low, high: two cuts that the new ones lie between; by default all zeros and the sizes.
+        """
+        return self._cuts.at(np.array(targets, np.int64), low, high)
+
+    def bounds(self, item: bytes) -> tuple[Row, Row]:
+        """The cuts ahead of all items that equal `item`, and behind them. See Cuts."""
+        return self._cuts.bounds(item)
+
+    @property
+    def sizes(self) -> Row:
+        """Bytes of each source: the last cut."""
+        return self._sizes
 
     def is_cut(self, positions: Sequence[int]) -> bool:
         """See Cuts."""

@@ -60,6 +60,7 @@ CPU_ONLY = {
     "backends.cpu.cuts": {"plan"},
     "backends.cpu.mapping": {"compare.writing", "formats.output"},
     "backends.cpu.comparison": {
+        "engine.rank", "engine.ranks",
         "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.steps", "trace.items",
     },
 }  # fmt: skip

@@ -52,7 +52,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = ()) -> dict[str, 
         "temporary-directory": list(map(os.path.abspath, folders)),
     }
     readers: dict[str, Parse] = {
-        "merge": partial(read_task, "merge", merge.task_of),
+        "merge": partial(read_task, "merge", merge.job_of),
         "sort": read_sort,
         "check": partial(read_task, "check", check.task_of),
     }

@@ -8,6 +8,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge merge -k 2,2n -t , january.csv february.csv", "Merge lines by the number in their second field."),
         ("gpumerge merge --field amount:n monday.csv tuesday.csv", "Merge CSV by a column of the header, as numbers."),
         ("gpumerge merge --unique a.i32 b.i32 -o distinct.i32", "Merge, and keep one of several equal items."),
+        ("gpumerge merge web1.log web2.log --head 1", "Write the first line of the merge, and read little more."),
         ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
         ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Merge in 256 MiB. Write a report."),
     ),
@@ -20,6 +21,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "check": (
         ("gpumerge check a.i32 b.i32", "Check that each file is in order."),
         ("gpumerge check -n numbers.txt", "Check that the lines are in the order of their numbers."),
+    ),
+    "rank": (
+        ("gpumerge rank a.i32 b.i32 --quantile 0.5,0.99", "Show the median of two files, and their 99th percentile."),
+        ("gpumerge rank a.i32 b.i32 --of 7 --of -3", "Show how many items go before 7, and before -3."),
+        ("gpumerge rank a.i32 b.i32 --split 4", "Cut the merge into four even parts."),
+        ("gpumerge rank a.i32 b.i32 --range 10:20 -o ten.i32", "Merge only the items of ranks 10 to 19."),
     ),
     "batch": (
         ("gpumerge batch jobs.toml --dry-run", "Show the jobs of this file as a script."),

@@ -12,7 +12,7 @@ from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.request import MergeRequest, RankRange
 
 _REPEAT = 5
 
@@ -30,22 +30,22 @@ def merge(values: Values) -> None:
     if values.parts is not None and (values.plan or values.compare):
         option = "--plan" if values.plan else "--compare"
         raise UsageError(f"{option} writes no parts", way_out=f"leave --parts out, or leave {option} out")
-    task = task_of(values)
+    task = task_of(values, _head_or_tail(values))
     if values.plan:
         _plan(task.request)
     elif values.compare:
         _compare(task.request, values)
     else:
-        _merge(task, values)
+        carry_out(task, values)
 
 
-def task_of(values: Values) -> tasks.Task[MergeRequest]:
-    """The merge that options ask for. Raises GpumergeError."""
+def task_of(values: Values, ranks: RankRange | None = None) -> tasks.Task[MergeRequest]:
+    """The merge that options ask for. ranks: the items that go out, None for all. Raises GpumergeError."""
     from gpumerge_cli.formats.part_names import part_names
 
     names = file_names(values)
-    output = "-" if values.output is None else values.output
-    tasks.check_report_place(values.report, (*names, *part_names(output, values.parts)))
+    output, parts = "-" if values.output is None else values.output, values.get("parts")
+    tasks.check_report_place(values.report, (*names, *part_names(output, parts)))
 
     from gpumerge_cli.engine.request import MergeRequest
 
@@ -55,13 +55,37 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
         items=item_request(values, names),
         on=backend_request(values),
         check=values.check,
-        unique=values.unique,
+        unique=values.get("unique", False),
         memory=values.memory,
-        device_memory=values.device_memory,
+        device_memory=values.get("device_memory"),
         durable=values.fsync,
-        parts=values.parts,
+        parts=parts,
+        ranks=ranks,
     )
     return tasks.Task(request, values.report)
+
+
+def job_of(values: Values) -> tasks.Task[MergeRequest]:
+    """The merge that a job asks for. Raises GpumergeError."""
+    return task_of(values, _head_or_tail(values))
+
+
+def _head_or_tail(values: Values) -> RankRange | None:
+    """The ranks that --head or --tail names, None without them. Raises UsageError for options that they go not with."""
+    given = [f"--{name}" for name in ("head", "tail") if values.get(name) is not None]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise UsageError("--head and --tail are both given", way_out="use one of them, or gpumerge rank --range A:B")
+    for option in ("unique", "plan", "compare"):
+        if values.get(option):
+            what = f"{given[0]} counts the items of a merge of all, so it does not go with --{option}"
+            raise UsageError(what, way_out="leave one of them out")
+    from gpumerge_cli.engine.request import RankRange
+
+    if values.head is not None:
+        return RankRange(0, values.head)
+    return RankRange(-values.tail, None) if values.tail else RankRange(0, 0)
 
 
 def _plan(request: MergeRequest) -> None:
@@ -72,7 +96,8 @@ def _plan(request: MergeRequest) -> None:
     print(json.dumps(plan_files(request).as_dict()))
 
 
-def _merge(task: tasks.Task[MergeRequest], values: Values) -> None:
+def carry_out(task: tasks.Task[MergeRequest], values: Values) -> None:
+    """Merge, with progress and a line at the end. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with tasks.progress(values.progress and not values.quiet and not _is_terminal(task.request.output)) as advance:

@@ -61,12 +61,19 @@ def _info() -> Callable[[Values], Any]:
     return info
 
 
+def _rank() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.rank import rank
+
+    return rank
+
+
 _WORK = {
     "merge": _merge,
     "check": _check,
     "batch": _batch,
     "bench": _bench,
     "path": _path,
+    "rank": _rank,
     "generate": _generate,
     "info": _info,
 }

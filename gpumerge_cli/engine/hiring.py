@@ -33,7 +33,7 @@ def hire(site: Site, choice: Choice, feed: Feed) -> Hired:
     if choice.host is not None:
         host = choice.host()
         station = Station(site, host, feed(host, 1 / kinds))
-        chunks = -(-site.work.nbytes // station.shares.chunk_bytes)
+        chunks = -(-site.nbytes // station.shares.chunk_bytes)
         number = max(1, min(station.shares.workers, chunks))
         workers += [CpuWorker(each, station) for each in range(number)]
     share = 1 / kinds / max(1, len(choice.devices))

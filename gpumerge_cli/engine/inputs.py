@@ -82,11 +82,14 @@ class Inputs:
         header = source.header if isinstance(source, LineSource) else b""
         return header if self.format.shown is None else self.format.shown(header)
 
-    def files(self, counts: Sequence[int] | None = None) -> tuple[InputFile, ...]:
-        """The inputs for a report. counts: items of each, if known already; counting lines reads the files."""
+    def files(self, counts: Sequence[int] | None = None, sizes: Sequence[int] = ()) -> tuple[InputFile, ...]:
+        """The inputs for a report. counts: items of each, if known already; counting lines reads the files.
+
+        sizes: the bytes of each that were worked on; () for all.
+        """
         known = [source.count() for source in self.sources] if counts is None else counts
-        rows = zip(self.sources, known, strict=True)
-        return tuple(InputFile(source.name, items, source.size) for source, items in rows)
+        rows = zip(self.sources, known, sizes or [source.size for source in self.sources], strict=True)
+        return tuple(InputFile(source.name, items, nbytes) for source, items, nbytes in rows)
 
 
 def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:

@@ -13,6 +13,7 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
+from gpumerge_cli.engine.ranks import ranks_of
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
@@ -50,13 +51,14 @@ def merge_files(
         opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
     ):
         advance = inputs.rest(advance)
-        choice = _choice(request, inputs)
-        parts = _parts(request, inputs)
+        with stopwatch.span("plan"):
+            parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
+        choice = _choice(request, inputs, sum(sizes))
         output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
             site = _site(request, inputs, output, parts)
-            hired = hire(site, choice, partial(_fed, request, inputs))
+            hired = hire(site, choice, partial(_fed, request, inputs, sum(sizes)))
             if hired.station is not None:
                 hired.station.warm_up()
             clock.start()
@@ -79,18 +81,27 @@ def merge_files(
             raise
         checked = request.check or request.lenient
         told = output.parts(outcome) if request.parts is not None else ()
-        ran = Ran("merge", request.output, request.unique, checked, choice.why, choice.expected, told)
+        merged = tuple(map(sum, zip(*(part.lengths for part in parts), strict=True)))
+        ran = Ran("merge", request.output, request.unique, checked, choice.why, choice.expected, told, sizes=merged)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
-def _choice(request: MergeRequest, inputs: Inputs) -> Choice:
+def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
-    return choose(on.backend, on.devices, inputs.order, inputs.nbytes, threads=on.threads, sharing=on.sharing)
+    return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
 
 
 def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
-    """The parts of the inputs that the output's parts are the merges of; none if it is one file."""
-    return [] if request.parts is None else Planner(inputs.sources, inputs.order).parts(request.parts)
+    """The parts of the inputs that the output's parts are the merges of; none if it is one file with all items."""
+    if request.ranks is None and request.parts is None:
+        return []
+    chunk = None
+    if request.ranks is not None:
+        assert not (request.unique or request.lenient), "their items have other ranks"
+        chunk = ranks_of(inputs, request.on.threads).chunk(request.ranks.start, request.ranks.stop)
+    if chunk is not None and request.parts is None:
+        return [chunk]
+    return Planner(inputs.sources, inputs.order).parts(request.parts or 1, chunk)
 
 
 def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:
@@ -121,14 +132,14 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> Diso
 def plan_files(request: MergeRequest) -> Plan:
     """The plan that merge_files would follow. Opens and probes the inputs; writes nothing. Raises as merge_files."""
     with opened(request.inputs, request.items) as inputs:
-        choice = _choice(request, inputs)
+        choice = _choice(request, inputs, inputs.nbytes)
         backend = choice.host() if choice.host is not None else choice.devices[0].create()
-        chunk_bytes = _fed(request, inputs, backend, 1.0).chunk_bytes
+        chunk_bytes = _fed(request, inputs, inputs.nbytes, backend, 1.0).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes)
 
 
-def _fed(request: MergeRequest, inputs: Inputs, backend: Backend, share: float) -> Shares:
-    """The hands and chunks for a backend that may take this share of the memory."""
+def _fed(request: MergeRequest, inputs: Inputs, nbytes: int, backend: Backend, share: float) -> Shares:
+    """The hands and chunks for a backend that may take this share of the memory. nbytes: all that is merged."""
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
     memory = int(share * (default_memory() if request.memory is None else request.memory))
-    return shares(pace, inputs.nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)
+    return shares(pace, nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)

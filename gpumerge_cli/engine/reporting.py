@@ -45,7 +45,7 @@ class Ran:
     """The run, as a report tells it. Fields of the same names are MergeReport's.
 
     expected: by the cost model; None where it has no say. about: the policy of the whole run, if it is not that of
-    the worker that did most.
+    the worker that did most. sizes: bytes of each input that went in; () for all of them.
     """
 
     kind: Literal["merge", "sort"]
@@ -56,6 +56,7 @@ class Ran:
     expected: Mix | None = None
     parts: tuple[OutputPart, ...] = ()
     about: About | None = None
+    sizes: tuple[int, ...] = ()
 
 
 def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clock: Clock) -> MergeReport:
@@ -65,7 +66,7 @@ def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clo
     logs = _at_work(outcome.logs)
     about = ran.about or _about_all(logs)
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
-    files = inputs.files(outcome.counts)
+    files = inputs.files(outcome.counts, ran.sizes)
     # The run starts when its devices have started, if only devices work.
     started = clock.started if "cpu" in backends else max(clock.started, outcome.began)
     measured = MergeReport(

@@ -96,6 +96,35 @@ class SortFilesRequest:
 
 
 @dataclass(frozen=True)
+class RankRange:
+    """The items of a merge whose ranks are start, start + 1, ..., up to but not including stop, as slices have it.
+
+    A negative number counts from the end. stop: None for the end. Ranks that the merge has not are left out.
+    """
+
+    start: int = 0
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class RankRequest:
+    """Questions about the ranks of a merge, from 0 on, that is not done.
+
+    at: ranks. quantiles: numbers from 0 to 1 as fractions.Fraction reads them; each stands for the rank of the least
+    item that has at least this part of all items at or ahead of it. of: items as text, whose ranks are wanted. split: the
+    number of even parts whose cuts are wanted, None for none. threads: how many count lines.
+    """
+
+    inputs: tuple[str, ...]
+    items: ItemRequest = field(default_factory=ItemRequest)
+    at: tuple[int, ...] = ()
+    quantiles: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    split: int | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
 class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
@@ -104,7 +133,8 @@ class MergeRequest:
     device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
     storage before it is shown. lenient: merge lines that are not in order as sort -m does, and say nothing; with parts
     they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in
-    place of their numbers. None for one file.
+    place of their numbers. None for one file. ranks: the items of the merge that go out, None for all; they go with
+    neither `unique` nor `lenient`. The order is checked where items are read.
     """
 
     inputs: tuple[str, ...]
@@ -118,3 +148,4 @@ class MergeRequest:
     durable: bool = False
     lenient: bool = False
     parts: int | None = None
+    ranks: RankRange | None = None

@@ -22,7 +22,8 @@ class Site:
     """The place where the tasks of one work are carried out.
 
     sources: the opened inputs of the work. outlet: takes the results. parts: of the sources, one for each part of the
-    output; none if that is one. lenient: an item out of order is no error; the work ends ahead of it.
+    output; none if that is one file with all items. lenient: an item out of order is no error; the work ends ahead of
+    it.
     """
 
     work: TaskWork
@@ -30,6 +31,11 @@ class Site:
     outlet: Outlet
     lenient: bool = False
     parts: Sequence[Chunk] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sources that go in."""
+        return sum(part.nbytes for part in self.parts) if self.parts else self.work.nbytes
 
     @cached_property
     def planner(self) -> Planner:

@@ -124,7 +124,7 @@ def carry_out(
 ) -> Outcome:
     """Have the workers carry out the site's work on all chunks that `spans` gives. The other arguments are merge's."""
     outcome = Outcome([0] * len(site.sources), workers=len(workers))
-    count = _Count(outcome, site.outlet, site.lenient, site.work.nbytes, advance)
+    count = _Count(outcome, site.outlet, site.lenient, site.nbytes, advance)
     kinds = {worker.backend for worker in workers}
     low = 2 * len(workers) if len(kinds) == 1 else max(_LEAST_AHEAD, 2 * len(workers))
     runs = site.work.action == "sort"

@@ -318,7 +318,27 @@ void judge_cut(const OrderSpec& order, const SourceSpec* sources, const int64_t*
     }
 }
 
+// The first item of each source that does not go before `item`, and the first one that goes behind it.
+void find_bounds(const OrderSpec& order, const BoundSpec& spec, int64_t* ahead, int64_t* behind)
+{
+    Window window;
+    for (int64_t input = 0; input < spec.inputs; ++input) {
+        Items run(spec.sources[input], order, input, window);
+        const Bytes key = run.key_in(spec.item, spec.nbytes);
+        // As if the item were that of a source ahead of all others, and then of one behind them.
+        const Pivot first{-1, 0, 0, 0, key}, last{spec.inputs, 0, 0, 0, key};
+        ahead[input] = bound(run, first, 0, run.size(), run.size() / 2);
+        behind[input] = bound(run, last, ahead[input], run.size(), ahead[input]);
+    }
+}
+
 }  // namespace
+
+int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, int64_t* ahead, int64_t* behind,
+    struct Failure* failure)
+{
+    return stopped_by(failure, [&] { find_bounds(*order, *spec, ahead, behind); });
+}
 
 int64_t gm_is_cut(const struct OrderSpec* order, const struct SourceSpec* sources, const int64_t* positions, int64_t inputs,
     struct Failure* failure)

@@ -159,6 +159,17 @@ int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t
 int64_t gm_is_cut(const struct OrderSpec* order, const struct SourceSpec* sources, const int64_t* positions, int64_t inputs,
     struct Failure* failure);
 
+/* Find an item of the caller's in each source, which must be in order. item: `nbytes` bytes, a key in the host's byte order,
+ * a record, or a line without its terminator. ahead[i] becomes the byte of source i at which the first item lies that does
+ * not go before it, behind[i] that of the first one that goes behind it. */
+struct BoundSpec {
+    const struct SourceSpec* sources;
+    const unsigned char* item;
+    int64_t inputs, nbytes;
+};
+int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, int64_t* ahead, int64_t* behind,
+    struct Failure* failure);
+
 /* Merges and sorts of arrays of keys in memory. runs, counts: the address and the number of items of each. */
 int64_t gm_merge_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
     const int64_t* counts, int64_t inputs, unsigned char* out, int64_t threads);

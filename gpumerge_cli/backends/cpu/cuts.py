@@ -41,10 +41,24 @@ class Cuts:
         self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
         return cuts
 
-    def at(self, targets: Row) -> NDArray[np.int64]:
-        """One cut for each target, as near to it as the edges of items allow."""
+    def at(self, targets: Row, low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
+        """One cut for each target, as near to it as the edges of items allow, between two cuts if they are given."""
+        low, high = np.zeros_like(self.sizes) if low is None else low, self.sizes if high is None else high
         # A cut may lie from its target by a part of the way to the next one, so each has a second one at its place.
-        return self.between(np.zeros_like(self.sizes), self.sizes, np.repeat(targets, 2))[::2]
+        return self.between(low, high, np.repeat(targets, 2))[::2]
+
+    def bounds(self, item: bytes) -> tuple[Row, Row]:
+        """Where an item would lie in each source: (ahead of all items that equal it, behind all of them).
+
+        item: the native bytes of a key, a record, or a line without its terminator. Raises InputError, MemoryError.
+        """
+        kept = np.frombuffer(item or b"\0", np.uint8)
+        spec = self._own.BoundSpec(self._sources.specs, kept.ctypes.data, len(self.sizes), len(item))
+        ahead, behind = np.empty_like(self.sizes), np.empty_like(self.sizes)
+        failure = self._own.Failure()
+        status = self._own.gm_bounds(self._order, spec, ahead.ctypes.data, behind.ctypes.data, failure)
+        self._sources.judge(status, failure)
+        return ahead, behind
 
     def is_cut(self, positions: Sequence[int]) -> bool:
         """True if the bytes ahead of `positions`, which must be in order, are the first ones of the merge.

@@ -33,6 +33,36 @@ ACTIONS = (
         "Times that --compare runs each kernel and library; 5 by default.",
         kind="number", least=1,
     ),
+    Option(
+        "at", "Actions", ("rank",),
+        "Show the items of these ranks, counted from 0, and the co-ranks: how many items of each file lie ahead. The "
+        "number of all items is a rank, too: that of the end.",
+        kind="text", placeholder="K,...", settable=False,
+    ),
+    Option(
+        "quantile", "Actions", ("rank",),
+        "The same for the least item that has at least this part of all items at or ahead of it: 0.5,0.99 or 1/3.",
+        kind="text", placeholder="Q,...", settable=False,
+    ),
+    Option(
+        "of", "Actions", ("rank",),
+        "Show the ranks that ITEM has or would have: lower, the items ahead of it, upper, those and its equals. A "
+        "number, a line, a record of CSV or the key of a record, with commas between several fields. May be given "
+        "again.",
+        kind="text", placeholder="ITEM", multiple=True, settable=False,
+    ),
+    Option(
+        "split", "Actions", ("rank",),
+        "Print the cuts of N even parts of the merge as JSON. Each part is an Nth of the bytes, but for an item or a "
+        "line, as the parts of merge --parts are.",
+        kind="number", least=1, settable=False,
+    ),
+    Option(
+        "range", "Actions", ("rank",),
+        "Put out the items whose ranks are A, A + 1, ..., B - 1, as merge puts them out. A or B may be left out, and "
+        "-10: are the last ten.",
+        kind="text", placeholder="A:B", settable=False,
+    ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),
     Option("keep-going", "Actions", ("batch",), "Start further jobs though one has failed."),
     Option(
@@ -88,6 +118,7 @@ ACTIONS = (
         "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
         "figure shows them instead of the path.",
     ),
+    Option("json", "Actions", ("rank",), "Print the answers as a JSON object instead of tables."),
     Option("json", "Actions", ("info",), "Print a JSON object instead of tables."),
     Option(
         "measure", "Actions", ("info",),

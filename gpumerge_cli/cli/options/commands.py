@@ -134,6 +134,16 @@ COMMANDS = (
         ending=_EPILOG,
     ),
     _command(
+        "rank",
+        "Find items by their ranks in the merge, and ranks of items, without merging.",
+        "A rank counts the items of the merge from 0. Few items are looked at, whatever the size of the files. So the "
+        "files are taken to be in order: only items next to a cut are checked. Lines differ in length, so their ranks "
+        "take counting: --at and --of read all lines up to the cut, --quantile reads all of them, and --split none. "
+        "Compressed files, pipes and quoted CSV are copied first.",
+        _SORTED_FILES,
+        ending=_EPILOG,
+    ),
+    _command(
         "batch",
         "Run many merges, sorts and checks, as a file of jobs says.",
         "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "

@@ -6,14 +6,14 @@ from gpumerge_cli.cli.options.model import Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 
 _FILES = ("merge", "sort", "check")
-_ORDERED = (*_FILES, "path")
+_ORDERED = (*_FILES, "path", "rank")
 _TYPED = (*_ORDERED, "generate")
 
 _SORT_WORDS = ("general-numeric", "human-numeric", "month", "numeric", "random", "version")
 
 INPUT = (
     Option(
-        "files0-from", "Input", _FILES,
+        "files0-from", "Input", (*_FILES, "rank"),
         "Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.",
         kind="file", gnu=True,
     ),
@@ -65,7 +65,7 @@ INPUT = (
     ),
     Option("compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed."),
     Option(
-        "check", "Input", ("merge",),
+        "check", "Input", ("merge", "rank"),
         "Check the order of the inputs while they are merged, or do not.",
         default=True, off="no-check",
     ),

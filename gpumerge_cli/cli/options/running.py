@@ -5,13 +5,13 @@ from __future__ import annotations
 from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.cli.options.model import Option
 
-_ALL = ("merge", "sort", "check", "batch", "bench", "path", "generate", "info")
+_ALL = ("merge", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
 _FILES = ("merge", "sort", "check")
 _KERNELS = ("auto", *NAMES)
 
 OUTPUT = (
     Option(
-        "output", "Output", ("merge", "sort"),
+        "output", "Output", ("merge", "sort", "rank"),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
         letter="o", kind="file", written=True, gnu=True,
@@ -33,6 +33,17 @@ OUTPUT = (
         kind="folder", written=True,
     ),
     Option(
+        "head", "Output", ("merge",),
+        "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more than these is read, and only that is "
+        "checked for order.",
+        kind="count", settable=False,
+    ),
+    Option(
+        "tail", "Output", ("merge",),
+        "Write only the last N items of the merge; see --head.",
+        kind="count", settable=False,
+    ),
+    Option(
         "parts", "Output", ("merge", "sort"),
         "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
         "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; with --unique sizes differ "
@@ -41,7 +52,7 @@ OUTPUT = (
         kind="number", least=1, settable=False,
     ),
     Option(
-        "fsync", "Output", ("merge", "sort"),
+        "fsync", "Output", ("merge", "sort", "rank"),
         "Force the output to storage before it is renamed to its name, and the name afterwards.",
         neutral=True,
     ),
@@ -56,7 +67,7 @@ OUTPUT = (
         kind="file", written=True,
     ),
     Option(
-        "report", "Output", ("merge", "sort"),
+        "report", "Output", ("merge", "sort", "rank"),
         "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
         kind="file", written=True, neutral=True,
     ),
@@ -67,7 +78,7 @@ OUTPUT = (
         kind="file", written=True, shared=False,
     ),
     Option(
-        "progress", "Output", ("merge", "batch"),
+        "progress", "Output", ("merge", "rank", "batch"),
         "Show on a terminal how far the work is, or do not.",
         default=True, off="no-progress",
     ),
@@ -75,12 +86,12 @@ OUTPUT = (
         "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True,
     ),
     Option(
-        "quiet", "Output", (*_FILES, "batch", "bench"),
+        "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
         "Print nothing but errors on standard error.",
         letter="q", neutral=True,
     ),
     Option(
-        "verbose", "Output", ("merge", "sort"),
+        "verbose", "Output", ("merge", "sort", "rank"),
         "Print a table on standard error that says what took the time.",
         letter="v", neutral=True, aliases=("stats",),
     ),
@@ -103,7 +114,7 @@ OUTPUT = (
 
 WHERE = (
     Option(
-        "backend", "Where to run", (*_FILES, "bench"),
+        "backend", "Where to run", (*_FILES, "rank", "bench"),
         "The processor that works. auto explains its choice in the report.",
         kind="text", choices=("auto", "gpu", "cpu"), default="auto", neutral=True,
     ),
@@ -114,7 +125,7 @@ WHERE = (
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
-        "device", "Where to run", _FILES,
+        "device", "Where to run", (*_FILES, "rank"),
         "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first. "
         "A check takes one.",
         kind="numbers", neutral=True,
@@ -125,7 +136,7 @@ WHERE = (
         kind="number", default=0,
     ),
     Option(
-        "threads", "Where to run", (*_FILES, "bench", "path"),
+        "threads", "Where to run", (*_FILES, "rank", "bench", "path"),
         "Host threads; by default all cores.",
         kind="number", least=1, gnu="parallel", neutral=True,
     ),
@@ -136,7 +147,7 @@ WHERE = (
         kind="number", least=1,
     ),
     Option(
-        "memory", "Where to run", ("merge", "check"),
+        "memory", "Where to run", ("merge", "check", "rank"),
         "Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
         "share of the machine's. By default a quarter of the free memory.",
         letter="S", kind="size",
@@ -166,7 +177,7 @@ WHERE = (
         letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
     ),
     Option(
-        "temporary-directory", "Where to run", ("merge", "check", "path"),
+        "temporary-directory", "Where to run", ("merge", "check", "rank", "path"),
         "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True,
     ),
@@ -211,7 +222,7 @@ ABOUT = (
         "Show this and exit.",
         letter="h", settable=False,
     ),
-    Option("help", "About the program", ("merge", "check", "path"), "Show this and exit.", settable=False),
+    Option("help", "About the program", ("merge", "check", "rank", "path"), "Show this and exit.", settable=False),
     Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),
 )  # fmt: skip
 

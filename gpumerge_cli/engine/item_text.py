@@ -1,0 +1,98 @@
+"""Items that a user writes as text: numbers, keys of records, lines."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.csv_parser import MARK
+from gpumerge_cli.formats.csv_records import separator_of, without_fields
+from gpumerge_cli.order import Fields, Keys, Records
+
+
+def item_of(text: str, inputs: Inputs) -> bytes:
+    """An item of the inputs that compares as `text` says, in the form that Source.item_at gives.
+
+    text: a number; the key of a record, with commas between those of several fields; a line, of CSV a whole record.
+    Raises UsageError for a text that no item of the inputs can be.
+    """
+    order = inputs.order
+    if isinstance(order, Keys):
+        return _number(text, order)
+    if isinstance(order, Records):
+        return _record(text, [text], [order], order.record)
+    if isinstance(order, Fields):
+        words = next(csv.reader([text]), [])
+        if len(words) != len(order.parts):
+            raise _wrong(text, f"the key has {len(order.parts)} fields", "write a value for each, with commas between")
+        return _record(text, words, order.parts, order.record)
+    return _line(text, inputs)
+
+
+def _number(text: str, order: Keys) -> bytes:
+    dtype = order.dtype
+    try:
+        number = float(text) if dtype.kind == "f" else int(text)
+        with np.errstate(over="ignore"):
+            item = np.array([number], dtype)
+    except (ValueError, OverflowError):
+        raise _wrong(text, f"it is no {dtype}", f"write {_example(order)}") from None
+    if dtype.kind == "f" and np.isinf(item[0]) and not np.isinf(number):
+        raise _wrong(text, f"it is too large for {dtype}", "write inf, or a lesser number")
+    return item.tobytes()
+
+
+def _example(order: Keys) -> str:
+    if order.dtype.kind == "f":
+        return "a number, as 0.5, 1e-3 or nan"
+    limits = np.iinfo(order.dtype)
+    return f"a whole number from {limits.min} to {limits.max}"
+
+
+def _record(text: str, words: Sequence[str], parts: Sequence[Records], size: int) -> bytes:
+    """A record whose keys are these words, with zeros elsewhere."""
+    record = np.zeros((1, size), np.uint8)
+    for word, part in zip(words, parts, strict=True):
+        if part.key is not None:
+            part.put(np.frombuffer(_number(word, part.key), part.key.dtype), record)
+            continue
+        key = os.fsencode(word)
+        if len(key) > part.width:
+            key = _from_hexadecimal(word, part.width) or key
+        if len(key) > part.width:
+            way_out = f"write fewer, or 0x and {2 * part.width} hexadecimal digits"
+            raise _wrong(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
+        record[0, part.offset : part.offset + len(key)] = np.frombuffer(key, np.uint8)
+    return record.tobytes()
+
+
+def _from_hexadecimal(word: str, width: int) -> bytes:
+    """The bytes of "0x" and two digits for each of `width` bytes; b"" for anything else, which is longer than a key."""
+    try:
+        return bytes.fromhex(word[2:]) if word.startswith("0x") and len(word) == 2 + 2 * width else b""
+    except ValueError:
+        return b""
+
+
+def _line(text: str, inputs: Inputs) -> bytes:
+    line, order = os.fsencode(text), inputs.order
+    if b"\n" in line and order.end == b"\n":
+        raise _wrong(text, "a line ends at a newline", "write one line without its end")
+    if inputs.format.shown is without_fields:
+        assert order.text is not None
+        separator = chr(separator_of(order.text.of_records or order.text))
+        try:
+            fields = next(csv.reader([line.decode("latin-1")], delimiter=separator, strict=True), [""])
+        except csv.Error as error:
+            raise _wrong(text, f"it is no record of CSV: {error}", "check its quotes") from None
+        line = MARK.join([line, *(field.encode("latin-1") for field in fields)])
+    return line
+
+
+def _wrong(text: str, what: str, way_out: str) -> UsageError:
+    return UsageError(f"--of {text!r}: {what}", way_out=way_out)

@@ -1,0 +1,219 @@
+"""Answers about ranks of a merge that is not done: items and co-ranks of ranks, ranks of items, even cuts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from gpumerge_cli.backends.cpu.comparison import key_by
+from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.item_text import item_of
+from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
+from gpumerge_cli.engine.request import RankRequest
+from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.plan import Chunk, Planner
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """The item of a rank.
+
+    quantile: as it was asked for, or None. item: as text, None behind the last item. source: the number of the input
+    that it lies in, where its own number is counts[source]. counts: items of each input that lie ahead, the co-ranks.
+    offsets: bytes of each input that lie ahead.
+    """
+
+    rank: int
+    quantile: str | None
+    item: str | None
+    source: int | None
+    counts: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ItemAnswer:
+    """The ranks of an item.
+
+    lower: items that go ahead of it. upper: those and its equals. counts, upper_counts: the same for each input.
+    offsets: bytes of each input that lie ahead of its equals.
+    """
+
+    item: str
+    lower: int
+    upper: int
+    counts: tuple[int, ...]
+    upper_counts: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All answers to a RankRequest.
+
+    names, sizes: names of the inputs, and bytes of their items. order: in words. lines: items are lines, which only
+    those answers count that need it. total: the number of items, None if it was not counted.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    order: str
+    lines: bool
+    total: int | None
+    ranks: tuple[RankAnswer, ...] = ()
+    items: tuple[ItemAnswer, ...] = ()
+    parts: tuple[Chunk, ...] = ()
+    item_bytes: int = 0
+    word: str = "item"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answers as plain values, for JSON. A row has a value for each input."""
+        told: dict[str, Any] = {"order": self.order, "items": self.total, "inputs": list(self.names)}
+        if self.ranks:
+            told["ranks"] = [self._rank(one) for one in self.ranks]
+        if self.items:
+            told["of"] = [self._of(one) for one in self.items]
+        if self.parts:
+            told["parts"] = [self._part(part) for part in self.parts]
+        return told
+
+    def _rank(self, one: RankAnswer) -> dict[str, Any]:
+        quantile = {} if one.quantile is None else {"quantile": one.quantile}
+        place = {} if one.source is None else {"input": self.names[one.source], "index": one.counts[one.source]}
+        item = None if one.item is None else plain_item(one.item)
+        return {"rank": one.rank, **quantile, "item": item, **place,
+                "ahead": list(one.counts), "offsets": list(one.offsets)}  # fmt: skip
+
+    def _of(self, one: ItemAnswer) -> dict[str, Any]:
+        return {
+            "item": plain_item(one.item),
+            "lower": one.lower,
+            "upper": one.upper,
+            "count": one.upper - one.lower,
+            "ahead": list(one.counts),
+            "ahead_upper": list(one.upper_counts),
+            "offsets": list(one.offsets),
+        }
+
+    def _part(self, part: Chunk) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "offset": part.offset,
+            "nbytes": part.nbytes,
+            "ranges": [list(one) for one in part.ranges],
+        }
+        if self.item_bytes:
+            told["items"] = part.nbytes // self.item_bytes
+            told["item_ranges"] = [[low // self.item_bytes, high // self.item_bytes] for low, high in part.ranges]
+        return told
+
+
+def plain_item(text: str) -> int | float | str:
+    """The item as JSON has it: a number if its text is one that JSON can hold."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if type(value) in (int, float) and text not in ("NaN", "Infinity", "-Infinity") else text
+
+
+def answer(request: RankRequest) -> Answers:
+    """Answer all questions of the request. Reads as little as they need; see engine.ranks.
+
+    Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
+    DisorderError if items next to a cut are not in order.
+    """
+    with opened(request.inputs, request.items) as inputs:
+        wanted = [item_of(text, inputs) for text in request.of]
+        ranks = ranks_of(inputs, request.threads)
+        asked = [(rank, None) for rank in request.at] + [(_rank_of(one, ranks), one) for one in request.quantiles]
+        found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
+        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(request.of, wanted, strict=True)]
+        parts: Sequence[Chunk] = ()
+        if request.split is not None:
+            parts = Planner(inputs.sources, inputs.order).parts(request.split)
+            for part in parts[1:]:
+                _judge([low for low, _ in part.ranges], inputs)
+        for source in inputs.sources:
+            source.check_unchanged()
+        item_bytes = inputs.order.item_bytes
+        return Answers(
+            tuple(source.name for source in inputs.sources),
+            tuple(source.size for source in inputs.sources),
+            inputs.order.describe(),
+            not item_bytes,
+            ranks.all().rank if item_bytes or request.quantiles else None,
+            tuple(found),
+            tuple(items),
+            tuple(parts),
+            item_bytes,
+            inputs.order.item_word or "item",
+        )
+
+
+def _rank_of(quantile: str, ranks: Ranks) -> int:
+    """The rank of the least item that has at least this part of all items at or ahead of it."""
+    total = ranks.all().rank
+    if not total:
+        raise UsageError("--quantile: the files hold no items", way_out="leave it out")
+    return max(0, ceil(Fraction(quantile) * total) - 1)
+
+
+def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> RankAnswer:
+    cut = ranks.cut(rank)
+    if cut.rank < rank:
+        word = inputs.order.item_word or "item"
+        raise UsageError(
+            f"--at {rank}: the merge has {cut.rank} {word}s", way_out=f"ask for a rank from 0 to {cut.rank}"
+        )
+    source = _judge(cut.positions.tolist(), inputs)
+    item = None
+    if source is not None:
+        item = shown(inputs.sources[source].item_at(int(cut.positions[source])), inputs)
+    return RankAnswer(rank, quantile, item, source, *_row(cut))
+
+
+def _ranks_of(text: str, item: bytes, inputs: Inputs, ranks: Ranks) -> ItemAnswer:
+    low, high = ranks.bounds(item)
+    for cut in (low, high):
+        _judge(cut.positions.tolist(), inputs)
+    counts, offsets = _row(low)
+    return ItemAnswer(text, low.rank, high.rank, counts, _row(high)[0], offsets)
+
+
+def _row(cut: Cut) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(cut.counts.tolist()), tuple(cut.positions.tolist())
+
+
+def shown(item: bytes, inputs: Inputs) -> str:
+    """An item as text: a number, the key of a record, or a line, of CSV the record as the file has it."""
+    order = inputs.order
+    number = order.number(item)
+    if number is not None:
+        return number
+    key = order.key_of(item)
+    return order.quoted(key) if order.item_bytes else key.decode("utf-8", "backslashreplace")
+
+
+def _judge(positions: Sequence[int], inputs: Inputs) -> int | None:
+    """The number of the input whose item comes next behind a cut; None if none is left.
+
+    Raises DisorderError if the items at the cut show that the inputs are not in order. All others remain unseen.
+    """
+    key = key_by(inputs.order)
+    places = list(zip(inputs.sources, positions, strict=True))
+    heads = [(key(source.item_at(at)), number) for number, (source, at) in enumerate(places) if at < source.size]
+    ahead = [(key(source.item_before(at)), number) for number, (source, at) in enumerate(places) if at > 0]
+    if not heads:
+        return None
+    if ahead and max(ahead) > min(heads):
+        source, at = places[min(heads)[1]]
+        raise DisorderError(
+            "disorder: the item goes before others that lie ahead of it in the merge",
+            where=source.place(at),
+            way_out="gpumerge check tells which file is not in order",
+        )
+    return min(heads)[1]

@@ -1,0 +1,308 @@
+"""Ranks of a merge that is not done: the cut ahead of the item of a rank, and the items ahead of a cut.
+
+A cut is a row of byte positions, one in each source, as in plan.py. Items of one size have their ranks in their
+positions, so that looks at O(k log n) items find a cut. Lines have to be counted. Their ends are counted from the start
+of the merge, or from its end, up to a cut that lies a little beyond the rank; then the cuts come nearer.
+"""
+
+from __future__ import annotations
+
+import heapq
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.cpu.comparison import key_by
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.plan import Chunk, Planner
+
+Row = NDArray[np.int64]
+
+_TURNS = 8
+"""Times that a cut is searched again, each time between nearer cuts. Sources in order hardly ever need a second one."""
+_OUT_OF_ORDER = "look with gpumerge check whether all files are in order"
+_FEW = 256
+"""Lines that are merged one by one rather than cut again."""
+_BEYOND, _LEAST_BEYOND = 1.05, 1 << 12
+"""The first cut beyond a rank lies so many times as far as lines of the length seen so far reach, and so many bytes."""
+_BLOCK = 1 << 16
+"""Bytes that are counted at once: they stay in the cache between being read and being counted."""
+_PIECE = 1 << 26
+"""Bytes that one thread counts before it takes more."""
+
+
+class Cut(NamedTuple):
+    """A cut, and the number of items in each source ahead of it. Shapes (sources,), int64."""
+
+    positions: Row
+    counts: Row
+
+    @property
+    def rank(self) -> int:
+        """The number of items ahead of it."""
+        return int(self.counts.sum())
+
+
+class Ranks(Protocol):
+    """The ranks of a merge of sources, from 0 to the number of its items. Raises InputError, MemoryError."""
+
+    def all(self) -> Cut:
+        """The cut behind all items. Lines are counted by reading them."""
+
+    def cut(self, rank: int) -> Cut:
+        """The cut behind the first `rank` items, or behind all if there are fewer."""
+
+    def from_end(self, count: int) -> Row:
+        """The positions ahead of the last `count` items, or ahead of all if there are fewer."""
+
+    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
+        """The cuts ahead of all items that equal `item`, and behind them.
+
+        item: the native bytes of a key, a record, or a line without its end.
+        """
+
+    def chunk(self, start: int, stop: int | None) -> Chunk:
+        """The items that a RankRange names."""
+
+
+class _Cutter:
+    """The part of Ranks that does not depend on the items."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._planner = Planner(inputs.sources, inputs.order)
+        self._sizes = self._planner.sizes
+        self._zeros = np.zeros_like(self._sizes)
+
+    def cut(self, rank: int) -> Cut:
+        raise NotImplementedError
+
+    def from_end(self, count: int) -> Row:
+        raise NotImplementedError
+
+    def chunk(self, start: int, stop: int | None) -> Chunk:
+        low = self._edge(start)
+        high = self._sizes if stop is None else self._edge(stop)
+        if high.sum() < low.sum():
+            high = low
+        return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))
+
+    def _edge(self, rank: int) -> Row:
+        return self.cut(rank).positions if rank >= 0 else self.from_end(-rank)
+
+
+class FixedRanks(_Cutter):
+    """The ranks of items of one size. See Ranks."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        super().__init__(inputs)
+        self._item = inputs.order.item_bytes
+
+    def all(self) -> Cut:
+        return self._counted(self._sizes)
+
+    def cut(self, rank: int) -> Cut:
+        target = min(rank, self.all().rank) * self._item
+        low, high = self._zeros, self._sizes
+        for _ in range(_TURNS):
+            (cut,) = self._planner.near([target], low, high)
+            found = int(cut.sum())
+            if found == target:
+                return self._counted(cut)
+            low, high = (cut, high) if found < target else (low, cut)
+        raise InputError(f"the item of rank {rank} was not found", way_out=_OUT_OF_ORDER)
+
+    def from_end(self, count: int) -> Row:
+        return self.cut(max(0, self.all().rank - count)).positions
+
+    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
+        ahead, behind = self._planner.bounds(item)
+        return self._counted(ahead), self._counted(behind)
+
+    def _counted(self, positions: Row) -> Cut:
+        return Cut(positions, positions // self._item)
+
+
+class _Bracket:
+    """Two cuts that the one of a rank lies between.
+
+    first, last: the lines of each source ahead of `low` and ahead of `high`, None if they were not counted. They are
+    counted from the end of the merge, and so negative, if `last` is known first.
+    """
+
+    def __init__(self, low: Row, high: Row, first: Row | None, last: Row | None, line_bytes: float) -> None:
+        self.low, self.high = low, high
+        self.first, self.last = first, last
+        self.line_bytes = line_bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes between the cuts."""
+        return int(self.high.sum() - self.low.sum())
+
+    def guess(self, rank: int) -> int:
+        """Bytes of the merge ahead of the place where the rank's cut may lie, or, if one end is open, a bit beyond."""
+        base = int(self.low.sum())
+        if self.first is not None and self.last is not None:
+            first, last = int(self.first.sum()), int(self.last.sum())
+            return base + (rank - first) * self.nbytes // (last - first)
+        lines = rank - int(self.first.sum()) if self.first is not None else int(self.counted.sum()) - rank
+        step = min(self.nbytes, int(lines * self.line_bytes * _BEYOND) + _LEAST_BEYOND)
+        return base + (step if self.first is not None else self.nbytes - step)
+
+    @property
+    def counted(self) -> Row:
+        """`last`, if it is known that it was counted."""
+        assert self.last is not None
+        return self.last
+
+
+class LineRanks(_Cutter):
+    """The ranks of lines. See Ranks. threads: how many count."""
+
+    def __init__(self, inputs: Inputs, threads: int) -> None:
+        super().__init__(inputs)
+        self._sources = inputs.sources
+        self._key = key_by(inputs.order)
+        self._end = inputs.order.end[0]
+        self._threads = threads
+        self._line_bytes = inputs.item_bytes
+        self._known = [Cut(self._zeros, self._zeros)]  # in the order of the merge
+
+    def all(self) -> Cut:
+        last = self._known[-1]
+        if (last.positions < self._sizes).any():
+            self._keep(Cut(self._sizes, last.counts + self._lines(last.positions, self._sizes)))
+        return self._known[-1]
+
+    def cut(self, rank: int) -> Cut:
+        low = max((cut for cut in self._known if cut.rank <= rank), key=lambda cut: cut.rank)
+        high = min((cut for cut in self._known if cut.rank > rank), key=lambda cut: cut.rank, default=None)
+        if high is None:
+            bracket = _Bracket(low.positions, self._sizes, low.counts, None, self._line_bytes)
+        else:
+            bracket = _Bracket(low.positions, high.positions, low.counts, high.counts, self._line_bytes)
+        found = self._found(bracket, rank)
+        self._keep(found)
+        return found
+
+    def from_end(self, count: int) -> Row:
+        bracket = _Bracket(self._zeros, self._sizes, None, self._zeros, self._line_bytes)
+        return self._found(bracket, -count).positions
+
+    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
+        ahead, behind = self._planner.bounds(item)
+        first = Cut(ahead, self._lines(self._zeros, ahead))
+        return first, Cut(behind, first.counts + self._lines(ahead, behind))
+
+    def _keep(self, cut: Cut) -> None:
+        self._known = sorted([*self._known, cut], key=lambda one: int(one.positions.sum()))
+
+    def _found(self, at: _Bracket, rank: int) -> Cut:
+        """The cut of the rank, or the nearest end of the bracket if it does not lie in it."""
+        while True:
+            if not at.nbytes:
+                return Cut(at.low, at.first if at.first is not None else at.counted)
+            if at.first is not None and rank <= at.first.sum():
+                return Cut(at.low, at.first)
+            if at.last is not None and rank >= at.last.sum():
+                return Cut(at.high, at.last)
+            if at.first is not None and rank - at.first.sum() <= _FEW:
+                return self._walked(at, rank - int(at.first.sum()))
+            middle = self._middle(at, rank)
+            if middle is None:
+                continue
+            low_side = int(middle.sum() - at.low.sum())
+            if at.last is None or (at.first is not None and 2 * low_side <= at.nbytes):
+                assert at.first is not None
+                lines = self._lines(at.low, middle)
+                counts = at.first + lines
+                at.line_bytes = max(1.0, low_side / max(1, int(lines.sum())))
+            else:
+                lines = self._lines(middle, at.high)
+                counts = at.last - lines
+                at.line_bytes = max(1.0, (at.nbytes - low_side) / max(1, int(lines.sum())))
+            if counts.sum() <= rank:
+                at.low, at.first = middle, counts
+            else:
+                at.high, at.last = middle, counts
+
+    def _middle(self, at: _Bracket, rank: int) -> Row | None:
+        """A cut inside the bracket, or its open end; None if it takes another guess."""
+        target = at.guess(rank)
+        (middle,) = self._planner.near([target], at.low, at.high)
+        inside = bool((middle > at.low).any() and (middle < at.high).any())
+        if inside:
+            return np.asarray(middle)
+        if at.last is None or at.first is None:
+            reached = (middle == (at.high if at.last is None else at.low)).all()
+            at.line_bytes *= 2
+            return np.asarray(middle) if reached else None
+        # A line as long as most of the bracket lies there. Its ends are cuts, and lie near those of the bracket.
+        base, behind, steps = int(at.low.sum()), int(at.high.sum()), range(1, at.nbytes.bit_length())
+        targets = sorted({one for step in steps for one in (base + (at.nbytes >> step), behind - (at.nbytes >> step))})
+        cuts = self._planner.near(targets, at.low, at.high)
+        within = cuts[(cuts > at.low).any(axis=1) & (cuts < at.high).any(axis=1)]
+        if not len(within):
+            raise InputError(f"the line of rank {rank} was not found", way_out=_OUT_OF_ORDER)
+        return np.asarray(within[len(within) // 2])
+
+    def _walked(self, at: _Bracket, lines: int) -> Cut:
+        """The cut that lies so many lines behind `at.low`, or the end of the bracket: a merge of the next lines."""
+        assert at.first is not None
+        positions, counts = at.low.copy(), at.first.copy()
+        heads = [self._head(number, at) for number in np.flatnonzero(at.low < at.high).tolist()]
+        heapq.heapify(heads)
+        while lines and heads:
+            _, number = heads[0]
+            positions[number] = self._sources[number].item_end(int(positions[number]))
+            counts[number] += 1
+            lines -= 1
+            if positions[number] < at.high[number]:
+                line = self._sources[number].item_at(int(positions[number]))
+                heapq.heapreplace(heads, (self._key(line), number))
+            else:
+                heapq.heappop(heads)
+        return Cut(positions, counts)
+
+    def _head(self, number: int, at: _Bracket) -> tuple[object, int]:
+        return self._key(self._sources[number].item_at(int(at.low[number]))), number
+
+    def _lines(self, low: Row, high: Row) -> Row:
+        """The number of lines between two cuts, in each source."""
+        counts = np.zeros_like(low)
+        pieces = [
+            (number, at, min(at + _PIECE, int(high[number])))
+            for number in range(len(low))
+            for at in range(int(low[number]), int(high[number]), _PIECE)
+        ]
+        if self._threads == 1 or sum(stop - start for _, start, stop in pieces) < _PIECE:
+            found = [self._count(*piece) for piece in pieces]
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                found = list(pool.map(lambda piece: self._count(*piece), pieces))
+        for (number, _, _), lines in zip(pieces, found, strict=True):
+            counts[number] += lines
+        return counts
+
+    def _count(self, number: int, start: int, stop: int) -> int:
+        return ends_in(self._sources[number], start, stop, self._end)
+
+
+def ranks_of(inputs: Inputs, threads: int | None = None) -> Ranks:
+    """The ranks of the merge of inputs. threads: how many count lines; None for one a core."""
+    return FixedRanks(inputs) if inputs.order.item_bytes else LineRanks(inputs, threads or cores())
+
+
+def ends_in(source: Source, start: int, stop: int, end: int) -> int:
+    """The number of bytes `end` among those of a source from `start` on, up to `stop`."""
+    room, lines = np.empty(min(_BLOCK, stop - start), np.uint8), 0
+    for at in range(start, stop, _BLOCK):
+        block = room[: stop - at]
+        source.read_into(at, block)
+        lines += int(np.count_nonzero(block == end))
+    return lines
