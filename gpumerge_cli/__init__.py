@@ -1,6 +1,6 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort and is_sorted take arrays; what they cannot take raises a GpumergeError.
+merge, sort, argsort, is_sorted, rank and rank_of take arrays; what they cannot take raises a GpumergeError.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ __all__ = [
     "argsort",
     "is_sorted",
     "merge",
+    "rank",
+    "rank_of",
     "sort",
 ]
 
@@ -29,7 +31,7 @@ TYPE_CHECKING = False  # as type checkers have it: importing typing would take a
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpumerge_cli.arrays import argsort, is_sorted, merge, sort
+    from gpumerge_cli.arrays import argsort, is_sorted, merge, rank, rank_of, sort
     from gpumerge_cli.errors import (
         DeviceError,
         DeviceMemoryError,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.cuts import Cuts, Row
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
@@ -82,7 +83,7 @@ class Plan:
 class Planner:
     """Cuts the merge of `sources` into chunks."""
 
-    def __init__(self, sources: Sequence[Source], order: Order) -> None:
+    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
         self._cuts = Cuts(sources, order)
         self._item = max(1, order.item_bytes)
         self._sizes = self._cuts.sizes
@@ -101,12 +102,12 @@ class Planner:
         targets = chunk.offset + np.array(even_edges(chunk.nbytes, self._item, number)[1:-1], np.int64)
         return list(Plan(np.vstack([low, self._cuts.at(targets, low, high), high])).chunks)
 
-    def near(self, targets: Sequence[int], low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
+    def near(self, targets: Sequence[int] | Row, low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
         """Cuts, a row each, as near as the edges of items allow to `targets`, ascending bytes of all sources.
 
         low, high: two cuts that the new ones lie between; by default all zeros and the sizes.
         """
-        return self._cuts.at(np.array(targets, np.int64), low, high)
+        return self._cuts.at(np.asarray(targets, np.int64), low, high)
 
     def bounds(self, item: bytes) -> tuple[Row, Row]:
         """The cuts ahead of all items that equal `item`, and behind them. See Cuts."""

@@ -34,7 +34,7 @@ ONLY = {
         "backends.costs",
         "backends.cpu.mapping",
     },
-    "plan": {"plan", "order", "backends.cpu.cuts", "formats.base", "errors"},
+    "plan": {"plan", "order", "backends.calls", "backends.cpu.cuts", "formats.base", "errors"},
     "backends.cpu": {
         "backends.base",
         "backends.calls",

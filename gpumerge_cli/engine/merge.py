@@ -97,7 +97,6 @@ def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
         return []
     chunk = None
     if request.ranks is not None:
-        assert not (request.unique or request.lenient), "their items have other ranks"
         chunk = ranks_of(inputs, request.on.threads).chunk(request.ranks.start, request.ranks.stop)
     if chunk is not None and request.parts is None:
         return [chunk]

@@ -8,17 +8,20 @@ of the merge, or from its end, up to a cut that lies a little beyond the rank; t
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, Planner
 
 Row = NDArray[np.int64]
@@ -73,8 +76,8 @@ class Ranks(Protocol):
 class _Cutter:
     """The part of Ranks that does not depend on the items."""
 
-    def __init__(self, inputs: Inputs) -> None:
-        self._planner = Planner(inputs.sources, inputs.order)
+    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
+        self._planner = Planner(sources, order)
         self._sizes = self._planner.sizes
         self._zeros = np.zeros_like(self._sizes)
 
@@ -98,23 +101,35 @@ class _Cutter:
 class FixedRanks(_Cutter):
     """The ranks of items of one size. See Ranks."""
 
-    def __init__(self, inputs: Inputs) -> None:
-        super().__init__(inputs)
-        self._item = inputs.order.item_bytes
+    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
+        super().__init__(sources, order)
+        self._item = order.item_bytes
 
     def all(self) -> Cut:
         return self._counted(self._sizes)
 
     def cut(self, rank: int) -> Cut:
-        target = min(rank, self.all().rank) * self._item
+        (positions,) = self.cuts(np.array([min(rank, self.all().rank)], np.int64))
+        return self._counted(positions)
+
+    def cuts(self, ranks: Row) -> NDArray[np.int64]:
+        """The positions behind so many items, ascending; int64, shape (ranks, sources)."""
+        targets = ranks * self._item
+        cuts = self._planner.near(targets)
+        for number in np.flatnonzero(cuts.sum(axis=1) != targets).tolist():
+            cuts[number] = self._nearer(int(targets[number]), cuts[number])
+        return cuts
+
+    def _nearer(self, target: int, cut: Row) -> Row:
+        """The cut of the target, given one that a search came to an end at."""
         low, high = self._zeros, self._sizes
         for _ in range(_TURNS):
-            (cut,) = self._planner.near([target], low, high)
             found = int(cut.sum())
             if found == target:
-                return self._counted(cut)
+                return cut
             low, high = (cut, high) if found < target else (low, cut)
-        raise InputError(f"the item of rank {rank} was not found", way_out=_OUT_OF_ORDER)
+            (cut,) = self._planner.near([target], low, high)
+        raise InputError(f"the item of rank {target // self._item} was not found", way_out=_OUT_OF_ORDER)
 
     def from_end(self, count: int) -> Row:
         return self.cut(max(0, self.all().rank - count)).positions
@@ -165,7 +180,7 @@ class LineRanks(_Cutter):
     """The ranks of lines. See Ranks. threads: how many count."""
 
     def __init__(self, inputs: Inputs, threads: int) -> None:
-        super().__init__(inputs)
+        super().__init__(inputs.sources, inputs.order)
         self._sources = inputs.sources
         self._key = key_by(inputs.order)
         self._end = inputs.order.end[0]
@@ -295,7 +310,9 @@ class LineRanks(_Cutter):
 
 def ranks_of(inputs: Inputs, threads: int | None = None) -> Ranks:
     """The ranks of the merge of inputs. threads: how many count lines; None for one a core."""
-    return FixedRanks(inputs) if inputs.order.item_bytes else LineRanks(inputs, threads or cores())
+    if inputs.order.item_bytes:
+        return FixedRanks(inputs.sources, inputs.order)
+    return LineRanks(inputs, threads or cores())
 
 
 def ends_in(source: Source, start: int, stop: int, end: int) -> int:

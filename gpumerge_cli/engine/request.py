@@ -111,8 +111,8 @@ class RankRequest:
     """Questions about the ranks of a merge, from 0 on, that is not done.
 
     at: ranks. quantiles: numbers from 0 to 1 as fractions.Fraction reads them; each stands for the rank of the least
-    item that has at least this part of all items at or ahead of it. of: items as text, whose ranks are wanted. split: the
-    number of even parts whose cuts are wanted, None for none. threads: how many count lines.
+    item that has at least this part of all items at or ahead of it. of: items as text, whose ranks are wanted. split:
+    the number of even parts whose cuts are wanted, None for none. threads: how many count lines.
     """
 
     inputs: tuple[str, ...]

@@ -1,0 +1,172 @@
+"""gpumerge_cli.rank and rank_of: ranks of a merge of arrays that is not done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.options import same_side
+from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.engine.ranks import FixedRanks
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.extents import Extent
+
+Array = NDArray[Any]
+
+
+def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False) -> NDArray[np.int64]:
+    """The co-ranks of ranks of a merge: how many items of each array are among the first `at` of the merge.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> runs = [np.array([1, 4, 9]), np.array([2, 4])]
+    >>> gpumerge_cli.rank(runs, 3).tolist()
+    [2, 1]
+    >>> gpumerge_cli.rank(runs, [0, 4, 5]).tolist()
+    [[0, 0], [2, 2], [3, 2]]
+
+    Parameters
+    ----------
+    arrays:
+        Sorted 1-D arrays that `merge` takes, in host memory. That they are sorted is not checked.
+    at:
+        A rank from 0 to the number of all items, or an array of ranks of any shape.
+    key, descending:
+        The same as for `merge`.
+
+    Returns
+    -------
+    int64, of the shape of `at` with one more dimension, of an item for each array. The items of the arrays ahead of a
+    row, merged, are the first `at` items of `merge`. Rows are unique, since equal items go in the order of the arrays.
+    Each looks at O(k log n) items.
+
+    Raises
+    ------
+    UsageError: arrays or ranks that do not fit, arrays on a GPU. InputError: arrays that are not sorted, if it is met.
+    """
+    given, keys = _on_host(arrays, key, descending)
+    ranks = np.asarray(at)
+    if ranks.size and ranks.dtype.kind not in "iu":
+        raise UsageError(f"at={at!r} is no rank", way_out="give whole numbers")
+    total = sum(map(len, given))
+    if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= total:
+        raise UsageError(f"a rank lies outside of 0 to {total}", way_out="the merge has no more items")
+    wanted, places = np.unique(ranks.astype(np.int64).reshape(-1), return_inverse=True)
+    found = _co_ranks([keys.run(array) for array in given], wanted, keys)[places.reshape(-1)]
+    return found.reshape(*ranks.shape, len(given))
+
+
+def rank_of(
+    arrays: Sequence[Any],
+    items: Any,
+    *,
+    side: Literal["left", "right"] = "left",
+    key: str | None = None,
+    descending: bool = False,
+) -> Any:
+    """The ranks that items have, or would have, in the merge of arrays, in the manner of NumPy's searchsorted.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> runs = [np.array([1, 4, 9]), np.array([2, 4])]
+    >>> gpumerge_cli.rank_of(runs, [4, 5]).tolist()
+    [2, 4]
+    >>> int(gpumerge_cli.rank_of(runs, 4, side="right"))
+    4
+
+    Parameters
+    ----------
+    arrays:
+        Sorted 1-D arrays that `merge` takes, in host memory. That they are sorted is not checked.
+    items:
+        A key or an array of keys of any shape, which the arrays' dtype can hold. For structured arrays, values of the
+        field `key`.
+    side:
+        "left" counts the items ahead of all that equal the key, "right" those and the equal ones.
+    key, descending:
+        The same as for `merge`.
+
+    Returns
+    -------
+    int64, of the shape of `items`.
+
+    Raises
+    ------
+    UsageError: arrays or items that do not fit, arrays on a GPU.
+    """
+    given, keys = _on_host(arrays, key, descending)
+    if side not in ("left", "right"):
+        raise UsageError(f"side={side!r} is no side", way_out='use "left" or "right"')
+    runs = [_keys_in(array, keys) for array in given]
+    wanted = _as_keys(items, runs[0].dtype)
+    ranks = np.zeros(wanted.shape, np.int64)
+    for run in runs:
+        if descending:  # the run from its end is in ascending order, and "behind" is "ahead" there
+            other: Literal["left", "right"] = "right" if side == "left" else "left"
+            ranks += len(run) - np.searchsorted(run[::-1], wanted, other)
+        else:
+            ranks += np.searchsorted(run, wanted, side)
+    return ranks
+
+
+def _on_host(arrays: Sequence[Any], key: str | None, descending: bool) -> tuple[list[Array], ArrayKeys]:
+    given = [taken(array) for array in arrays]
+    if not given:
+        raise UsageError("no arrays to rank", way_out="give at least one")
+    keys = ArrayKeys.of(given, key, descending)
+    if same_side(given):
+        raise UsageError("ranks are of arrays in host memory", way_out="give array.get(), or merge them on the GPU")
+    return given, keys
+
+
+def _keys_in(array: Array, keys: ArrayKeys) -> Array:
+    for name in keys.path:
+        array = array[name]
+    # Bytes without a meaning of their own compare as text does.
+    return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
+
+
+def _as_keys(items: Any, dtype: np.dtype[Any]) -> Array:
+    """Items as an array of the dtype. Raises UsageError if it cannot hold them."""
+    found = np.asarray(items)
+    if found.dtype.kind == "V" and dtype.kind == "S":
+        found = found.view(f"S{found.dtype.itemsize}")
+    try:
+        with np.errstate(all="ignore"):
+            cast = found.astype(dtype)
+        same = (cast == found) | ((cast != cast) & (found != found))
+    except (TypeError, ValueError, OverflowError):
+        same = np.array([False])
+    if not np.all(same):
+        raise UsageError(f"items of {found.dtype} are not all values of {dtype}", way_out="give keys of that dtype")
+    return cast
+
+
+def _co_ranks(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:
+    """The co-ranks of ascending ranks. NaTs lie apart from other items: ahead of them if descending, else behind."""
+    nats = np.array([keys.nats(run) for run in runs], np.int64)
+    dates = [keys.split(run, int(count))[0] for run, count in zip(runs, nats, strict=True)]
+    behind = 0 if keys.order.descending else sum(map(len, dates))
+    ends = np.cumsum(nats)
+    of_nats = np.clip(ranks[:, None] - behind - (ends - nats), 0, nats)
+    of_dates = np.clip(ranks - of_nats.sum(axis=1), 0, sum(map(len, dates)))
+    cutter = FixedRanks([_Held(f"array {number}", run) for number, run in enumerate(dates)], keys.order)
+    return np.asarray(cutter.cuts(of_dates) // keys.order.item_bytes + of_nats)
+
+
+class _Held:
+    """An array as a source of cuts. See Readable."""
+
+    def __init__(self, name: str, items: Array) -> None:
+        self.name = name
+        self.size = items.nbytes
+        self._items = items
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(-1, 0, self.size, memory=self._items)
+
+    def read_into(self, start: int, out: NDArray[np.uint8]) -> None:
+        out[:] = self._items.view(np.uint8)[start : start + len(out)]
