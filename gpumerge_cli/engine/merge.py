@@ -13,7 +13,6 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
-from gpumerge_cli.engine.ranks import ranks_of
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
@@ -97,6 +96,8 @@ def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
         return []
     chunk = None
     if request.ranks is not None:
+        from gpumerge_cli.engine.ranks import ranks_of
+
         chunk = ranks_of(inputs, request.on.threads).chunk(request.ranks.start, request.ranks.stop)
     if chunk is not None and request.parts is None:
         return [chunk]

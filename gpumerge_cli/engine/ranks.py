@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -298,6 +297,8 @@ class LineRanks(_Cutter):
         if self._threads == 1 or sum(stop - start for _, start, stop in pieces) < _PIECE:
             found = [self._count(*piece) for piece in pieces]
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(self._threads) as pool:
                 found = list(pool.map(lambda piece: self._count(*piece), pieces))
         for (number, _, _), lines in zip(pieces, found, strict=True):

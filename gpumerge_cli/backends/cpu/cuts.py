@@ -48,7 +48,7 @@ class Cuts:
         return self.between(low, high, np.repeat(targets, 2))[::2]
 
     def bounds(self, item: bytes) -> tuple[Row, Row]:
-        """Where an item would lie in each source: (ahead of all items that equal it, behind all of them).
+        """The places of an item in each source: (ahead of all items that equal it, behind all of them).
 
         item: the native bytes of a key, a record, or a line without its terminator. Raises InputError, MemoryError.
         """

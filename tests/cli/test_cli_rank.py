@@ -1,0 +1,313 @@
+"""gpumerge rank, and merge --head and --tail, by their command lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cli.app import run
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray[Any, Any]:
+    """a.i32 and b.i32 in the current folder; their merge."""
+    monkeypatch.chdir(tmp_path)
+    np.array([1, 3, 5, 7, 7], np.int32).tofile("a.i32")
+    np.array([2, 3, 7, 9], np.int32).tofile("b.i32")
+    return np.array([1, 2, 3, 3, 5, 7, 7, 7, 9], np.int32)
+
+
+def told(capfd: Captured, *words: str) -> Any:
+    assert run(["rank", "a.i32", "b.i32", "--json", *words]) == 0
+    captured = capfd.readouterr()
+    assert captured.err == ""
+    return json.loads(captured.out)
+
+
+def test_items_and_co_ranks(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    found = told(capfd, "--at", "0,1,2,3,4,5,6,7,8,9")
+    assert (found["items"], found["inputs"], found["order"]) == (9, ["a.i32", "b.i32"], "int32")
+    assert [one["item"] for one in found["ranks"]] == [*two.tolist(), None]
+    expected = [[0, 0], [1, 0], [1, 1], [2, 1], [2, 2], [3, 2], [4, 2], [5, 2], [5, 3], [5, 4]]
+    assert [one["ahead"] for one in found["ranks"]] == expected
+    assert [one["offsets"] for one in found["ranks"]] == (4 * np.array(expected)).tolist()
+    assert [one.get("input") for one in found["ranks"][2:5]] == ["a.i32", "b.i32", "a.i32"]
+    assert [one.get("index") for one in found["ranks"][2:5]] == [1, 1, 2]
+    assert "input" not in found["ranks"][9]
+
+
+def test_quantiles(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    found = told(capfd, "--quantile", "0,0.5,1/3,0.99,1")["ranks"]
+    assert [(one["quantile"], one["rank"]) for one in found] == [
+        ("0", 0),
+        ("0.5", 4),
+        ("1/3", 2),
+        ("0.99", 8),
+        ("1", 8),
+    ]
+    levels = [0, 0.5, 1 / 3, 0.99, 1]
+    assert [one["item"] for one in found] == np.quantile(two, levels, method="inverted_cdf").tolist()
+
+
+def test_ranks_of_items(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    found = told(capfd, *(word for item in range(-1, 11) for word in ("--of", str(item))))["of"]
+    for one in found:
+        low, high = (int(np.searchsorted(two, one["item"], side)) for side in ("left", "right"))
+        assert (one["lower"], one["upper"], one["count"]) == (low, high, high - low)
+        assert (sum(one["ahead"]), sum(one["ahead_upper"])) == (low, high)
+
+
+def test_even_cuts(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    assert run(["rank", "a.i32", "b.i32", "--split", "2"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["parts"] == [
+        {"offset": 0, "nbytes": 16, "ranges": [[0, 8], [0, 8]], "items": 4, "item_ranges": [[0, 2], [0, 2]]},
+        {"offset": 16, "nbytes": 20, "ranges": [[8, 20], [8, 16]], "items": 5, "item_ranges": [[2, 5], [2, 4]]},
+    ]
+
+
+def test_the_parts_are_those_of_merge(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    random_ = random.Random(5)
+    for name in ("a.txt", "b.txt"):
+        lines = sorted(b"x" * random_.randint(0, 30) for _ in range(200))
+        Path(name).write_bytes(b"".join(line + b"\n" for line in lines))
+    assert run(["merge", "-q", "a.txt", "b.txt", "--parts", "3", "-o", "part{part}.txt"]) == 0
+    assert run(["rank", "a.txt", "b.txt", "--split", "3"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["items"] is None
+    for number, part in enumerate(found["parts"]):
+        assert part["nbytes"] == os.path.getsize(f"part{number}.txt")
+        assert "items" not in part
+    for first, second in pairwise(found["parts"]):
+        assert [high for _, high in first["ranges"]] == [low for low, _ in second["ranges"]]
+
+
+def test_the_table(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    assert run(["rank", "a.i32", "b.i32", "--at", "3,9", "--of", "7"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "9 items of 2 files, order: int32",
+        "",
+        "rank   item  file   index",
+        "   3      3  b.i32      1",
+        "   9  (end)",
+        "",
+        "item  lower  upper  equal",
+        "   7      5      8      3",
+        "",
+        "items ahead  rank 3  rank 9  7",
+        "a.i32             2       5  3",
+        "b.i32             1       4  2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0:3", slice(0, 3)), (":", slice(None)), ("4:", slice(4, None)), ("-2:", slice(-2, None)), (":-3", slice(-3)),
+     ("7:2", slice(0, 0)), ("5:1e6", slice(5, None)), ("-1e6:1", slice(0, 1)), ("50:", slice(0, 0))],
+)  # fmt: skip
+def test_ranges_are_slices(two: np.ndarray[Any, Any], capfd: Captured, text: str, expected: slice) -> None:
+    assert run(["rank", "a.i32", "b.i32", f"--range={text}", "-o", "out.npy", "--report", "r.json"]) == 0
+    assert np.load("out.npy").tolist() == two[expected].tolist()
+    report = json.loads(Path("r.json").read_text())
+    assert report["items"] == len(two[expected])
+    assert sum(one["nbytes"] for one in report["inputs"]) == report["nbytes"] == 4 * len(two[expected])
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("backend", ["cpu", "auto"])
+@pytest.mark.parametrize("count", [0, 1, 4, 9, 10, 1 << 40])
+def test_heads_and_tails_of_numbers(two: np.ndarray[Any, Any], count: int, backend: str, capfdbinary: Any) -> None:
+    for option, expected in (("--head", two[:count]), ("--tail", two[max(0, 9 - count) :])):
+        assert run(["merge", "-q", "a.i32", "b.i32", option, str(count), "--backend", backend]) == 0
+        assert capfdbinary.readouterr().out == expected.tobytes()
+    assert run(["merge", "-q", "a.i32", "b.i32", "--head", "7", "--parts", "2", "-o", "p{part}.i32"]) == 0
+    parts = [np.fromfile(f"p{number}.i32", np.int32) for number in range(2)]
+    assert [len(part) for part in parts] == [3, 4]
+    assert np.concatenate(parts).tolist() == two[:7].tolist()
+
+
+OPTIONS = (
+    [],
+    ["-n"],
+    ["-r"],
+    ["-nr"],
+    ["-k2,2"],
+    ["-k2,2n", "-k1,1r"],
+    ["-s", "-k1,1n"],
+    ["-f"],
+    ["-t,", "-k2n"],
+    ["-V"],
+)
+
+
+def test_heads_and_tails_of_lines_are_those_of_sort(tmp_path: Path, rng: np.random.Generator, capfdbinary: Any) -> None:
+    random_ = random.Random(int(rng.integers(1 << 32)))
+    for _ in range(30):
+        options = random_.choice(OPTIONS)
+        names = [str(tmp_path / f"{number}.txt") for number in range(random_.randint(1, 5))]
+        for name in names:
+            drawn = [
+                f"{random_.randint(0, 40)}{random_.choice(', ')}{random_.choice(['a', 'B', '7', 'long ' * 9])}"
+                for _ in range(random_.choice([0, 1, 5, 300]))
+            ]
+            Path(name).write_text("".join(line + "\n" for line in drawn))
+            gnu(["sort", *options, "-o", name, name])
+        merged = gnu(["sort", "-m", *options, *names]).splitlines(keepends=True)
+        count = random_.choice([0, 1, 2, 17, len(merged) // 2, max(0, len(merged) - 1), len(merged), 10_000])
+        for option, expected in (("--head", merged[:count]), ("--tail", merged[max(0, len(merged) - count) :])):
+            words = ["merge", "-q", *options, *names, option, str(count)]
+            to_file = random_.random() < 0.5
+            output = tmp_path / "out.txt"
+            assert run([*words, *(["-o", str(output)] if to_file else [])]) == 0, words
+            found = output.read_bytes() if to_file else capfdbinary.readouterr().out
+            assert found == b"".join(expected), words
+
+
+def gnu(words: list[str]) -> bytes:
+    return subprocess.run(words, env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=True).stdout
+
+
+def test_csv_compressed_files_and_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
+    Path("b.csv").write_text('city,amount\n"A ""big""\ntown",9\nBern,50\n')
+    merged = ['"Rome, Italy",7', '"A ""big""\ntown",9', "Oslo,40", "Bern,50"]
+    words = ["a.csv", "b.csv", "--field", "amount:n"]
+    assert run(["rank", *words, "--at", "0,1,2,3,4", "--of", "x,8", "--of", "x,50", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [one["item"] for one in found["ranks"]] == [*merged, None]
+    assert [(one["lower"], one["upper"]) for one in found["of"]] == [(1, 1), (4, 4)]
+    assert run(["merge", "-q", *words, "--tail", "3"]) == 0
+    assert capfd.readouterr().out == "city,amount\n" + "\n".join(merged[1:]) + "\n"
+    assert run(["merge", "-q", *words, "--head", "0"]) == 0
+    assert capfd.readouterr().out == "city,amount\n"
+    Path("c.txt.gz").write_bytes(gzip.compress(b"1\n3\n5\n"))
+    Path("d.txt").write_bytes(b"2\n4")
+    assert run(["merge", "-q", "c.txt.gz", "d.txt", "--tail", "2"]) == 0
+    assert capfd.readouterr().out == "4\n5\n"
+    assert run(["rank", "c.txt.gz", "d.txt", "--at", "3"]) == 0
+    assert "4" in capfd.readouterr().out
+
+
+def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.array([(1, 2.5, b"ab"), (1, 3.5, b"b"), (4, 0.5, b"c")], [("id", "u4"), ("price", "f8"), ("name", "S3")])
+    for field, item, expected in (
+        ("id", "1", (0, 3)), ("name", "b", (1, 3)), ("name", "0x626262", (3, 3)), ("id,price", "1,3.5", (1, 3)),
+        ("id:r", "3", (2, 2)),
+    ):  # fmt: skip
+        for name, turned in (("a.npy", rows), ("b.npy", rows[1:])):
+            np.save(name, turned[::-1] if field.endswith(":r") else turned)
+        assert run(["rank", "a.npy", "b.npy", "--field", field, "--of", item, "--json"]) == 0
+        (one,) = json.loads(capfd.readouterr().out)["of"]
+        assert (one["lower"], one["upper"]) == expected, (field, item)
+    Path("a.bin").write_bytes(b"aaxbbx")
+    assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--at", "1", "--of", "ab", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["ranks"][0]["item"], found["of"][0]["lower"]) == ("'bb'", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no rank was asked for; add --at"),
+        (["--at", "10"], "--at 10: the merge has 9 items; ask for a rank from 0 to 9"),
+        (["--at", "x"], "--at: 'x' is no count"),
+        (["--quantile", "1.5"], "--quantile: '1.5' is no part of all"),
+        (["--of", "x"], "--of 'x': it is no int32; write a whole number"),
+        (["--of", "3000000000"], "--of '3000000000': it is no int32"),
+        (["--of", "1.5"], "--of '1.5': it is no int32"),
+        (["--range", "5"], "--range: '5' is no range"),
+        (["--range", "1:2", "--at", "3"], "--range puts out items and nothing else"),
+        (["--at", "1", "-o", "x"], "-o is for the items of --range"),
+        (["--split", "0"], "--split: '0' is no number for it; write 1 or more"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(
+    two: np.ndarray[Any, Any], capfd: Captured, words: list[str], said: str
+) -> None:
+    assert run(["rank", "a.i32", "b.i32", *words]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"gpumerge: {said}")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--head", "1", "--tail", "1"], "--head and --tail are both given"),
+        (["--head", "1", "--unique"], "--head counts the items of a merge of all, so it does not go with --unique"),
+        (["--tail", "1", "--plan"], "--tail counts the items of a merge of all, so it does not go with --plan"),
+        (["--head", "1", "--compare"], "--head counts the items of a merge of all, so it does not go with --compare"),
+        (["--head", "-1"], "--head: '-1' is no count"),
+    ],
+)
+def test_heads_that_cannot_be(two: np.ndarray[Any, Any], capfd: Captured, words: list[str], said: str) -> None:
+    assert run(["merge", "a.i32", "b.i32", *words]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith(f"gpumerge: {said}")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words", "said"),
+    [
+        ("a.txt", b"1\n", ["--of", "a\nb"], "a line ends at a newline"),
+        ("a.f16", np.zeros(1, np.float16).tobytes(), ["--of", "1e9"], "it is too large for float16"),
+        ("a.bin", b"abc", ["--record-size", "3", "--of", "abcd"], "a key has 3 bytes"),
+        ("a.i32", b"", ["--quantile", "0.5"], "--quantile: the files hold no items"),
+        ("a.txt", b"", ["--at", "1"], "--at 1: the merge has 0 lines"),
+    ],
+)
+def test_items_that_cannot_be(
+    tmp_path: Path, capfd: Captured, name: str, content: bytes, words: list[str], said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert run(["rank", str(tmp_path / name), *words]) == 2
+    error = capfd.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_disorder_where_items_are_read(tmp_path: Path, capfd: Captured) -> None:
+    np.array([5, 4, 3, 9], np.int32).tofile(tmp_path / "a.i32")
+    assert run(["merge", "-q", str(tmp_path / "a.i32"), "--head", "2", "-o", str(tmp_path / "out.i32")]) == 2
+    assert "a.i32@1: disorder" in capfd.readouterr().err
+    assert not (tmp_path / "out.i32").exists()
+
+
+def test_empty_files(tmp_path: Path, capfd: Captured) -> None:
+    for name in ("a.i32", "b.i32", "a.txt", "b.txt"):
+        (tmp_path / name).write_bytes(b"")
+    for suffix in ("i32", "txt"):
+        names = [str(tmp_path / f"{one}.{suffix}") for one in "ab"]
+        assert run(["rank", *names, "--at", "0", "--of", "1", "--split", "3"]) == 0
+        found = json.loads(capfd.readouterr().out)
+        assert (found["ranks"][0]["ahead"], found["of"][0]["count"], len(found["parts"])) == ([0, 0], 0, 3)
+        for words in (["merge", "--tail", "5"], ["merge", "--head", "5"], ["rank", "--range", "0:5"]):
+            assert run([words[0], "-q", *names, *words[1:]]) == 0
+            assert capfd.readouterr().out == ""
+
+
+def test_heads_in_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two: np.ndarray[Any, Any]) -> None:
+    Path("jobs.toml").write_text(
+        '[[job]]\noperation = "merge"\ninputs = ["a.i32", "b.i32"]\noutput = "few.i32"\nhead = 3\n'
+        '[[job]]\noperation = "merge"\ninputs = ["a.i32", "b.i32"]\noutput = "last.i32"\ntail = 2\n'
+    )
+    assert run(["batch", "-q", "jobs.toml"]) == 0
+    assert np.fromfile("few.i32", np.int32).tolist() == [1, 2, 3]
+    assert np.fromfile("last.i32", np.int32).tolist() == [7, 9]

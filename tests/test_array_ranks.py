@@ -1,0 +1,116 @@
+"""rank and rank_of: ranks of a merge of arrays, held against the merge itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import gpumerge_cli
+from gpumerge_cli.errors import UsageError
+from tests.strategies import key_runs
+
+DTYPES = ["i1", "i4", ">i4", "u8", "f2", "f4", "f8", "?", "M8[s]", "m8[D]", "S3", "V3", "record"]
+
+
+def check(runs: list[NDArray[Any]], **how: Any) -> None:
+    """Compare co-ranks of all ranks, and the ranks of all items, with the indices that sort the joined runs."""
+    total, number = sum(map(len, runs)), len(runs)
+    whole = np.concatenate(runs)
+    order = gpumerge_cli.argsort(whole, **how)
+    owner = np.repeat(np.arange(number), [len(run) for run in runs])[order]
+    expected = np.vstack([np.zeros(number, int), np.cumsum(owner[:, None] == np.arange(number), axis=0)])
+    found = gpumerge_cli.rank(runs, np.arange(total + 1), **how)
+    assert found.dtype == np.int64
+    assert np.array_equal(found, expected)
+    keys = whole[order][how["key"]] if how.get("key") else whole[order]
+    if not total:
+        return
+    lower = gpumerge_cli.rank_of(runs, keys, **how)
+    upper = gpumerge_cli.rank_of(runs, keys, side="right", **how)
+    same = keys.view("S3") if keys.dtype.kind == "V" else keys
+    equal = (same[1:] == same[:-1]) | ((same[1:] != same[1:]) & (same[:-1] != same[:-1]))
+    starts = np.flatnonzero(np.concatenate([[True], ~equal]))
+    group = np.searchsorted(starts, np.arange(total), "right") - 1
+    assert np.array_equal(lower, starts[group])
+    assert np.array_equal(upper, np.append(starts, total)[group + 1])
+
+
+def drawn(dtype: str, rng: np.random.Generator) -> NDArray[Any]:
+    numbers = rng.integers(0, 9, int(rng.integers(0, 150)) if rng.integers(4) else 0)
+    if dtype == "record":
+        rows = np.zeros(len(numbers), [("id", "<i4"), ("in", [("x", "<f4"), ("name", "S2")])])
+        rows["id"], rows["in"]["x"] = rng.permutation(len(numbers)), numbers
+        return rows
+    if dtype in ("S3", "V3"):
+        return np.array([b"%3d" % number for number in numbers], "S3").view(dtype)
+    found = numbers.astype(dtype)
+    if found.dtype.kind in "fmM":
+        found[numbers == 3] = np.nan if found.dtype.kind == "f" else "NaT"
+    return found
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ranks_are_those_of_the_merge(dtype: str, descending: bool, rng: np.random.Generator) -> None:
+    key = "in.x" if dtype == "record" else None
+    for number in (1, 2, 3, 7):
+        runs = [drawn(dtype, rng) for _ in range(number)]
+        ordered = [gpumerge_cli.sort(run, key=key, descending=descending) for run in runs]
+        if key is None:
+            check(ordered, descending=descending)
+        else:
+            total = sum(map(len, ordered))
+            found = gpumerge_cli.rank(ordered, np.arange(total + 1), key=key, descending=descending)
+            merged = gpumerge_cli.merge(*ordered, key=key, descending=descending)
+            for rank, row in enumerate(found):
+                first = [run[:count] for run, count in zip(ordered, row, strict=True)]
+                assert np.array_equal(gpumerge_cli.merge(*first, key=key, descending=descending), merged[:rank])
+
+
+@settings(max_examples=60)
+@given(key_runs(most_runs=4))
+def test_ranks_of_keys_at_the_edges_of_their_dtypes(drawn_runs: tuple[list[Any], bool]) -> None:
+    runs, descending = drawn_runs
+    check(runs, descending=descending)
+
+
+@given(st.lists(st.integers(-9, 9)), st.lists(st.integers(-9, 9)), st.lists(st.integers(-12, 12)))
+def test_rank_of_is_searchsorted(a: list[int], b: list[int], items: list[int]) -> None:
+    runs = [np.sort(np.array(each, np.int64)) for each in (a, b)]
+    merged = np.sort(np.array(a + b, np.int64))
+    for side in ("left", "right"):
+        expected = np.searchsorted(merged, np.array(items, np.int64), side)  # type: ignore[call-overload]
+        assert gpumerge_cli.rank_of(runs, np.array(items, np.int64), side=side).tolist() == expected.tolist()
+        assert gpumerge_cli.rank_of(runs, np.array(items, np.int64)[:, None]).shape == (len(items), 1)
+
+
+def test_shapes_of_ranks() -> None:
+    runs = [np.arange(5), np.arange(3)]
+    assert gpumerge_cli.rank(runs, 8).tolist() == [5, 3]
+    assert gpumerge_cli.rank(runs, [[8, 0], [2, 2]]).shape == (2, 2, 2)
+    assert gpumerge_cli.rank(runs, []).shape == (0, 2)
+    assert gpumerge_cli.rank(runs, [8, 0, 3]).tolist() == [[5, 3], [0, 0], [2, 1]]
+    assert gpumerge_cli.rank_of(runs, 2).shape == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda runs: gpumerge_cli.rank(runs, 9), "a rank lies outside of 0 to 8"),
+        (lambda runs: gpumerge_cli.rank(runs, -1), "a rank lies outside of 0 to 8"),
+        (lambda runs: gpumerge_cli.rank(runs, 1.5), "at=1.5 is no rank"),
+        (lambda runs: gpumerge_cli.rank([], 0), "no arrays to rank"),
+        (lambda runs: gpumerge_cli.rank_of(runs, 1.5), "items of float64 are not all values of int64"),
+        (lambda runs: gpumerge_cli.rank_of(runs, "x"), "are not all values of int64"),
+        (lambda runs: gpumerge_cli.rank_of(runs, 1, side="both"), "side='both' is no side"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_has_no_rank(call: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        call([np.arange(5), np.arange(3)])
