@@ -34,8 +34,8 @@ _BEYOND, _LEAST_BEYOND = 1.05, 1 << 12
 """The first cut beyond a rank lies so many times as far as lines of the length seen so far reach, and so many bytes."""
 _BLOCK = 1 << 16
 """Bytes that are counted at once: they stay in the cache between being read and being counted."""
-_PIECE = 1 << 26
-"""Bytes that one thread counts before it takes more."""
+_PIECE = 1 << 22
+"""Bytes that one thread counts before it takes more. The counts of such pieces are kept."""
 
 
 class Cut(NamedTuple):
@@ -185,6 +185,7 @@ class LineRanks(_Cutter):
         self._end = inputs.order.end[0]
         self._threads = threads
         self._line_bytes = inputs.item_bytes
+        self._counted: dict[tuple[int, int, int], int] = {}
         self._known = [Cut(self._zeros, self._zeros)]  # in the order of the merge
 
     def all(self) -> Cut:
@@ -290,9 +291,9 @@ class LineRanks(_Cutter):
         """The number of lines between two cuts, in each source."""
         counts = np.zeros_like(low)
         pieces = [
-            (number, at, min(at + _PIECE, int(high[number])))
-            for number in range(len(low))
-            for at in range(int(low[number]), int(high[number]), _PIECE)
+            (number, max(at, start), min(at + _PIECE, stop))
+            for number, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True))
+            for at in range(start // _PIECE * _PIECE, stop, _PIECE)
         ]
         if self._threads == 1 or sum(stop - start for _, start, stop in pieces) < _PIECE:
             found = [self._count(*piece) for piece in pieces]
@@ -306,7 +307,13 @@ class LineRanks(_Cutter):
         return counts
 
     def _count(self, number: int, start: int, stop: int) -> int:
-        return ends_in(self._sources[number], start, stop, self._end)
+        """The lines that end in a piece, or a part of one."""
+        if (number, start, stop) in self._counted:
+            return self._counted[number, start, stop]
+        lines = ends_in(self._sources[number], start, stop, self._end)
+        if stop - start == _PIECE:
+            self._counted[number, start, stop] = lines
+        return lines
 
 
 def ranks_of(inputs: Inputs, threads: int | None = None) -> Ranks:
