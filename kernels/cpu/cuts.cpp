@@ -325,10 +325,13 @@ void find_bounds(const OrderSpec& order, const BoundSpec& spec, int64_t* ahead, 
     for (int64_t input = 0; input < spec.inputs; ++input) {
         Items run(spec.sources[input], order, input, window);
         const Bytes key = run.key_in(spec.item, spec.nbytes);
+        const uint64_t image = run.has_images() ? run.image(key) : 0;
         // As if the item were that of a source ahead of all others, and then of one behind them.
-        const Pivot first{-1, 0, 0, 0, key}, last{spec.inputs, 0, 0, 0, key};
-        ahead[input] = bound(run, first, 0, run.size(), run.size() / 2);
-        behind[input] = bound(run, last, ahead[input], run.size(), ahead[input]);
+        const Pivot first{-1, 0, 0, 0, key, image}, last{spec.inputs, 0, 0, 0, key, image};
+        const Place low = bound(run, first, {0}, {run.size()}, run.size() / 2);
+        const Place high = bound(run, last, {low.at, low.before, low.behind}, {run.size()}, low.at);
+        ahead[input] = low.at;
+        behind[input] = high.at;
     }
 }
 
