@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.item_text import item_of
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
 from gpumerge_cli.engine.request import RankRequest
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -127,7 +125,7 @@ def answer(request: RankRequest) -> Answers:
     DisorderError if items next to a cut are not in order.
     """
     with opened(request.inputs, request.items) as inputs:
-        wanted = [item_of(text, inputs) for text in request.of]
+        wanted = _items(request.of, inputs) if request.of else []
         ranks = ranks_of(inputs, request.threads)
         asked = [(rank, None) for rank in request.at] + [(_rank_of(one, ranks), one) for one in request.quantiles]
         found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
@@ -154,8 +152,16 @@ def answer(request: RankRequest) -> Answers:
         )
 
 
+def _items(texts: Sequence[str], inputs: Inputs) -> list[bytes]:
+    from gpumerge_cli.engine.item_text import item_of
+
+    return [item_of(text, inputs) for text in texts]
+
+
 def _rank_of(quantile: str, ranks: Ranks) -> int:
     """The rank of the least item that has at least this part of all items at or ahead of it."""
+    from fractions import Fraction  # it loads decimals
+
     total = ranks.all().rank
     if not total:
         raise UsageError("--quantile: the files hold no items", way_out="leave it out")
