@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -22,10 +23,11 @@ from gpumerge_cli.engine.request import ItemRequest, RankRequest
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key
-from tests.strategies import key_runs
+from tests.strategies import Records, key_runs, record_runs, special_values
 
 ORDERS = {
     "bytewise": LineOrder(),
@@ -224,3 +226,49 @@ def test_ranks_of_what_is_not_sorted_come_to_an_end(tmp_path: Path, kind: str, r
             for rank in rng.integers(0, total + 1, 5).tolist():
                 with suppress(InputError):
                     assert ranks_of(inputs).cut(rank).rank == rank
+
+
+def check_bounds(inputs: Inputs, runs: Sequence[Sequence[bytes]], items: Sequence[bytes]) -> None:
+    """Compare the ranks of items with bisections of all keys."""
+    order = inputs.order
+    keys = [[item_key(order, item) for item in run] for run in runs]
+    for item in items:
+        key = item_key(order, item)
+        low, high = ranks_of(inputs).bounds(item)
+        assert low.counts.tolist() == [bisect.bisect_left(run, key) for run in keys], item
+        assert high.counts.tolist() == [bisect.bisect_right(run, key) for run in keys], item
+
+
+@settings(max_examples=40)
+@given(key_runs(most_runs=4))
+def test_bounds_of_keys(tmp_path_factory: pytest.TempPathFactory, drawn: tuple[list[Any], bool]) -> None:
+    runs, descending = drawn
+    items = [[key.tobytes() for key in run] for run in runs]
+    names = write(tmp_path_factory.mktemp("keys"), items, ".bin")
+    some = [key.tobytes() for key in special_values(runs[0].dtype)]
+    with opened(names, ItemRequest(dtype=runs[0].dtype.name, reverse=descending)) as inputs:
+        check_bounds(inputs, items, [*some, *(item for run in items for item in run[:9])])
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_bounds_of_lines(tmp_path: Path, name: str, rng: np.random.Generator) -> None:
+    random_ = random.Random(int(rng.integers(1 << 32)))
+    items = draw_lines(random_, ORDERS[name], 3, 300, 200)
+    with opened(write(tmp_path, items, ".txt", b"\n"), ItemRequest(lines=ORDERS[name])) as inputs:
+        some = [b"", b"x", b"0", b"31 x", *(b"%d x" % random_.randint(-5, 40) for _ in range(20))]
+        check_bounds(inputs, items, [*some, *(line for run in items for line in run[::20])])
+
+
+@settings(max_examples=30)
+@given(record_runs(most_runs=3, sizes=(3, 8, 16, 100, 4097)))
+def test_ranks_of_records(tmp_path_factory: pytest.TempPathFactory, drawn: Records) -> None:
+    names = write(tmp_path_factory.mktemp("records"), drawn.runs, ".bin")
+    key, width = drawn.key, None
+    if isinstance(key, int):
+        key, width = None, key
+    request = RecordRequest(drawn.size, drawn.offset, width)
+    dtype = None if key is None else key.str
+    with opened(names, ItemRequest(dtype=dtype, reverse=drawn.descending, records=request)) as inputs:
+        total = len(drawn.all)
+        check_ranks(inputs, drawn.runs, sorted({0, 1, total // 3, total // 2, total}))
+        check_bounds(inputs, drawn.runs, [*drawn.all[:6], bytes(drawn.size), b"\xff" * drawn.size])
