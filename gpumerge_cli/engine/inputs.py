@@ -21,9 +21,9 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.input import look_at as look_at_input
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.naming import look_at as look_at_input
+from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.record_options import item_name, order_of
 from gpumerge_cli.formats.registry import open_source, resolve_format
@@ -46,7 +46,8 @@ _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
 class Inputs:
     """Opened inputs. dtype: that of the first one, byte order included; None for lines.
 
-    rest: makes what progress is told to of what it was told to while they were opened.
+    rest: makes what progress is told to of what it was told to while they were opened. names: those that they were
+    opened by, which may hold secrets; the sources have them as messages do.
     """
 
     sources: tuple[Source, ...]
@@ -54,6 +55,7 @@ class Inputs:
     format: Content
     dtype: np.dtype[Any] | None
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
+    names: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -152,7 +154,7 @@ def opened(
             order = Order.lines(records.order)
             for source in sources:
                 stack.callback(source.close)
-        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest)
+        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names))
         same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
         _warn(inputs)
         yield inputs
@@ -246,7 +248,7 @@ def _open_all(
 
 def read_names(name: str) -> tuple[str, ...]:
     """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = SeekableInput(name, plain=True)
+    file = open_input(name, plain=True)
     try:
         data = file.read_exactly(0, file.size)
     finally:

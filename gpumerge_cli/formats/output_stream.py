@@ -25,6 +25,7 @@ class OutputStream:
     """Standard output, or a device or pipe named as output: written in order, nothing to take back."""
 
     seekable = False
+    rewrites = False
 
     def __init__(self, name: str) -> None:
         self.name = "standard output" if name == STDIO else name
