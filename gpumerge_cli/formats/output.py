@@ -86,6 +86,9 @@ class OutputFile:
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
 
+    def stop(self) -> None:
+        """No thread waits here for another one's data."""
+
     def populate(self, threads: int) -> None:
         """Have so many threads bring a mapped file's pages into memory until `commit` or `abort`; at once back."""
         if self._mapping is not None:

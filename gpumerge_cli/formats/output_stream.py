@@ -46,6 +46,9 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
+    def stop(self) -> None:
+        """No thread waits here for another one's data."""
+
     def populate(self, threads: int) -> None:
         """A stream is not mapped."""
 

@@ -101,6 +101,10 @@ class ItemSink:
         """See Sink."""
         return self._output.take_back()
 
+    def stop(self) -> None:
+        """See Sink."""
+        self._output.stop()
+
     def abort(self) -> None:
         """See Sink."""
         self._output.abort()

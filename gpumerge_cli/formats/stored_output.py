@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Bytes
-from gpumerge_cli.formats.stores import judge, object_of
+from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.formats.stores.base import StoreError, Upload
 from gpumerge_cli.urls import shown
 
@@ -54,22 +54,26 @@ class StoredOutput:
     seekable = True
 
     def __init__(self, url: str, most: int = 0) -> None:
-        judge(url, written=True)
         self.name = shown(url)
-        self._part_bytes = part_bytes_for(most)
+        place = object_of(url, written=True)
+        self._part_bytes = part_bytes_for(self.name, most)
         self._parts: dict[int, _Part] = {}
         self._sent: set[int] = set()
         self._end = 0
         self._lock = threading.Lock()
         self._state = "open"
         with self._told():
-            self._upload: Upload = object_of(url).upload(self._part_bytes)
+            self._upload: Upload = place.upload(self._part_bytes)
         unfinished.add(self)
 
     @property
     def rewrites(self) -> bool:
         """Whether the first bytes may be written again at the end: the first part is kept until then."""
         return self._upload.any_order
+
+    def stop(self) -> None:
+        """Threads that wait for their part's turn come back."""
+        self._upload.stop()
 
     def target(self, start: int, swap: int) -> Target | None:
         """Compiled code cannot write it."""
@@ -159,9 +163,9 @@ class StoredOutput:
             raise OutputError(error.what, where=self.name, way_out=error.way_out) from None
 
 
-def part_bytes_for(most: int) -> int:
-    """The size of the parts of an upload of up to `most` bytes, 0 for an unknown number. Raises OutputError."""
+def part_bytes_for(name: str, most: int) -> int:
+    """The size of the parts of the object `name`. most: the bytes that it may have, 0 if unknown. Raises OutputError."""
     size = max(LEAST_PART, -(-most // _PARTS // _MIB) * _MIB) if most else _UNKNOWN
     if size > MOST_PART:
-        raise OutputError(f"an object holds less than {most} bytes", way_out="write it with --parts")
+        raise OutputError(f"an object holds less than {most} bytes", where=name, way_out="write it with --parts")
     return size

@@ -35,9 +35,9 @@ SCHEMES: Mapping[str, Callable[[str], StoredObject]] = {
 _READ_ONLY = ("http", "https")
 
 
-def object_of(url: str) -> StoredObject:
-    """The object that a URL names; nothing is asked of its store. Raises UsageError."""
-    judge(url)
+def object_of(url: str, *, written: bool = False) -> StoredObject:
+    """The object that a URL names; nothing is asked of its store. written: it is an output. Raises UsageError."""
+    _judge(url, written=written)
     try:
         return SCHEMES[scheme_of(url)](url)
     except ImportError as error:
@@ -46,8 +46,8 @@ def object_of(url: str) -> StoredObject:
         raise UsageError(what, way_out="pip install 'gpumerge[stores]'") from None
 
 
-def judge(url: str, *, written: bool = False) -> None:
-    """Raise UsageError for a URL that names no object of a store. written: the object is an output."""
+def _judge(url: str, *, written: bool) -> None:
+    """Raise UsageError for a URL that names no object of a store."""
     scheme, name = scheme_of(url), shown(url)
     if scheme not in SCHEMES:
         way_out = f"use {', '.join(SCHEMES)}, or ./{name} for a file"

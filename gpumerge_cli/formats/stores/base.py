@@ -44,6 +44,9 @@ class Upload(Protocol):
         It waits while much is under way. All parts but the last have one size. Raises the StoreError of any part.
         """
 
+    def stop(self) -> None:
+        """No further part is wanted; threads that wait in `send` come back. Only `abort` may follow."""
+
     def complete(self) -> None:
         """All parts were sent: the store shows the object, in place of one that it had. Raises StoreError."""
 

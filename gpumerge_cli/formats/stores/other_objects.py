@@ -105,6 +105,11 @@ class OtherUpload:
             finally:
                 self._changed.notify_all()
 
+    def stop(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
     def complete(self) -> None:
         assert not self._waiting, "every part was sent"
         with _told():
@@ -112,9 +117,7 @@ class OtherUpload:
         self._ended = True
 
     def abort(self) -> None:
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self.stop()
         error, stack = StoreError("aborted"), self._stack.pop_all()
         with _told():
             stack.__exit__(StoreError, error, None)

@@ -98,14 +98,15 @@ class S3Upload:
         self._sending: list[Future[None]] = []
         self._tags: dict[int, str] = {}
         self._failed: StoreError | None = None
-        self._ended = False
+        self._ended = self._stopped = False
 
     def send(self, number: int, data: bytearray) -> None:
         if number >= _MOST_PARTS:
             raise StoreError(f"an object has {_MOST_PARTS} parts at most", "write it with --parts, or to a file")
         while not self._room.acquire(timeout=1.0):
-            self._raise_failed()
-        if self._ended or self._failed is not None:
+            if self._stopped:
+                return
+        if self._stopped or self._failed is not None:
             self._room.release()
             self._raise_failed()
             return
@@ -113,7 +114,7 @@ class S3Upload:
 
     def _send(self, number: int, data: bytearray) -> None:
         try:
-            if not self._ended and self._failed is None:
+            if not self._stopped and self._failed is None:
                 self._tags[number] = self.parts.send(number, data)
         except StoreError as error:
             self._failed = self._failed or error
@@ -123,6 +124,9 @@ class S3Upload:
     def _raise_failed(self) -> None:
         if self._failed is not None:
             raise StoreError(self._failed.what, self._failed.way_out)
+
+    def stop(self) -> None:
+        self._stopped = True
 
     def complete(self) -> None:
         for sent in self._sending:
@@ -140,7 +144,7 @@ class S3Upload:
     def abort(self) -> None:
         if self._ended:
             return
-        self._ended = True
+        self._ended = self._stopped = True
         self._pool.shutdown(cancel_futures=True)  # a part that arrives after the abort would stay
         self.parts.abort()
 
