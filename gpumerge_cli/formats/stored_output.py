@@ -21,7 +21,6 @@ from gpumerge_cli.urls import shown
 LEAST_PART, MOST_PART = 8 << 20, 5 << 30
 _UNKNOWN = 64 << 20
 _PARTS = 9_000  # of the 10,000 that S3 allows: headers and data that do not compress add to what is expected
-_MIB = 1 << 20
 
 placed: list[str] = []
 """Objects that were completed, by their names."""
@@ -164,8 +163,8 @@ class StoredOutput:
 
 
 def part_bytes_for(name: str, most: int) -> int:
-    """The size of the parts of the object `name`. most: the bytes that it may have, 0 if unknown. Raises OutputError."""
-    size = max(LEAST_PART, -(-most // _PARTS // _MIB) * _MIB) if most else _UNKNOWN
+    """The size of the parts of the object `name`. most: bytes that it may have, 0 if unknown. Raises OutputError."""
+    size = max(1, -(-most // (_PARTS * LEAST_PART))) * LEAST_PART if most else _UNKNOWN
     if size > MOST_PART:
         raise OutputError(f"an object holds less than {most} bytes", where=name, way_out="write it with --parts")
     return size
