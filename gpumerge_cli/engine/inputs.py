@@ -31,6 +31,7 @@ from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.csv_records import CsvRecords
@@ -40,6 +41,7 @@ _LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
 _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
+_OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> O
 def _open_all(
     names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
 ) -> list[Source]:
-    """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
+    """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
 
     def open_one(number: int) -> Source:
         name, chosen = names[number], formats[number]
@@ -228,14 +230,15 @@ def _open_all(
         return source
 
     sources: list[Source] = []
-    if not any(map(compression_of, names)):
+    stored = any(map(is_url, names))
+    if not stored and not any(map(compression_of, names)):
         for number in range(len(names)):
             sources.append(open_one(number))
             stack.callback(sources[-1].close)
         return sources
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(max(cores(), _OPENED_AT_ONCE if stored else 1)) as pool:
         opening = [pool.submit(open_one, number) for number in range(len(names))]
     for future in opening:
         if future.exception() is None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.site import opened_site, work_of
+from gpumerge_cli.engine.task import Equals, TaskWork
+from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_objects import Multipart
 from tests.stores.conftest import PART, SECRET, Bucket
 
@@ -165,3 +174,26 @@ def test_the_end_of_an_upload_may_be_asked_for_twice(bucket: Bucket) -> None:
     begun.complete(tags)
     begun.abort()
     assert bucket.get("out") == b"A" * PART
+
+
+def test_tasks_name_urls_as_they_are_opened(bucket: Bucket) -> None:
+    """A worker elsewhere opens inputs by the names in its task, which pickles."""
+    urls = [bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba"]
+    with opened(urls, ItemRequest()) as inputs:
+        work = work_of(inputs, ItemRequest(), "merge", LaunchRequest(), equals=Equals.ALL)
+    sent: TaskWork = pickle.loads(pickle.dumps(work))
+    assert [one.name for one in sent.inputs] == urls
+    with opened_site(sent, ItemSink(OutputFile("out.txt"))) as site:
+        assert [source.item_at(0) for source in site.sources] == [b"b", b"a"]
+
+
+def test_an_upload_that_cannot_be_dropped_is_told(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(self: Multipart) -> None:
+        raise StoreError("it is off")
+
+    monkeypatch.setattr(Multipart, "abort", refuse)
+    assert run(["merge", bucket.url("none.txt"), "-o", bucket.url("out.txt")]) == 2
+    warning = f"{bucket.url('out.txt')}: warning: its unfinished upload stays (it is off); remove it by the store's own"
+    assert warning in caplog.text

@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -50,9 +50,27 @@ class Multipart:
     @classmethod
     def begun(cls, bucket: str, key: str) -> Multipart:
         """A new one. Raises StoreError, as all methods do."""
+        start = time.monotonic()
         with _told():
             answer = _client().create_multipart_upload(Bucket=bucket, Key=key)
-        return cls(bucket, key, answer["UploadId"])
+        begun = cls(bucket, key, answer["UploadId"])
+        if answer["ResponseMetadata"].get("RetryAttempts"):
+            begun._drop_lost(time.monotonic() - start)
+        return begun
+
+    def _drop_lost(self, seconds: float) -> None:
+        """Drop uploads of this key that began in the last `seconds`: the requests whose answers were lost began them.
+
+        A store that does not list its uploads keeps them.
+        """
+        with suppress(StoreError):
+            with _told():
+                listed = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key).get("Uploads", [])
+            began = {one["UploadId"]: one["Initiated"] for one in listed if one["Key"] == self.key}
+            ours = began.pop(self.upload_id, None)
+            for other, moment in began.items():
+                if ours is not None and 0 <= (ours - moment).total_seconds() <= seconds + 1:
+                    replace(self, upload_id=other).abort()
 
     def send(self, number: int, data: bytes | bytearray) -> str:
         """Send part `number`, counted from 0, in place of an earlier one of this number; its tag."""
