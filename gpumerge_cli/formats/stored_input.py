@@ -21,7 +21,7 @@ from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.blocks import Blocks
 from gpumerge_cli.urls import shown
 
-_DIRECT = 1 << 20
+_DIRECT = 4 << 20
 """Reads of so many bytes go to the store as they are; smaller ones take part in blocks."""
 _REQUEST = 8 << 20
 _REQUESTS_AT_ONCE = 16
@@ -39,7 +39,7 @@ class StoredInput(SeekableInput):
         with self._told():
             self._found = self._object.look()
         self.size = self._found.size
-        self._blocks = Blocks(self._read, self.size)
+        self._blocks = Blocks(self._read, self.size, lambda work: _readers().submit(work))
 
     @property
     def ranged(self) -> bool:
@@ -175,7 +175,7 @@ def _unpacked(file: SeekableInput, told: Callable[[float], None]) -> SeekableInp
     """The decompressed content of a file, which is closed, in an unnamed temporary file."""
 
     def write(spool: IO[bytes]) -> None:
-        with io.BufferedReader(_Stream(file), _DIRECT) as raw:
+        with io.BufferedReader(_Stream(file), 1 << 20) as raw:
             compressed.unpack(raw, spool, file.name, file.size, told)
         file.check_unchanged()
 

@@ -107,12 +107,23 @@ def test_what_no_object_holds() -> None:
 @given(st.lists(st.tuples(st.integers(0, 5 * BLOCK), st.integers(0, 2 * BLOCK)), max_size=12))
 def test_blocks_give_what_was_read(ranges: list[tuple[int, int]]) -> None:
     data = np.random.default_rng(1).integers(0, 256, 5 * BLOCK + 77, np.uint8).tobytes()
-    blocks = Blocks(lambda start, stop: data[start:stop], len(data))
+    blocks = Blocks(lambda start, stop: data[start:stop], len(data), lambda work: work())
     for start, length in ranges:
         stop = min(len(data), start + length)
         assert blocks.get(start, stop) == data[start:stop]
     blocks.close()
     assert not [key for key in Blocks._kept if key[0] == blocks._own]
+
+
+def test_who_reads_in_order_has_blocks_read_ahead() -> None:
+    reads: list[tuple[int, int]] = []
+    size = 100 * BLOCK + 5
+    blocks = Blocks(lambda start, stop: reads.append((start, stop)) or bytes(stop - start), size, lambda work: work())
+    for at in range(0, size, BLOCK // 2):
+        assert len(blocks.get(at, min(size, at + BLOCK // 2))) == min(size - at, BLOCK // 2)
+    assert [start for start, _ in reads[1:]] == [stop for _, stop in reads[:-1]]  # each byte once, in order
+    assert len(reads) < 12
+    blocks.close()
 
 
 def test_readers_of_the_same_blocks_read_them_once() -> None:
