@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pickle
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -197,3 +198,17 @@ def test_an_upload_that_cannot_be_dropped_is_told(
     assert run(["merge", bucket.url("none.txt"), "-o", bucket.url("out.txt")]) == 2
     warning = f"{bucket.url('out.txt')}: warning: its unfinished upload stays (it is off); remove it by the store's own"
     assert warning in caplog.text
+
+
+def test_the_example_of_the_manual(bucket: Bucket) -> None:
+    text = (Path(__file__).parents[2] / "data" / "manual" / "stores.md").read_text()
+    commands = text.partition("```sh\n")[2].partition("```")[0].splitlines()
+    for name, data in (("monday", b"a\nc\n"), ("tuesday", b"b\n"), ("unsorted", b"e\nd\n")):
+        bucket.put(f"{name}.txt", data)
+    bucket.put("a.txt.gz", gzip.compress(b"a\n"))
+    Path("b.txt").write_text("b\n")
+    for command in commands:
+        said = command.replace("s3://logs/", bucket.url("")).replace("https://example.org/", bucket.url(""))
+        assert run(shlex.split(said.replace("/local/disk", "."))[1:]) == 0, command
+    assert b"".join(bucket.get(f"all.{part}.txt") for part in range(4)) == b"a\nb\nc\nd\ne\n"
+    assert Path("ab.txt").read_text() == "a\nb\n"

@@ -127,6 +127,10 @@ REFUSED = [
     ("merge s3://me:{secret}@{}/a.txt -o o.txt", "users and passwords do not belong into s3 URLs; leave them out"),
     ("merge s3://{}/a.txt?X-Amz-Signature={secret} -o o.txt", "a query follows it, which s3 URLs do not have; leave"),
     ("merge --debug http://me:{secret}@127.0.0.1:9/a.txt?s={secret} -o o.txt", "http://127.0.0.1:9/a.txt: the store"),
+    (
+        "merge az://{}/a.txt -o o.txt",
+        "a.txt: the store failed (Generic MicrosoftAzure error: Account must be specified)",
+    ),
     ("merge s3://{}/a.txt -o o.txt --report s3://{}/r.json", "r.json"),
     ("sort http://me:{secret}@[/a.txt -o o.txt", ""),
 ]
@@ -139,6 +143,7 @@ def test_refusals_are_one_line(
     from gpumerge_cli.formats.stores import other_objects
 
     monkeypatch.setitem(other_objects._RETRIES, "max_retries", 0)
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
     bucket.put("a.txt", b"a\n")
     words = line.replace("{}", bucket.name).replace("{secret}", SECRET).split()
     assert run(words) == 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.stores.base import StoredObject
+from gpumerge_cli.formats.stores.base import StoredObject, StoreError
 from gpumerge_cli.urls import scheme_of, shown
 
 
@@ -44,6 +44,8 @@ def object_of(url: str, *, written: bool = False) -> StoredObject:
         library = error.name or "a library"
         what = f"{shown(url)}: {library.partition('.')[0]} is not installed, which reaches such stores"
         raise UsageError(what, way_out="pip install 'gpumerge[stores]'") from None
+    except StoreError as error:
+        raise UsageError(f"{shown(url)}: {error.what}", way_out=error.way_out) from None
 
 
 def _judge(url: str, *, written: bool) -> None:
