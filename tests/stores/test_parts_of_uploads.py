@@ -14,6 +14,7 @@ from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stored_output import StoredOutput, part_bytes_for
 from gpumerge_cli.formats.stores.blocks import BLOCK, Blocks
+from gpumerge_cli.formats.stores.other_objects import OtherUpload
 from gpumerge_cli.urls import is_url, redacted, shown
 
 
@@ -153,3 +154,24 @@ def test_shown(url: str, told: str) -> None:
     assert shown(url) == told
     assert redacted(f"the file '{url}' is") == f"the file '{told}' is"
     assert is_url(url) == ("://" in url)
+
+
+def test_whoever_waits_for_a_part_comes_back_when_the_upload_stops() -> None:
+    """A worker that fails leaves a part unsent for ever, and others must not wait for it."""
+
+    class Writer:
+        def __enter__(self) -> Writer:
+            return self
+
+        def __exit__(self, *args: object) -> None:
+            pass
+
+    upload = OtherUpload(Writer())
+    threads = [threading.Thread(target=upload.send, args=(number, bytearray(1))) for number in range(1, 30)]
+    for thread in threads:
+        thread.start()
+    upload.stop()
+    for thread in threads:
+        thread.join(timeout=30)
+        assert not thread.is_alive()
+    upload.abort()
