@@ -29,7 +29,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files = {"/a.txt": A, "/b.txt": B, "/none.txt": b"", "/a.txt.gz": gzip.compress(A)}
-        self.ranged, self.guarded = True, False
+        self.ranged, self.guarded, self.refusal = True, False, 403
         self.tag = '"1"'
         self.on_get = lambda: None
 
@@ -47,7 +47,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(404, b"")
         known = SECRET in query or self.headers.get("Authorization", "").startswith("Basic")
         if self.server.guarded and not known:
-            return self._answer(403, f"no {SECRET} in {self.path}".encode())
+            return self._answer(self.server.refusal, f"no {SECRET} in {self.path}".encode())
         self.server.on_get()
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if asked is None or not self.server.ranged:
@@ -133,6 +133,12 @@ def test_servers_that_refuse(web: _Server, capsys: pytest.CaptureFixture[str]) -
     for name, told in (("a.txt", "access is denied; check the credentials"), ("x.txt", "there is no such object; ")):
         assert run(["merge", web.url(name), "-o", "out.txt"]) == 2
         assert capsys.readouterr().err.startswith(f"gpumerge: {web.url(name)}: {told}")
+    web.refusal = 418
+    assert run(["merge", web.url("a.txt?s=x"), "-o", "out.txt"]) == 2
+    assert (
+        capsys.readouterr().err
+        == f"gpumerge: {web.url('a.txt')}: the store answers 418; check the name, or try later\n"
+    )
     assert not Path("out.txt").exists()
 
 

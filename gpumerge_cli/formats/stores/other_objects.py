@@ -161,6 +161,8 @@ def _told() -> Iterator[None]:
     except (failures.BaseError, ValueError, OSError) as error:
         if _status(error) in (401, 403):
             raise StoreError("access is denied", "check the credentials and their permissions") from None
+        if _status(error):  # what else the answer says may repeat the query
+            raise StoreError(f"the store answers {_status(error)}", "check the name, or try later") from None
         first = redacted(str(error).partition("\n")[0])[:300].rstrip(".")
         raise StoreError(f"the store failed ({first})", "check the name and the network, or try later") from None
 
