@@ -16,6 +16,8 @@ from __future__ import annotations
 import errno
 import os
 
+from gpumerge_cli.urls import redacted
+
 
 class GpumergeError(Exception):
     """Base of all errors that a user can mend.
@@ -27,10 +29,10 @@ class GpumergeError(Exception):
     exit_code = 2
 
     def __init__(self, what: str, *, where: str = "", way_out: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.where = where
-        self.way_out = way_out
+        super().__init__(redacted(what))
+        self.what = redacted(what)
+        self.where = redacted(where)
+        self.way_out = redacted(way_out)
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
-    "errors": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
+    "errors": 0, "urls": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
     "cache": 0, "trust": 0, "compiling": 0, "extents": 0, "replacement": 0,
     "formats": 1, "backends": 1, "report.model": 1, "report.compared": 1, "report.path_model": 1,
     "plan": 2,
@@ -26,6 +26,7 @@ ONLY = {
     "formats": {
         "formats",
         "errors",
+        "urls",
         "units",
         "words",
         "order",
@@ -73,6 +74,8 @@ LIBRARIES = {
     "rich": {"cli", "report.terminal", "report.terminal_path"},
     "cupy": {"backends.gpu", "arrays"},
     "pyarrow": {"arrays.taking"},
+    "botocore": {"formats.stores.s3_objects"},
+    "obstore": {"formats.stores.other_objects"},
     "polars": {"backends.cpu.baselines"},
     "matplotlib": {"report.figure", "report.path_figure", "report.rounds_figure"},
 }

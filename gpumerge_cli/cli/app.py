@@ -15,6 +15,7 @@ from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.errors import Interrupted, OutputError, UsageError
+from gpumerge_cli.urls import redacted
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 
@@ -94,7 +95,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
             if wishes & {*arguments} or (not taken_back and _is_set(arguments, wish)):
                 import traceback
 
-                traceback.print_exception(error)
+                print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE

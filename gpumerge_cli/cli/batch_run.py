@@ -21,6 +21,7 @@ from gpumerge_cli.jobs.joblog import JobLog, LineFile, Standing, standing_of
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
 from gpumerge_cli.jobs.spec import Job, Limits, Result
 from gpumerge_cli.units import format_counted
+from gpumerge_cli.urls import redacted
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.batch_view import BatchBar
@@ -95,7 +96,7 @@ class _Batch:
             raise
         except Exception as error:
             if self._wishes.debug and sys.stderr is not None:
-                traceback.print_exception(error)
+                print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
             raise JobError(*verdict(error)) from error
 
     def told(self, result: Result) -> None:

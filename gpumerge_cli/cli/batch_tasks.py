@@ -13,6 +13,7 @@ from gpumerge_cli.cli.options import options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.spec import JobOption, Operation
+from gpumerge_cli.urls import is_url
 
 _NOT_OF_JOBS = {
     "output",
@@ -90,7 +91,9 @@ def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any
         setting = None if option.name in given else settings.find(name, option)
         if setting is not None:
             values = setting[0] if isinstance(setting[0], list) else [setting[0]]
-            found[option.name] = [os.path.abspath(value) if option.takes_path else value for value in values]
+            found[option.name] = [
+                os.path.abspath(value) if option.takes_path and not is_url(value) else value for value in values
+            ]
     return found
 
 

@@ -13,7 +13,7 @@ from gpumerge_cli.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-_LIBRARIES = ("numpy", "cupy", "typer", "rich")
+_LIBRARIES = ("numpy", "cupy", "typer", "rich", "botocore", "obstore")
 _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrder
+from gpumerge_cli.urls import is_url
 from gpumerge_cli.words import did_you_mean
 
 LETTERS = "bdfghiMnRrV"
@@ -86,9 +87,9 @@ def csv_names(
     Raises UsageError if there is no regular file, InputError if none can be read or has such a record.
     """
     from gpumerge_cli.formats.csv_records import header_fields
-    from gpumerge_cli.formats.input import look_at
+    from gpumerge_cli.formats.naming import look_at
 
-    regular = [file for file in files if file != "-" and os.path.isfile(file)]
+    regular = [file for file in files if file != "-" and (is_url(file) or os.path.isfile(file))]
     if not regular:
         for file in files:
             look_at(file)

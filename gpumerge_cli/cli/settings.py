@@ -17,6 +17,7 @@ from typing import Any, Literal
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.urls import is_url
 from gpumerge_cli.words import nearest
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -282,10 +283,12 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
     if not option.takes_path or value == "-":
         return value
     folder = os.path.dirname(setting.file)
-    path = os.path.normpath(os.path.join(folder, os.path.expanduser(value)))
+    path = value
+    if not is_url(value):
+        path = os.path.normpath(os.path.join(folder, os.path.expanduser(value)))
     if setting.layer == "project":
         real = os.path.realpath(folder)
-        if os.path.commonpath((os.path.realpath(path), real)) != real:
+        if is_url(path) or os.path.commonpath((os.path.realpath(path), real)) != real:
             raise UsageError(
                 f"{setting.name} = {value!r} leads out of the project's folder",
                 where=setting.source,

@@ -6,6 +6,7 @@ import signal
 import sys
 
 from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
+from gpumerge_cli.urls import redacted
 
 
 def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
@@ -21,7 +22,7 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
         return str(error), error.exit_code
     if isinstance(error, MemoryError) or str(error) == "can't start new thread":
         return "not enough memory; merge less at once, or close other programs", 2
-    return f"{type(error).__name__}: {error}; run again with {wish} for the traceback", 2
+    return f"{type(error).__name__}: {redacted(str(error))}; run again with {wish} for the traceback", 2
 
 
 def _given() -> str:

@@ -17,9 +17,11 @@ from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk, blocks_of
 from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.urls import is_url
 
 Advance = Callable[[int, int], None]
 
@@ -57,7 +59,7 @@ def check_each(
     """
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
-    sizes = [_size(name) for name in inputs] if advance is not None else []
+    sizes = [size_told(name) for name in inputs] if advance is not None else []
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:
@@ -91,20 +93,13 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
         except InputError as error:
             troubles[name] = error
     for name in names if troubles else ():
-        if name not in troubles and not os.path.isfile(name):
+        if name not in troubles and not is_url(name) and not os.path.isfile(name):
             troubles[name] = InputError(
                 "not checked, since it may have no end and another input cannot be read",
                 where=name,
                 way_out="give only inputs that are there",
             )
     return troubles
-
-
-def _size(name: str) -> int:
-    try:
-        return os.path.getsize(name)
-    except (OSError, ValueError):  # which opening it tells
-        return 0
 
 
 def raise_disorder(

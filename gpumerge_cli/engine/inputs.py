@@ -21,9 +21,9 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.input import look_at as look_at_input
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.naming import look_at as look_at_input
+from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.record_options import item_name, order_of
 from gpumerge_cli.formats.registry import open_source, resolve_format
@@ -31,6 +31,7 @@ from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.csv_records import CsvRecords
@@ -40,13 +41,15 @@ _LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
 _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
+_OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Opened inputs. dtype: that of the first one, byte order included; None for lines.
 
-    rest: makes what progress is told to of what it was told to while they were opened.
+    rest: makes what progress is told to of what it was told to while they were opened. names: those that they were
+    opened by, which may hold secrets; the sources have them as messages do.
     """
 
     sources: tuple[Source, ...]
@@ -54,6 +57,7 @@ class Inputs:
     format: Content
     dtype: np.dtype[Any] | None
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
+    names: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -155,7 +159,7 @@ def opened(
             order = Order.lines(records.order)
             for source in sources:
                 stack.callback(source.close)
-        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest)
+        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names))
         same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
         _warn(inputs)
         yield inputs
@@ -217,7 +221,7 @@ def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> O
 def _open_all(
     names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
 ) -> list[Source]:
-    """Open every input; the stack closes them. Compressed ones are decompressed here, several at once."""
+    """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
 
     def open_one(number: int) -> Source:
         name, chosen = names[number], formats[number]
@@ -229,14 +233,15 @@ def _open_all(
         return source
 
     sources: list[Source] = []
-    if not any(map(compression_of, names)):
+    stored = any(map(is_url, names))
+    if not stored and not any(map(compression_of, names)):
         for number in range(len(names)):
             sources.append(open_one(number))
             stack.callback(sources[-1].close)
         return sources
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(max(cores(), _OPENED_AT_ONCE if stored else 1)) as pool:
         opening = [pool.submit(open_one, number) for number in range(len(names))]
     for future in opening:
         if future.exception() is None:
@@ -249,7 +254,7 @@ def _open_all(
 
 def read_names(name: str) -> tuple[str, ...]:
     """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = SeekableInput(name, plain=True)
+    file = open_input(name, plain=True)
     try:
         data = file.read_exactly(0, file.size)
     finally:

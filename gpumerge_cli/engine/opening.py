@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 
-from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.naming import size_told
 
 Advance = Callable[[int, int], None]
 
@@ -20,7 +19,10 @@ class Passes:
     """
 
     def __init__(self, names: Sequence[str], formats: Sequence[Content], advance: Advance | None) -> None:
-        self._sizes = [_size(name) * _count(name, chosen) for name, chosen in zip(names, formats, strict=True)]
+        self._sizes = [
+            _count(name, chosen) and size_told(name) * _count(name, chosen)
+            for name, chosen in zip(names, formats, strict=True)
+        ]
         self.total = sum(self._sizes)
         self._advance = advance
         self._done = 0.0
@@ -60,10 +62,3 @@ class Passes:
 def _count(name: str, chosen: Content) -> int:
     packed = not chosen.plain and compression_of(name) != ""
     return packed + chosen.csv
-
-
-def _size(name: str) -> int:
-    try:
-        return 0 if name == STDIO else os.path.getsize(name)
-    except (OSError, ValueError):  # which opening it tells
-        return 0

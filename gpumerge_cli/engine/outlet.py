@@ -118,6 +118,8 @@ class SinkOutlet:
 
     def stop(self) -> None:
         self._places.stop()
+        for sink in self._sinks:
+            sink.stop()
 
 
 class RunsOutlet:

@@ -14,6 +14,7 @@ from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.report.model import OutputPart
+from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
@@ -41,12 +42,13 @@ class Output:
         self.sinks: list[Sink] = []
         self._threads = threads
         self._reserved: Sequence[int] = ()
+        most = inputs.nbytes if sizes is None else max(sizes)
         try:
             if len(names) > 1:
-                sweep(names)
+                sweep(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = None if sizes is None else inputs.order.count(sizes[number])
-                self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head))
+                self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
         except BaseException:
             self.abort()
             raise

@@ -50,7 +50,10 @@ def work_of(
     """The work on opened inputs. items: the way in which they were read."""
     return TaskWork(
         action,
-        tuple(InputName(source.name, inputs.format.name, source.size) for source in inputs.sources),
+        tuple(
+            InputName(name, inputs.format.name, source.size)
+            for name, source in zip(inputs.names, inputs.sources, strict=True)
+        ),
         replace(items, shown=None),
         inputs.order,
         equals,

@@ -189,6 +189,8 @@ class WholeWorker:
                 self._advance(high - low)
         except BaseException:
             self._places.stop()
+            for sink in self._output.sinks:
+                sink.stop()
             raise
 
     def _items(self, data: Bytes) -> int:

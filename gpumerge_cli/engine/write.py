@@ -33,7 +33,7 @@ def write_array(
     """
     if dtype is not None:
         _check_room(path, count * dtype.itemsize)
-    sink = open_sink(path, format, dtype, count)
+    sink = open_sink(path, format, dtype, count, most=count * (1 if dtype is None else dtype.itemsize))
     position = 0
     try:
         for block in blocks:

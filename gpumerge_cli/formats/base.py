@@ -109,5 +109,8 @@ class Sink(Protocol):
     def take_back(self) -> bool:
         """After a commit that keeps what there was, have the place as it was before; whether that could be done."""
 
+    def stop(self) -> None:
+        """Nothing more will be written; threads that wait in `write_at` for data of others come back."""
+
     def abort(self) -> None:
         """Remove what was written. May be called at any time, also twice; does nothing after `commit`."""

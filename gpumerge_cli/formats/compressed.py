@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import IO, Any
 
-from gpumerge_cli.errors import InputError
+from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.formats.codecs import CODECS, Reader
+from gpumerge_cli.urls import shown
 
 
 def compression_of(name: str) -> str:
     """The suffix that says how `name` is compressed, in lower case, or ""."""
-    suffix = os.path.splitext(name)[1].lower()
+    suffix = os.path.splitext(shown(name))[1].lower()
     return suffix if suffix in CODECS else ""
 
 
 def inner_name(name: str) -> str:
     """`name` without the suffix of its compression: what its content would be called."""
+    name = shown(name)
     return name[: len(name) - len(compression_of(name))]
 
 
@@ -40,6 +43,24 @@ def opened(stream: IO[bytes], name: str) -> Reader:
     if not start.startswith(codec.magic):
         raise ValueError("it does not begin as such data do")
     return reader
+
+
+def unpack(raw: IO[bytes], out: IO[bytes], name: str, size: int, told: Callable[[float], None]) -> None:
+    """Write the content of the compressed stream `raw`, of `size` bytes, to `out`. Raises InputError, UsageError.
+
+    told: called with the share of the stream that was gone through, again and again.
+    """
+    try:
+        with contextlib.closing(opened(raw, name)) as plain:
+            gone = 0
+            while data := plain.read(1 << 20):
+                out.write(data)
+                gone, before = raw.tell(), gone
+                told((gone - before) / max(1, size))
+    except Exception as error:
+        if isinstance(error, GpumergeError) or (isinstance(error, OSError) and error.errno):
+            raise
+        raise damaged(error, name) from None
 
 
 def damaged(error: Exception, name: str) -> InputError:

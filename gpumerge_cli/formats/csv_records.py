@@ -23,6 +23,7 @@ from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
 
 _COMMA = 0x2C
@@ -100,7 +101,7 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
 
     plain: as of SeekableInput.
     """
-    file = SeekableInput(name, plain=plain)
+    file = open_input(name, plain=plain)
     try:
         refuse_binary(name, file.read(0, LOOKED_AT), plain=plain)
         parser = Parser(file, separator_of(LineOrder(separator=separator)))

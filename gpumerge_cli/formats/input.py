@@ -310,20 +310,10 @@ def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], No
 
 
 def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callable[[float], None]) -> None:
-    if not packed:
+    if packed:
+        compressed.unpack(raw, spool, name, os.fstat(raw.fileno()).st_size, told)
+    else:
         shutil.copyfileobj(raw, spool, 1 << 20)
-        return
-    try:
-        with contextlib.closing(compressed.opened(raw, name)) as plain:
-            size, gone = max(1, os.fstat(raw.fileno()).st_size), 0
-            while data := plain.read(1 << 20):
-                spool.write(data)
-                gone, before = raw.tell(), gone
-                told((gone - before) / size)
-    except Exception as error:
-        if isinstance(error, GpumergeError) or (isinstance(error, OSError) and error.errno):
-            raise
-        raise compressed.damaged(error, name) from None
 
 
 def _changed(name: str) -> InputError:

@@ -7,10 +7,13 @@ import ctypes
 import errno
 import os
 import stat
+import sys
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import replacement
 from gpumerge_cli.backends import costs
@@ -20,6 +23,10 @@ from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import STDIO, Bytes
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.replacement import Replacement
+from gpumerge_cli.urls import is_url
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.stored_output import StoredOutput
 
 # Mapping a file and taking the signal of its loss cost more than a few calls.
 _LEAST_MAPPED = 8 << 20
@@ -31,6 +38,7 @@ class OutputFile:
     """A regular file, written at any position beside its place and renamed into it by `commit`."""
 
     seekable = True
+    rewrites = True
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -77,6 +85,9 @@ class OutputFile:
         elif os.fstat(self._made.descriptor).st_blocks * 512 >= nbytes and mapping_pays(nbytes, threads):
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
+
+    def stop(self) -> None:
+        """No thread waits here for another one's data."""
 
     def populate(self, threads: int) -> None:
         """Have so many threads bring a mapped file's pages into memory until `commit` or `abort`; at once back."""
@@ -177,16 +188,35 @@ def remove_unfinished() -> None:
     replacement.remove_unfinished()
     _placed.clear()
     begun.clear()
+    stored = _stored_outputs()
+    if stored is not None:
+        for one in list(stored.unfinished):
+            one.abort()
+        stored.placed.clear()
+
+
+def _stored_outputs() -> ModuleType | None:
+    """The module of outputs by URL, if there was one."""
+    return sys.modules.get("gpumerge_cli.formats.stored_output")
 
 
 def given() -> str:
     """A sentence for users: which outputs exist if the program ends now."""
-    whole = [f"{name} is complete" for name, place in _placed.items() if place.exists()]
+    names = [name for name, place in _placed.items() if place.exists()]
+    stored = _stored_outputs()
+    whole = [f"{name} is complete" for name in names + ([] if stored is None else stored.placed)]
     return ", ".join(whole + [f"{name} has a part of the output" for name in begun]) or "no output was written"
 
 
-def open_output(name: str) -> OutputFile | OutputStream:
-    """The right kind of output for `name`. Raises OutputError."""
+def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredOutput:
+    """The right kind of output for `name`. Raises OutputError, and UsageError for some URLs.
+
+    most: about the bytes that it may have, 0 if nobody knows.
+    """
+    if is_url(name):
+        from gpumerge_cli.formats.stored_output import StoredOutput
+
+        return StoredOutput(name, most)
     if not name or name.endswith("/"):
         raise OutputError(f"{name!r} is no name of a file", way_out="name a file, or - for standard output")
     if descriptor_named(name) is not None:
@@ -207,7 +237,7 @@ def look_at(name: str) -> None:
     """
     if name == STDIO or descriptor_named(name) is not None:
         return
-    if not os.path.exists(name) or os.path.isfile(name) or os.path.isdir(name):
+    if is_url(name) or not os.path.exists(name) or os.path.isfile(name) or os.path.isdir(name):
         open_output(name).abort()
     elif not os.access(name, os.W_OK):
         raise output_error(PermissionError(errno.EACCES, ""), name)

@@ -25,6 +25,7 @@ class OutputStream:
     """Standard output, or a device or pipe named as output: written in order, nothing to take back."""
 
     seekable = False
+    rewrites = False
 
     def __init__(self, name: str) -> None:
         self.name = "standard output" if name == STDIO else name
@@ -44,6 +45,9 @@ class OutputStream:
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
+
+    def stop(self) -> None:
+        """No thread waits here for another one's data."""
 
     def populate(self, threads: int) -> None:
         """A stream is not mapped."""

@@ -16,8 +16,8 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
-from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.kinds import dtype_of, format_names, format_of, is_binary
+from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, parse_dtype, record_format
@@ -155,7 +155,7 @@ def open_source(name: str, chosen: Content, told: Callable[[float], None] = lamb
     told: called with the share of the file that was gone through, again and again while it is decompressed. The records
     of CSV come as the lines of the file, see csv_records.records_of.
     """
-    file = SeekableInput(name, plain=chosen.plain, told=told, folder=chosen.folder)
+    file = open_input(name, plain=chosen.plain, told=told, folder=chosen.folder)
     try:
         if chosen.format.items == "lines" and not chosen.said:
             refuse_binary(name, file.read(0, LOOKED_AT), plain=chosen.plain)
@@ -232,11 +232,12 @@ def _own_name(source_content: Content, dtype: np.dtype[Any]) -> tuple[str, str]:
 
 
 def open_sink(
-    name: str, source_content: Content, dtype: np.dtype[Any] | None, count: int | None, *, head: bytes = b""
-) -> Sink:
+    name: str, source_content: Content, dtype: np.dtype[Any] | None, count: int | None, *, head: bytes = b"",
+    most: int = 0,
+) -> Sink:  # fmt: skip
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    head: bytes ahead of all lines.
+    head: bytes ahead of all lines. most: about the bytes of all items, 0 if nobody knows.
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
@@ -249,15 +250,15 @@ def open_sink(
             shown, packed = source_content.shown, compress
             compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
         header = (lambda _: head) if head else None
-        return ItemSink(open_output(name), header=header, compress=compress, line_end=line_end)
+        return ItemSink(open_output(name, most), header=header, compress=compress, line_end=line_end)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
     if dtype_of(suffix) and (source_content.dtype is None or source_content.dtype.isnative):
         dtype = dtype.newbyteorder("=")  # suffixes mean this byte order, unless --dtype names another
     one = format_of(suffix) if is_binary(suffix) else source_content.format
     of_items = partial(one.header, dtype) if one is not None and one.header is not None else None
-    output = open_output(name)
-    if of_items and count is None and (compress or not output.seekable):
+    output = open_output(name, most)
+    if of_items and count is None and (compress or not output.rewrites):
         output.abort()
         raise OutputError(
             f"the header of {one.name if one else ''} says how many items follow, which --unique knows only at the end",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.output_stream import OutputStream
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.stored_output import StoredOutput
 
 
 class ItemSink:
@@ -24,7 +27,7 @@ class ItemSink:
 
     def __init__(
         self,
-        output: OutputFile | OutputStream,
+        output: OutputFile | OutputStream | StoredOutput,
         *,
         dtype: np.dtype[Any] | None = None,
         header: Callable[[int], bytes] | None = None,
@@ -97,6 +100,10 @@ class ItemSink:
     def take_back(self) -> bool:
         """See Sink."""
         return self._output.take_back()
+
+    def stop(self) -> None:
+        """See Sink."""
+        self._output.stop()
 
     def abort(self) -> None:
         """See Sink."""

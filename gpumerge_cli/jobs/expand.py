@@ -11,6 +11,7 @@ from functools import cache
 from string import Formatter
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.urls import is_url, shown
 
 JOB_FILE = "the job file"
 """The description in `taken` of the file that the batch reads and never replaces."""
@@ -32,7 +33,7 @@ def fields_of(job: str, first_input: str | None) -> dict[str, str]:
     """
     if first_input is None:
         return {"job": job}
-    folder, name = os.path.split(first_input)
+    folder, name = os.path.split(shown(first_input))
     stem, suffix = os.path.splitext(name)
     return {"job": job, "name": name, "stem": stem, "suffix": suffix, "dir": folder or "."}
 
@@ -67,9 +68,13 @@ class Folder:
 
     def path(self, name: str) -> str:
         """The path that `name` is opened by; never "-", which would be a standard stream."""
+        if is_url(name):
+            return name
         return os.path.join(self.base, name) if self.base or name != "-" else "./-"
 
     def _real(self, name: str) -> str:
+        if is_url(name):
+            return name
         try:
             return os.path.realpath(self.path(name))
         except (OSError, ValueError):
@@ -77,6 +82,8 @@ class Folder:
 
     def place(self, name: str) -> str:
         """`name` in the real path of its folder, however the folder is spelt."""
+        if is_url(name):
+            return name
         folder, last = os.path.split(name)
         return os.path.join(self.real(folder), last)
 
@@ -87,8 +94,8 @@ class Folder:
             raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
     def is_glob(self, name: str) -> bool:
-        """Tell if `name` is a glob, and not the name of an existing file."""
-        return glob.has_magic(name) and not os.path.lexists(self.path(name))
+        """Tell if `name` is a glob, and not the name of an existing file. A URL is none."""
+        return not is_url(name) and glob.has_magic(name) and not os.path.lexists(self.path(name))
 
     def matches(self, pattern: str, to_come: Mapping[str, str]) -> list[str]:
         """The names that match a glob, in the order of their bytes.

@@ -8,9 +8,11 @@ import re
 from collections.abc import Collection
 
 from gpumerge_cli.errors import OutputError, UsageError, as_os_error, output_error
-from gpumerge_cli.formats.input import look_at
+from gpumerge_cli.formats.naming import look_at, size_of
+from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.jobs.draft import Draft
 from gpumerge_cli.jobs.expand import Folder
+from gpumerge_cli.urls import is_url
 
 _DESCRIPTOR = re.compile(r"-|/dev/(stdout|stderr|fd/.*)|/proc/self/fd/.*")
 
@@ -45,7 +47,7 @@ class Files:
             return writer.number, 0
         path = self._folder.path(name)
         look_at(path)
-        return None, os.stat(path).st_size
+        return None, size_of(path)
 
     def refuse_replacing(self, output: str, inputs: Collection[str]) -> None:
         """Refuse to replace one of several inputs: a job that is killed and runs again would merge it in twice."""
@@ -60,6 +62,9 @@ def _judge_output(name: str, path: str) -> None:
         raise OutputError(f"{name!r} is no name of a file", where="output", way_out="name a file")
     if _DESCRIPTOR.fullmatch(name):
         raise OutputError("a job writes a file", where=name, way_out="name one")
+    if is_url(path):
+        object_of(path, written=True)
+        return
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise OutputError("there is no such folder", where=folder, way_out="make it first")

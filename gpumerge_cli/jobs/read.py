@@ -13,6 +13,7 @@ from gpumerge_cli.jobs.draft import Draft, Drafting
 from gpumerge_cli.jobs.expand import Folder
 from gpumerge_cli.jobs.files import Files
 from gpumerge_cli.jobs.spec import Job, JobTask, Limits, Operation, quoted
+from gpumerge_cli.urls import is_url, shown
 
 
 def read_jobs(
@@ -37,7 +38,7 @@ def read_jobs(
         # Globs do not match reports, which a second run would find.
         folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry not in draft.outputs)
     outputs = [entry.value for draft in drafts for entry in draft.outputs]
-    to_come = {folder.place(name): os.path.normpath(name) for name in outputs}
+    to_come = {folder.place(name): os.path.normpath(name) for name in outputs if not is_url(name)}
     jobs: dict[int, Job] = {}
     for draft in drafts:
         draft.inputs = _matched(draft, drafting, to_come)
@@ -96,7 +97,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
     except UsageError:  # reading the words reports it
         settings = {}
     said = replace(draft, options=settings | draft.options)
-    absolute = _words(said, operation, lambda name: os.path.abspath(folder.path(name)))
+    absolute = _words(said, operation, lambda name: _absolute(folder.path(name)))
     return Job(
         number=draft.number,
         name=draft.name,
@@ -110,6 +111,11 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
         nbytes=nbytes,
         task=task,
     )
+
+
+def _absolute(path: str) -> str:
+    """The path as logs have it, which must hold no secrets."""
+    return shown(path) if is_url(path) else os.path.abspath(path)
 
 
 def _task(draft: Draft, drafting: Drafting, limits: Limits) -> JobTask | GpumergeError:

@@ -1,0 +1,70 @@
+"""The objects of stores, as inputs and outputs use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class StoreError(Exception):
+    """A store refused or failed. what, way_out: as in GpumergeError."""
+
+    def __init__(self, what: str, way_out: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.way_out = way_out
+
+
+class ChangedError(StoreError):
+    """The object is not the one that was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("the object changed while it was read", "merge it when nothing writes to it")
+
+
+@dataclass(frozen=True)
+class Found:
+    """An object as a look finds it. size: bytes. tag: changes with its content. ranged: its ranges can be read."""
+
+    size: int
+    tag: str
+    ranged: bool = True
+
+
+class Upload(Protocol):
+    """An object on its way to a store, which shows it once it is complete."""
+
+    any_order: bool
+    """True if parts may be sent in any order, and again. Otherwise a part waits for those ahead of it."""
+
+    def send(self, number: int, data: bytearray) -> None:
+        """Send part `number`, counted from 0; from any thread. It returns before the part has arrived.
+
+        It waits while much is under way. All parts but the last have one size. Raises the StoreError of any part.
+        """
+
+    def stop(self) -> None:
+        """No further part is wanted; threads that wait in `send` come back. Only `abort` may follow."""
+
+    def complete(self) -> None:
+        """All parts were sent: the store shows the object, in place of one that it had. Raises StoreError."""
+
+    def abort(self) -> None:
+        """The parts are dropped. It does nothing after `complete`, or a second time. Raises StoreError."""
+
+
+class StoredObject(Protocol):
+    """One object of a store, or a name for one. All methods may be called from any thread; they raise StoreError."""
+
+    def look(self) -> Found:
+        """The object as it is now."""
+
+    def read(self, start: int, stop: int, found: Found) -> bytes:
+        """The bytes of a range that is not empty, if the object still is the one that was `found`."""
+
+    def blocks(self) -> Iterator[bytes]:
+        """All bytes in order, for objects whose ranges cannot be read."""
+
+    def upload(self, part_bytes: int) -> Upload:
+        """Begin to write the object, in parts of so many bytes. Asks the store whether it may be written."""

@@ -1,0 +1,173 @@
+"""Objects of Google Cloud Storage, of Azure, and of web servers, by obstore."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import obstore
+from obstore import exceptions as failures
+
+from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError
+from gpumerge_cli.urls import redacted, scheme_of
+
+_RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=120)}
+_TIMES = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=60)}
+_AT_ONCE = 8
+_WEB = ("http", "https")
+
+
+class OtherObject:
+    """See StoredObject. store, path: obstore's. web: it lies on a web server, which may know nothing of ranges."""
+
+    def __init__(self, store: Any, path: str, *, web: bool = False) -> None:
+        self._store = store
+        self._path = path
+        self._web = web
+
+    def look(self) -> Found:
+        with _told():
+            if not self._web:
+                return _found(obstore.head(self._store, self._path))
+            try:
+                return _found(obstore.get(self._store, self._path, options={"range": (0, 1)}).meta)
+            except failures.NotSupportedError:
+                return Found(0, "", ranged=False)
+            except failures.GenericError as error:
+                if _status(error) != 416:
+                    raise
+                return _found(obstore.head(self._store, self._path))  # it is empty
+
+    def read(self, start: int, stop: int, found: Found) -> bytes:
+        options: dict[str, Any] = {"range": (start, stop)}
+        if not self._web:  # many servers compare tags in their own ways
+            options["if_match"] = found.tag
+        with _told():
+            answer = obstore.get(self._store, self._path, options=options)
+            if _found(answer.meta) != found:
+                raise ChangedError
+            data = bytes(answer.bytes())
+        if len(data) != stop - start:
+            raise StoreError("the store gave fewer bytes than it was asked for", "try again")
+        return data
+
+    def blocks(self) -> Iterator[bytes]:
+        with _told():
+            answer = obstore.get(self._store, self._path)
+            there, said = 0, answer.meta["size"]
+            for block in answer.stream():
+                there += len(block)
+                yield bytes(block)
+        if there != said:
+            raise StoreError(f"the store gave {there} bytes of {said}", "try again")
+
+    def upload(self, part_bytes: int) -> OtherUpload:
+        # A bucket that is missing looks like a missing object, and shows with the first part.
+        with _told(), suppress(FileNotFoundError):
+            obstore.head(self._store, self._path)
+        writer = obstore.open_writer(self._store, self._path, buffer_size=part_bytes, max_concurrency=_AT_ONCE)
+        return OtherUpload(writer)
+
+
+class OtherUpload:
+    """See Upload. The writer makes parts of its own of what it is given in order, and sends several at once."""
+
+    any_order = False
+
+    def __init__(self, writer: Any) -> None:
+        self._stack = ExitStack()
+        self._writer = self._stack.enter_context(writer)
+        self._next = 0
+        self._waiting: dict[int, bytearray] = {}
+        self._changed = threading.Condition()
+        self._ended = False
+
+    def send(self, number: int, data: bytearray) -> None:
+        with self._changed:
+            # Whoever has the next part never waits here, so this ends.
+            self._changed.wait_for(lambda: self._ended or number == self._next or len(self._waiting) < _AT_ONCE)
+            if self._ended:
+                return
+            self._waiting[number] = data
+            try:
+                while self._next in self._waiting:
+                    with _told():
+                        self._writer.write(bytes(self._waiting.pop(self._next)))
+                    self._next += 1
+            except StoreError:
+                self._ended = True
+                raise
+            finally:
+                self._changed.notify_all()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def complete(self) -> None:
+        assert not self._waiting, "every part was sent"
+        with _told():
+            self._stack.close()
+        self._ended = True
+
+    def abort(self) -> None:
+        self.stop()
+        error, stack = StoreError("aborted"), self._stack.pop_all()
+        with _told():
+            stack.__exit__(StoreError, error, None)
+
+
+def open_object(url: str) -> OtherObject:
+    """The object of a URL: gs://BUCKET/KEY, az://CONTAINER/KEY, or any http(s) URL."""
+    from obstore.store import HTTPStore, from_url
+
+    options: dict[str, Any] = dict(_TIMES)
+    with _told():
+        if scheme_of(url) not in _WEB:
+            bucket, _, key = url.partition("://")[2].partition("/")
+            store = from_url(f"{scheme_of(url)}://{bucket}", retry_config=_RETRIES, client_options=options)
+            return OtherObject(store, key)
+        address = urlsplit(url)
+        if address.username is not None:
+            word = f"{unquote(address.username)}:{unquote(address.password or '')}".encode()
+            options["default_headers"] = {"authorization": f"Basic {base64.b64encode(word).decode()}"}
+            address = address._replace(netloc=address.netloc.rpartition("@")[2])
+        options["allow_http"] = address.scheme.lower() == "http"
+        plain = address._replace(fragment="").geturl()
+        return OtherObject(HTTPStore.from_url(plain, retry_config=_RETRIES, client_options=options), "", web=True)
+
+
+def _found(meta: Any) -> Found:
+    return Found(meta["size"], meta["e_tag"] or str(meta["last_modified"]))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turns the library's errors into StoreErrors."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise StoreError("there is no such object", "check the name") from None
+    except failures.PreconditionError:
+        raise ChangedError from None
+    except (failures.PermissionDeniedError, failures.UnauthenticatedError):
+        raise StoreError("access is denied", "check the credentials and their permissions") from None
+    except (failures.BaseError, ValueError, OSError) as error:
+        if _status(error) in (401, 403):
+            raise StoreError("access is denied", "check the credentials and their permissions") from None
+        if _status(error):  # what else the answer says may repeat the query
+            raise StoreError(f"the store answers {_status(error)}", "check the name, or try later") from None
+        first = redacted(str(error).partition("\n")[0])[:300].rstrip(".")
+        raise StoreError(f"the store failed ({first})", "check the name and the network, or try later") from None
+
+
+def _status(error: BaseException) -> int:
+    """The status of a server's refusal, 0 if there is none."""
+    told = str(error).partition("status code: ")[2][:3]
+    return int(told) if told.isdecimal() else 0

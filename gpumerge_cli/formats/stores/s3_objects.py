@@ -1,0 +1,285 @@
+"""Objects of S3 and of stores that speak its protocol, by botocore.
+
+An upload is plain data, a `Multipart`: any process can send a part of it, given that and the part's number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from botocore import exceptions as failures
+from botocore.config import Config
+from botocore.session import get_session
+
+from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError
+
+_ATTEMPTS = 8
+"""Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
+_CONNECT_SECONDS, _ANSWER_SECONDS = 10, 30
+_BODY_ATTEMPTS = 5
+_UNDER_WAY_BYTES, _MOST_UNDER_WAY = 128 << 20, 8
+_MOST_PARTS = 10_000
+_CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_REFUSED = (
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "ExpiredToken",
+    "InvalidToken",
+    "AuthorizationHeaderMalformed",
+)
+_NO_ANSWER = (failures.HTTPClientError, failures.EndpointConnectionError, failures.ConnectionError)
+
+
+@dataclass(frozen=True)
+class Multipart:
+    """A multipart upload under way, which any process may send parts of. upload_id: the store's name of it."""
+
+    bucket: str
+    key: str
+    upload_id: str
+
+    @classmethod
+    def begun(cls, bucket: str, key: str) -> Multipart:
+        """A new one. Raises StoreError, as all methods do."""
+        start = time.monotonic()
+        with _told():
+            answer = _client().create_multipart_upload(Bucket=bucket, Key=key)
+        begun = cls(bucket, key, answer["UploadId"])
+        if answer["ResponseMetadata"].get("RetryAttempts"):
+            begun._drop_lost(time.monotonic() - start)
+        return begun
+
+    def _drop_lost(self, seconds: float) -> None:
+        """Drop uploads of this key that began in the last `seconds`: the requests whose answers were lost began them.
+
+        A store that does not list its uploads keeps them.
+        """
+        with suppress(StoreError):
+            with _told():
+                listed = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key).get("Uploads", [])
+            began = {one["UploadId"]: one["Initiated"] for one in listed if one["Key"] == self.key}
+            ours = began.pop(self.upload_id, None)
+            for other, moment in began.items():
+                if ours is not None and 0 <= (ours - moment).total_seconds() <= seconds + 1:
+                    replace(self, upload_id=other).abort()
+
+    def send(self, number: int, data: bytes | bytearray) -> str:
+        """Send part `number`, counted from 0, in place of an earlier one of this number; its tag."""
+        with _told():
+            answer = _client().upload_part(**self._named, PartNumber=number + 1, Body=data)
+        tag: str = answer["ETag"]
+        return tag
+
+    def complete(self, tags: Mapping[int, str]) -> None:
+        """Show the object. tags: of all its parts, by number."""
+        parts = [{"PartNumber": number + 1, "ETag": tags[number]} for number in sorted(tags)]
+        try:
+            with _told():
+                _client().complete_multipart_upload(**self._named, MultipartUpload={"Parts": parts})
+        except _GoneError as error:
+            # A first answer may have been lost: then the request that was sent again finds no upload.
+            if S3Object(self.bucket, self.key).look().tag.strip('"') != _tag_of([tags[one] for one in sorted(tags)]):
+                raise StoreError("the upload vanished ahead of its end", "write it again") from error
+
+    def abort(self) -> None:
+        """Drop all parts."""
+        try:
+            with _told():
+                _client().abort_multipart_upload(**self._named)
+        except _GoneError:
+            pass
+
+    @property
+    def _named(self) -> dict[str, str]:
+        return {"Bucket": self.bucket, "Key": self.key, "UploadId": self.upload_id}
+
+
+class S3Upload:
+    """See Upload. Parts are sent by a few threads of its own."""
+
+    any_order = True
+
+    def __init__(self, parts: Multipart, part_bytes: int) -> None:
+        at_once = max(2, min(_MOST_UNDER_WAY, _UNDER_WAY_BYTES // part_bytes))
+        self.parts = parts
+        self._pool = ThreadPoolExecutor(at_once, "gpumerge-upload")
+        self._room = threading.BoundedSemaphore(at_once)
+        self._sending: list[Future[None]] = []
+        self._tags: dict[int, str] = {}
+        self._failed: StoreError | None = None
+        self._ended = self._stopped = False
+
+    def send(self, number: int, data: bytearray) -> None:
+        if number >= _MOST_PARTS:
+            raise StoreError(f"an object has {_MOST_PARTS} parts at most", "write it with --parts, or to a file")
+        while not self._room.acquire(timeout=1.0):
+            if self._stopped:
+                return
+        if self._stopped or self._failed is not None:
+            self._room.release()
+            self._raise_failed()
+            return
+        self._sending.append(self._pool.submit(self._send, number, data))
+
+    def _send(self, number: int, data: bytearray) -> None:
+        try:
+            if not self._stopped and self._failed is None:
+                self._tags[number] = self.parts.send(number, data)
+        except StoreError as error:
+            self._failed = self._failed or error
+        finally:
+            self._room.release()
+
+    def _raise_failed(self) -> None:
+        if self._failed is not None:
+            raise StoreError(self._failed.what, self._failed.way_out)
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def complete(self) -> None:
+        for sent in self._sending:
+            sent.result()
+        self._raise_failed()
+        if self._tags:
+            self.parts.complete(self._tags)
+            self._ended = True
+        else:
+            self.abort()
+            with _told():
+                _client().put_object(Bucket=self.parts.bucket, Key=self.parts.key, Body=b"")
+        self._pool.shutdown()
+
+    def abort(self) -> None:
+        if self._ended:
+            return
+        self._ended = self._stopped = True
+        self._pool.shutdown(cancel_futures=True)  # a part that arrives after the abort would stay
+        self.parts.abort()
+
+
+class S3Object:
+    """See StoredObject."""
+
+    def __init__(self, bucket: str, key: str) -> None:
+        self._named = {"Bucket": bucket, "Key": key}
+
+    def look(self) -> Found:
+        with _told():
+            answer = _client().head_object(**self._named)
+        return Found(answer["ContentLength"], answer["ETag"])
+
+    def read(self, start: int, stop: int, found: Found) -> bytes:
+        for attempt in range(_BODY_ATTEMPTS):
+            with _told():
+                answer = _client().get_object(**self._named, Range=f"bytes={start}-{stop - 1}", IfMatch=found.tag)
+                try:
+                    data: bytes = answer["Body"].read()
+                except (failures.HTTPClientError, failures.IncompleteReadError):
+                    # The library sends requests again, but answers that break off are the caller's.
+                    if attempt == _BODY_ATTEMPTS - 1:
+                        raise
+                    time.sleep(0.1 * 2**attempt)
+                    continue
+            if len(data) == stop - start:
+                return data
+        raise StoreError("the store gave fewer bytes than it was asked for", "try again")
+
+    def blocks(self) -> Iterator[bytes]:
+        found = self.look()
+        yield self.read(0, found.size, found)
+
+    def upload(self, part_bytes: int) -> S3Upload:
+        return S3Upload(Multipart.begun(self._named["Bucket"], self._named["Key"]), part_bytes)
+
+
+def open_object(url: str) -> S3Object:
+    """The object s3://BUCKET/KEY."""
+    bucket, _, key = url.partition("://")[2].partition("/")
+    return S3Object(bucket, key)
+
+
+_making = threading.Lock()
+
+
+def _client() -> Any:
+    with _making:
+        return _made()
+
+
+@cache
+def _made() -> Any:
+    told: dict[str, Any] = {} if "AWS_MAX_ATTEMPTS" in os.environ else {"total_max_attempts": _ATTEMPTS}
+    custom = any(os.environ.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
+    config = Config(
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=_ANSWER_SECONDS,
+        max_pool_connections=64,
+        retries={"mode": "standard", **told},
+        s3={"addressing_style": "path"} if custom else None,  # few other stores have a host name for each bucket
+    )
+    return get_session().create_client("s3", region_name=os.environ.get("AWS_REGION"), config=config)
+
+
+class _GoneError(StoreError):
+    """There is no such upload."""
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turns the library's errors into StoreErrors."""
+    try:
+        yield
+    except failures.ClientError as error:
+        raise _answered(error) from None
+    except failures.NoCredentialsError:
+        raise StoreError("no credentials were found", _CREDENTIALS) from None
+    except failures.PartialCredentialsError:
+        raise StoreError("the credentials are not complete", _CREDENTIALS) from None
+    except _NO_ANSWER as error:
+        what = f"the store does not answer ({type(error).__name__})"
+        raise StoreError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
+    except failures.BotoCoreError as error:
+        text = " ".join(str(error).split()).rstrip(".")
+        raise StoreError(text[:1].lower() + text[1:], "check the name and the settings of AWS") from None
+
+
+def _answered(error: failures.ClientError) -> StoreError:
+    """The StoreError for a refusal by the store."""
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if code == "NoSuchUpload":
+        return _GoneError("the upload is not there any more")
+    if code == "NoSuchBucket":
+        return StoreError("there is no such bucket", "check its name, and AWS_ENDPOINT_URL if it is not at AWS")
+    if code in _REFUSED:
+        return StoreError(f"the store refuses the credentials ({code})", _CREDENTIALS)
+    if status == 404:
+        return StoreError("there is no such object, or no such bucket", "check the name")
+    if status == 403:
+        return StoreError("access is denied", "check the permissions of the credentials")
+    if status in (412, 416):
+        return ChangedError()
+    if status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
+        tries = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) + 1
+        return StoreError(f"the store answered {code or status} {tries} times", "try later, or raise AWS_MAX_ATTEMPTS")
+    text = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
+    return StoreError(f"the store answers {code or status}" + (f" ({text})" if text else ""), "check the name")
+
+
+def _tag_of(tags: list[str]) -> str:
+    """The tag that S3 gives an object of parts with these tags; "" if they are no digests, as with some encryptions."""
+    try:
+        digests = b"".join(bytes.fromhex(tag.strip('"')) for tag in tags)
+    except ValueError:
+        return ""
+    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(tags)}"
