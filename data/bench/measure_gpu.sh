@@ -21,8 +21,8 @@ bench() { # name of the result, options
   --sorts int32,uint32,uint64,float32,float64,uint32+4
 bench dtypes --kernels path --dtypes int32,int64,float32,float64,int16,uint8 --sizes 2^28 --repeat 9
 bench pairs --kernels path --dtypes int32+4,int64+8,int64+4 --sizes 2^27 --repeat 9
-bench shapes --kernels path --dtypes int32,int64 --sizes 2^28 --shapes few,equal,disjoint,blocky,one-sided,tiny --repeat 9
-bench runs --kernels path --dtypes int32,int64 --sizes 2^28 --runs 4,8,16 --repeat 9
+bench shapes --kernels path --dtypes int32 --sizes 2^28 --shapes few,equal,disjoint,blocky,one-sided,tiny --repeat 9
+bench runs --kernels path --dtypes int32 --sizes 2^28 --runs 4,8,16 --repeat 9
 bench many-runs --kernels path --dtypes int32 --sizes 2^28 --runs 64,1000 --repeat 5
 bench sizes --kernels path --dtypes int32,int64 --sizes 2^10:2^26:4 --repeat 15
 bench ladder --kernels basic,tiled,circular,path --dtypes int32,int64 --sizes 2^26 --repeat 7
