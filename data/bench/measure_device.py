@@ -5,8 +5,8 @@ usage: python3 data/bench/measure_device.py OUT.md [--turns 9] [--only REGEX]
 
 Each call is timed by events behind a kernel that keeps the device busy until all is queued, so the host's time does not
 count. A row is the median of the turns, beside the best of four device copies of the same bytes between other places.
-CCCL's public algorithm has the same arrays and takes its turns right behind, with its own tuning and its own `<`; of
-its two sorts the faster one counts. It is left out where nvcc or CCCL is missing.
+CCCL's public algorithm has the same arrays, the output too, and takes its turns right behind, with its own tuning and
+its own `<`; of its two sorts the faster one counts. It is left out where nvcc or CCCL is missing.
 Every result is compared with cupy.sort's. Values are positions: they must lead to the keys, and rise among equal keys.
 """
 
@@ -123,12 +123,11 @@ def cccl(file: str, name: str, keys: Any, payload: int, arguments: Sequence[int]
     return [lambda: algorithm(cupy.cuda.get_current_stream().ptr)]
 
 
-def cccl_merge(runs: Sequence[Any], values: Sequence[Any] = ()) -> list[Callable[[], Any]]:
-    """CCCL's merge of two runs, into memory of its own; nothing for more runs."""
+def cccl_merge(runs: Sequence[Any], out: Any, values: Sequence[Any] = ()) -> list[Callable[[], Any]]:
+    """CCCL's merge of two runs into `out`; nothing for more runs. Values go to an array of its own."""
     if len(runs) != 2:
         return []
-    total = sum(len(run) for run in runs)
-    out = cupy.empty(total, runs[0].dtype)
+    total = len(out)
     arguments = [number for run in runs for number in (run.data.ptr, len(run))] + [out.data.ptr]
     places = cupy.empty(total, values[0].dtype) if values else None
     arguments += [*(value.data.ptr for value in values), places.data.ptr] if places is not None else [0, 0, 0]
@@ -136,9 +135,8 @@ def cccl_merge(runs: Sequence[Any], values: Sequence[Any] = ()) -> list[Callable
     return [lambda call=call, held=(out, places): call() for call in calls]  # type: ignore[misc]
 
 
-def cccl_sorts(keys: Any) -> list[Callable[[], Any]]:
-    """CCCL's two sorts, into memory of their own."""
-    out = cupy.empty_like(keys)
+def cccl_sorts(keys: Any, out: Any) -> list[Callable[[], Any]]:
+    """CCCL's two sorts into `out`."""
     calls = []
     for name in ("cccl_radix_sort", "cccl_merge_sort"):
         calls += cccl(_SORT, name, keys, 0, (keys.data.ptr, len(keys), out.data.ptr, 0, 0))
@@ -182,7 +180,7 @@ def _merge(name: str, sorted_runs: Sequence[Any], **options: Any) -> Row:
         return bool((out == cupy.sort(cupy.concatenate(sorted_runs))).all())
 
     call: Callable[[], Any] = lambda: gpumerge_cli.merge(*sorted_runs, out=out, **options)  # noqa: E731
-    return Row(name, call, out.nbytes, right, cccl_merge(sorted_runs))
+    return Row(name, call, out.nbytes, right, cccl_merge(sorted_runs, out))
 
 
 def pairs() -> Iterator[Row]:
@@ -199,7 +197,8 @@ def pairs() -> Iterator[Row]:
             return is_stable(cupy.concatenate(keys), *call())
 
         nbytes = (1 << power) * (keys[0].itemsize + width)
-        yield Row(f"merge(values=) {dtype} + {width} bytes 2^{power}", call, nbytes, right, cccl_merge(keys, values))
+        others = cccl_merge(keys, cupy.empty(1 << power, dtype), values)
+        yield Row(f"merge(values=) {dtype} + {width} bytes 2^{power}", call, nbytes, right, others)
 
 
 def sorts() -> Iterator[Row]:
@@ -216,7 +215,7 @@ def sorts() -> Iterator[Row]:
         def right(keys: Any = keys, out: Any = out) -> bool:
             return bool((out == cupy.sort(keys)).all())
 
-        yield Row(f"sort {dtype} 2^{power}", call, out.nbytes, right, cccl_sorts(keys))
+        yield Row(f"sort {dtype} 2^{power}", call, out.nbytes, right, cccl_sorts(keys, out))
     for power in (20, 27):
         keys = random_keys("int32", 1 << power)
 
@@ -233,10 +232,10 @@ def sorts() -> Iterator[Row]:
 def cells(row: Row, turns: int) -> list[str]:
     """The row's cells: medians of the work, of a copy and of CCCL, in milliseconds."""
     time = milliseconds(row.call, turns)
+    right = "right" if row.right() else "WRONG"  # ahead of the others, which write to the same place
     other = min((milliseconds(call, turns) for call in row.others), default=0.0)
     copy = copy_time(row.nbytes, turns)
     beside = [f"{other:.4f}", f"{copy / other:.3f}", f"{other / time:.2f}"] if other else ["", "", ""]
-    right = "right" if row.right() else "WRONG"
     return [row.name, f"{time:.4f}", f"{copy:.4f}", f"{copy / time:.3f}", *beside, right]
 
 
