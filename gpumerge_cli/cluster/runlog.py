@@ -19,11 +19,11 @@ _WHAT = "log of a gpumerge sort"
 class RunLog:
     """The log at `path`, open to add lines. folder: of the runs. known: runs that the log has, by their numbers.
 
-    sort: tells this sort from all others. resume: go on with the log that is there; otherwise it is replaced. Raises
-    OutputError; InputError for a file that is no such log, or that of another sort.
+    sort: tells this sort from all others. piece: bytes of its pieces, about. resume: go on with the log that is there;
+    otherwise it is replaced. Raises OutputError; InputError for a file that is no such log, or that of another sort.
     """
 
-    def __init__(self, path: str, sort: str, *, resume: bool) -> None:
+    def __init__(self, path: str, sort: str, piece: int, *, resume: bool) -> None:
         self.path = path
         self.known: dict[int, Known] = {}
         self.folder = ""
@@ -45,14 +45,14 @@ class RunLog:
             os.truncate(path, whole)
         except OSError as error:
             raise output_error(error, path) from None
-        self._sort = sort
+        self._sort, self._piece = sort, piece
         self.earlier = str(lines[0]["folder"]) if lines and not self.folder else ""
 
     def begin(self, folder: str) -> None:
         """The runs go to `folder`."""
         if not self.folder:
             self.folder = folder
-            self._write({"log": _WHAT, "sort": self._sort, "folder": folder})
+            self._write({"log": _WHAT, "sort": self._sort, "piece": self._piece, "folder": folder})
 
     def add(self, number: int, run: Known) -> None:
         """A run is finished. Raises OutputError."""
@@ -70,6 +70,12 @@ class RunLog:
             self._file.write(json.dumps(line).encode() + b"\n")
         except OSError as error:
             raise output_error(error, self.path) from None
+
+
+def piece_of(path: str) -> int:
+    """Bytes of the pieces of the sort whose log is at `path`, about; 0 if there is none. Raises InputError."""
+    lines = _lines(path)
+    return int(lines[0].get("piece", 0)) if lines else 0
 
 
 def sort_name(inputs: Sequence[Seen], pieces: Sequence[Chunk], order: object) -> str:

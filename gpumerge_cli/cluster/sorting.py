@@ -15,7 +15,7 @@ import numpy as np
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.crew import Crew, spots_of
 from gpumerge_cli.cluster.outlets import run_name
-from gpumerge_cli.cluster.runlog import RunLog, sort_name
+from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
 from gpumerge_cli.cluster.runs import run_source
 from gpumerge_cli.cluster.shipment import Answer, Known, Shipment
 from gpumerge_cli.engine.held import Spill
@@ -43,9 +43,10 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     shipment = machines.shipment(site, request.on, request.memory, request.durable)
     shipment = replace(shipment, spots=spots_of(output))
     machines.judge(shipment.packed())
-    size = piece_bytes(machines, job)
+    # Pieces must be those of the log, even if the workers are others now.
+    size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
     pieces = pieces_of(inputs.sources, size)
-    log = _log(job, shipment, pieces)
+    log = _log(job, shipment, pieces, size)
     folder = stack.enter_context(RunFolder(output.names[0], request.folders, log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0)
     shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
@@ -80,12 +81,12 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     )
 
 
-def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk]) -> RunLog | None:
+def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
     """The log that the request names, if any."""
     path = job.request.run_log
     if path is None:
         return None
-    return RunLog(path, sort_name(shipment.inputs, pieces, job.inputs.order), resume=job.request.resume)
+    return RunLog(path, sort_name(shipment.inputs, pieces, job.inputs.order), size, resume=job.request.resume)
 
 
 def _merged(

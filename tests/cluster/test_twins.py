@@ -17,7 +17,7 @@ from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import ClusterError
@@ -238,7 +238,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     runs[logged[0]].write_bytes(b"other bytes")  # which its checksum tells
     log.write_text(log.read_text() + '{"run": 1')  # a torn line
     with pytest.raises(Exception, match="log of another sort"):
-        sort_files(replace(request, unique=False, memory=1 << 15, resume=True), machines=Here(1, 0))
+        sort_files(replace(request, items=ItemRequest(reverse=True), resume=True), machines=Here(1, 0))
     made: list[int] = []
     put = node.FolderOutlet.put
 
@@ -247,7 +247,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
         return put(outlet, turn, *arguments, **named)
 
     monkeypatch.setattr(node.FolderOutlet, "put", counted)
-    told = sort_files(replace(request, resume=True), machines=Here(2, 0))
+    told = sort_files(replace(request, memory=1 << 15, resume=True), machines=Here(2, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values))
     assert told.items == len(values)
     assert not set(logged[1:]) & set(made)
