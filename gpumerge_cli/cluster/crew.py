@@ -14,7 +14,7 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.executor import ClusterExecutor, RemoteWorker
-from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package
+from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package, run_on_all
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
 from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
 from gpumerge_cli.engine.hiring import Hired
@@ -128,7 +128,7 @@ class Crew:
     def _probed(self, packed: Packed) -> dict[str, Any]:
         """The standing of each worker, or an error of its connection. Raises the errors of all other kinds."""
         try:
-            told: dict[str, Any] = self.client.run(node.probe, packed, on_error="return")
+            told: dict[str, Any] = run_on_all(self.client, node.probe, packed, on_error="return")
         except ImportError as error:
             raise no_package(error) from None
         except OSError:  # a worker has gone away

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FRESH = 1.0
 """Seconds for which the list of workers is taken as it was."""
+_ANSWERS = 30.0
+"""Seconds in which all workers must answer a call."""
 _POLL = 0.005
 """Seconds of one wait for an answer, in which one may come unnoticed."""
 
@@ -97,8 +99,13 @@ class DaskPool:
         with suppress(Exception):
             self._client.cancel(list(self._tickets), force=True)
         with suppress(Exception):
-            self._client.run(node.forget, self._run, on_error="ignore")
+            run_on_all(self._client, node.forget, self._run, on_error="ignore")
         self._tickets.clear()
+
+
+def run_on_all(client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str) -> Any:
+    """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
+    return client.sync(client._run, function, argument, on_error=on_error, callback_timeout=_ANSWERS)
 
 
 def threads_of(client: Client) -> dict[str, int]:
