@@ -11,6 +11,7 @@ BEGUN = time.perf_counter() - time.process_time()
 """The program's begin, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
 __version__ = "0.1.0"
 __all__ = [
+    "ClusterError",
     "DeviceError",
     "DeviceMemoryError",
     "DisorderError",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.arrays import argsort, is_sorted, merge, rank, rank_of, sort
     from gpumerge_cli.errors import (
+        ClusterError,
         DeviceError,
         DeviceMemoryError,
         DisorderError,

@@ -5,8 +5,9 @@ GpumergeError            exit 2
 |-- InputError           a file that cannot be read as asked
 |   `-- DisorderError    an input that is not in the order asked for
 |-- OutputError          an output that cannot be written
-`-- DeviceError          a GPU, or the CPU's library, that is missing or failed
-    `-- DeviceMemoryError    out of memory; a smaller chunk may fit
+|-- DeviceError          a GPU, or the CPU's library, that is missing or failed
+|   `-- DeviceMemoryError    out of memory; a smaller chunk may fit
+`-- ClusterError         a cluster that does not answer, or whose workers cannot do the work
 
 Interrupted              Ctrl-C or SIGTERM; exits as the shell expects (128 + signal)
 """
@@ -63,6 +64,10 @@ class DeviceError(GpumergeError):
 
 class DeviceMemoryError(DeviceError):
     """The device has no memory for a chunk, or the host has none to pin. A smaller chunk may fit."""
+
+
+class ClusterError(GpumergeError):
+    """A cluster does not answer, belongs to another version, or has lost its workers."""
 
 
 class Interrupted(BaseException):

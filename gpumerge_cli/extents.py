@@ -22,6 +22,19 @@ class Extent:
 
 
 @dataclass(frozen=True)
+class Spot:
+    """The place of a sink's bytes for another process: in the file at `path`, which is there, from byte `start` on.
+
+    name: the name in messages. dtype: of the items as the file has them, a numpy.dtype; None for lines.
+    """
+
+    name: str
+    path: str
+    start: int
+    dtype: Any = None
+
+
+@dataclass(frozen=True)
 class Target:
     """The place of a sink's bytes: in a file, from byte `start` on. At most `writers` threads write at a time.
 

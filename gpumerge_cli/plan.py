@@ -81,9 +81,14 @@ class Plan:
 
 
 class Planner:
-    """Cuts the merge of `sources` into chunks."""
+    """Cuts the merge of `sources` into chunks.
 
-    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
+    grid: (bytes of a block of the output's file, the place in it of the first item); chunks begin where blocks do, as
+    far as items allow.
+    """
+
+    def __init__(self, sources: Sequence[Readable], order: Order, grid: tuple[int, int] = (1, 0)) -> None:
+        self._block, self._start = grid
         self._cuts = Cuts(sources, order)
         self._item = max(1, order.item_bytes)
         self._sizes = self._cuts.sizes
@@ -132,9 +137,19 @@ class Planner:
         low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
         number = -(-chunk.nbytes // max(1, chunk_bytes))
         targets = chunk.offset + chunk.nbytes * np.arange(1, number, dtype=np.int64) // max(1, number)
-        cuts = np.vstack([low, self._cuts.between(low, high, targets), high])
+        cuts = np.vstack([low, self._between(chunk, low, high, targets), high])
         moved = (np.diff(cuts, axis=0) != 0).any(axis=1)
         return Plan(cuts[np.concatenate([[True], moved])])
+
+    def _between(
+        self, chunk: Chunk, low: NDArray[np.int64], high: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """See Cuts.between."""
+        if self._block == 1:
+            return self._cuts.between(low, high, targets)
+        targets = np.unique((targets + self._start) // self._block * self._block - self._start)
+        targets = targets[targets > chunk.offset]
+        return self._cuts.at(targets, low, high)
 
     def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
         """The chunks of each of the parts, in output order, some of all at a time. parts: the whole merge if empty.

@@ -15,7 +15,7 @@ LAYERS = {
     "cache": 0, "trust": 0, "compiling": 0, "extents": 0, "replacement": 0,
     "formats": 1, "backends": 1, "report.model": 1, "report.compared": 1, "report.path_model": 1,
     "plan": 2,
-    "engine": 3,
+    "engine": 3, "cluster": 3,
     "arrays": 4, "compare": 4, "jobs": 4, "report": 4, "trace": 4,
     "cli": 5, "__main__": 5,
 }  # fmt: skip
@@ -77,6 +77,8 @@ LIBRARIES = {
     "botocore": {"formats.stores.s3_objects"},
     "obstore": {"formats.stores.other_objects"},
     "polars": {"backends.cpu.baselines"},
+    "distributed": {"cluster"},
+    "dask": {"cluster"},
     "matplotlib": {"report.figure", "report.path_figure", "report.rounds_figure"},
 }
 

@@ -61,6 +61,28 @@ def pieces(plan: Plan, runs: list[bytes]) -> list[list[bytes]]:
     return found
 
 
+@given(
+    case=key_runs(most_runs=6),
+    chunk_bytes=st.sampled_from([8, 64, 500]),
+    grid=st.sampled_from([(64, 0), (64, 8), (128, 80), (4096, 0)]),
+)
+def test_chunks_begin_where_blocks_of_the_output_do(
+    tmp_path_factory: pytest.TempPathFactory, case: Any, chunk_bytes: int, grid: tuple[int, int]
+) -> None:
+    runs, descending = case
+    order = Order.of(runs[0].dtype, descending=descending)
+    data = [run.tobytes() for run in runs]
+    planner = Planner(open_runs(tmp_path_factory.mktemp("runs"), data, "raw", runs[0].dtype.name), order, grid)
+    plan = planner.plan(planner.whole(), chunk_bytes)
+    merged = [
+        merged_keys([np.frombuffer(part, order.dtype) for part in parts], descending=descending)
+        for parts in pieces(plan, data)
+    ]
+    assert b"".join(chunk.tobytes() for chunk in merged) == merged_keys(runs, descending=descending).tobytes()
+    block, start = grid
+    assert all((chunk.offset + start) % block == 0 for chunk in plan.chunks if chunk.offset)
+
+
 @given(case=key_runs(most_runs=6), chunk_bytes=st.sampled_from([1, 8, 64, 500, 10**6]), in_spans=st.booleans())
 def test_merged_chunks_are_the_merge(
     tmp_path_factory: pytest.TempPathFactory, case: Any, chunk_bytes: int, in_spans: bool

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.said import say
@@ -14,7 +15,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_er
 from gpumerge_cli.units import format_counted, visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.jobs.spec import Job, Limits
+    from gpumerge_cli.jobs.spec import Job, Limits, Operation
 
 
 def batch(values: Values) -> None:
@@ -31,7 +32,11 @@ def batch(values: Values) -> None:
 
     limits = Limits(values.jobs, values.memory or default_memory(), values.threads)
     others = {"the log of jobs": joblog, "the report": report}
-    judged = _judged(jobs, others, limits, values.fsync, values.temporary_directory)
+    from gpumerge_cli.cli.batch_tasks import commands
+
+    commands.cache_clear()  # settings may have changed since this process's last batch
+    operations = partial(commands, values.fsync, values.temporary_directory, values.cluster)
+    judged = _judged(jobs, others, limits, operations)
     if values.dry_run:
         _show_plan(judged, joblog if resume else None, values.resume_failed)
         return
@@ -39,7 +44,10 @@ def batch(values: Values) -> None:
 
     begun = time.perf_counter()
     progress = values.progress and not values.quiet
-    wishes = Wishes(limits, values.keep_going, joblog, report, resume, values.resume_failed, progress, values.debug)
+    cluster = None if values.cluster is None else (values.cluster, float(values.cluster_wait))
+    wishes = Wishes(
+        limits, values.keep_going, joblog, report, resume, values.resume_failed, progress, values.debug, cluster
+    )
     results = run(judged, wishes)
     if not values.quiet:
         from gpumerge_cli.cli.batch_view import show
@@ -55,13 +63,12 @@ def batch(values: Values) -> None:
 
 
 def _judged(
-    name: str, others: dict[str, str | None], limits: Limits, durable: bool, folders: tuple[str, ...]
+    name: str, others: dict[str, str | None], limits: Limits, operations: Callable[[], dict[str, Operation]]
 ) -> list[Job]:
     """The jobs of the file `name`. If there are mistakes, all are told, and an error is raised.
 
-    others: files that no job may write, by what they are. durable, folders: see batch_tasks.commands.
+    others: files that no job may write, by what they are. operations: those of jobs.
     """
-    from gpumerge_cli.cli.batch_tasks import commands
     from gpumerge_cli.jobs.expand import JOB_FILE, Folder
     from gpumerge_cli.jobs.read import read_jobs
 
@@ -71,8 +78,7 @@ def _judged(
             raise UsageError(f"{other} is {taken[os.path.realpath(other)]}", way_out=f"name another file for {what}")
     # A job file that comes through a pipe has no folder of its own.
     base = os.path.dirname(name) if os.path.isfile(name) else ""
-    commands.cache_clear()  # settings may have changed since this process's last batch
-    jobs, mistakes = read_jobs(_read(name), Folder(base, taken), commands(durable, folders), limits)
+    jobs, mistakes = read_jobs(_read(name), Folder(base, taken), operations(), limits)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
         for error in errors:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wishes:
-    """The options of a run. joblog, report: files, if any. resume: continue them. progress: show a bar."""
+    """The options of a run. joblog, report: files, if any. resume: continue them. progress: show a bar.
+
+    cluster: the address of the cluster that jobs share, and seconds to wait for its workers; None if there is none.
+    """
 
     limits: Limits
     keep_going: bool
@@ -39,11 +42,16 @@ class Wishes:
     retry_failed: bool
     progress: bool
     debug: bool
+    cluster: tuple[str, float] | None = None
 
 
 def run(jobs: Sequence[Job], wishes: Wishes) -> list[Result]:
     """Run the jobs; their results in the order of the file. Raises GpumergeError or Interrupted."""
     with ExitStack() as stack:
+        if wishes.cluster is not None:  # jobs share the connection
+            from gpumerge_cli.cluster.connect import shared
+
+            stack.enter_context(shared(*wishes.cluster))
         batch = _Batch(jobs, wishes, stack)
         runner = Runner(jobs, batch, wishes.limits, keep_going=wishes.keep_going)
         try:

@@ -38,10 +38,11 @@ Parse = Callable[[Sequence[str], Settings], tasks.Task[Any]]
 
 
 @cache
-def commands(durable: bool = False, folders: tuple[str, ...] = ()) -> dict[str, Operation]:
+def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str | None = None) -> dict[str, Operation]:
     """The operations of jobs, by name. Settings are read at the first call.
 
-    durable, folders: --fsync and --temporary-directory of the batch, for jobs that do not say otherwise.
+    durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not say
+    otherwise.
     """
     from gpumerge_cli.cli import check, merge
     from gpumerge_cli.cli.application import read_task
@@ -51,6 +52,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = ()) -> dict[str, 
     ahead: dict[str, list[Any]] = {
         "fsync": [True] * durable,
         "temporary-directory": list(map(os.path.abspath, folders)),
+        "cluster": [] if cluster is None else [cluster],
     }
     readers: dict[str, Parse] = {
         "merge": partial(read_task, "merge", merge.job_of),
@@ -123,7 +125,11 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     if task.report is not None and os.path.splitext(task.report)[1].lower() not in MERGE_SUFFIXES:
         way_out = f"end the name in one of {', '.join(MERGE_SUFFIXES)}"
         raise UsageError(f"--report: {task.report!r} has no suffix of a report", way_out=way_out)
-    if request.on.backend == "gpu" and (trouble := _gpu_trouble(request.on.device)) is not None:
+    if (
+        request.on.backend == "gpu"
+        and request.on.cluster is None
+        and (trouble := _gpu_trouble(request.on.device)) is not None
+    ):
         raise trouble
     names = () if isinstance(request, CheckRequest) else output_names(request.output, request.parts)
     format, order = known_ahead(request.inputs, request.items)

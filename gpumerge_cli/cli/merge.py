@@ -30,6 +30,9 @@ def merge(values: Values) -> None:
     if values.parts is not None and (values.plan or values.compare):
         option = "--plan" if values.plan else "--compare"
         raise UsageError(f"{option} writes no parts", way_out=f"leave --parts out, or leave {option} out")
+    if "cluster" in values.given and (values.plan or values.compare):
+        option = "--plan" if values.plan else "--compare"
+        raise UsageError(f"{option} is for this machine", way_out=f"leave --cluster out, or leave {option} out")
     task = task_of(values, _head_or_tail(values))
     if values.plan:
         _plan(task.request)

@@ -110,7 +110,10 @@ def backend_request(values: Values) -> BackendRequest:
     device = values.device
     if isinstance(device, int):  # of a command that takes one, by default the first
         device = (device,) if device else None
-    return BackendRequest(values.backend, device, values.threads, launch_request(values))
+    return BackendRequest(
+        values.backend, device, values.threads, launch_request(values),
+        cluster=values.get("cluster"), cluster_wait=float(values.get("cluster_wait", 60)),
+    )  # fmt: skip
 
 
 def launch_request(values: Values) -> LaunchRequest:

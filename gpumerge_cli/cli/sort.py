@@ -137,9 +137,12 @@ def _on(command: SortCommand) -> BackendRequest:
 
 def _check(command: SortCommand) -> int:
     from gpumerge_cli.engine.check import check_files
+    from gpumerge_cli.engine.request import CheckRequest
 
     try:
-        check_files(_inputs(command), _items(command), _on(command), unique=command.values.unique)
+        request = CheckRequest(_inputs(command), _items(command), _on(command), command.values.unique)
+        with tasks.machines_of(request) as machines:
+            check_files(request.inputs, request.items, request.on, unique=request.unique, machines=machines)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines
@@ -190,10 +193,16 @@ def _salted(command: SortCommand) -> SortCommand:
 def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
     from gpumerge_cli.formats.part_names import part_names
 
+    values = command.values
+    if values.run_log is not None and (values.cluster is None or command.mode == "merge"):
+        raise UsageError("--run-log is for sorts by a cluster", way_out="add --cluster, or leave --run-log out")
+    if values.resume and values.run_log is None:
+        raise UsageError("--resume: there is no log to go on with", way_out="name it with --run-log")
     request: MergeRequest | SortFilesRequest = _runs(command) if command.mode == "merge" else _files(command)
     outputs = part_names(request.output, request.parts)
-    tasks.check_report_place(command.values.report, (*request.inputs, *outputs))
-    return tasks.Task(request, command.values.report)
+    tasks.check_report_place(values.report, (*request.inputs, *outputs))
+    tasks.check_report_place(values.run_log, (*request.inputs, *outputs), "--run-log")
+    return tasks.Task(request, values.report)
 
 
 def _compare(command: SortCommand) -> int:
@@ -201,6 +210,8 @@ def _compare(command: SortCommand) -> int:
     values = command.values
     if values.output is not None or command.mode != "sort" or values.unique or values.parts is not None:
         raise UsageError("--compare sorts and writes no output", way_out="leave -o, --parts, -m, -c, -C and -u out")
+    if values.cluster is not None:
+        raise UsageError("--compare is for this machine", way_out="leave --cluster out, or leave --compare out")
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.contest import Effort
@@ -242,6 +253,8 @@ def _files(command: SortCommand) -> SortFilesRequest:
         compress_program=values.compress_program,
         durable=values.fsync,
         parts=values.parts,
+        run_log=values.run_log,
+        resume=values.resume,
     )
 
 

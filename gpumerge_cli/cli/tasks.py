@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.engine.machines import Machines
     from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
     from gpumerge_cli.report.model import CheckReport, InputFile
 
@@ -43,7 +44,8 @@ class Task(Generic[_Request]):
         sharing: how many tasks of this process share its start-up.
         """
         on = replace(self.request.on, threads=self.request.on.threads or threads, sharing=sharing)
-        chosen = memory if self.request.memory is None else self.request.memory
+        elsewhere = self.request.on.cluster is not None  # where machines have memory of their own
+        chosen = memory if self.request.memory is None and not elsewhere else self.request.memory
         return replace(self, request=replace(self.request, on=on, memory=chosen))
 
 
@@ -79,22 +81,38 @@ def perform(
     if isinstance(request, CheckRequest):
         return _check(request, advance, told)
     with report_file(task.report, MERGE_SUFFIXES) as write:
-        if isinstance(request, MergeRequest):
-            from gpumerge_cli.engine.merge import merge_files
+        with machines_of(request) as machines:
+            if isinstance(request, MergeRequest):
+                from gpumerge_cli.engine.merge import merge_files as do
 
-            what = "merge"
-            measured = merge_files(request, since_start=since_start(), advance=advance, settle=settle)
-        else:
-            from gpumerge_cli.engine.sort import sort_files
+                what = "merge"
+            else:
+                from gpumerge_cli.engine.sort import sort_files as do  # type: ignore[assignment]
 
-            what = "sort"
-            measured = sort_files(request, since_start=since_start(), advance=advance, settle=settle)
+                what = "sort"
+            measured = do(request, since_start=since_start(), advance=advance, settle=settle, machines=machines)
         try:
             write(measured)
         except OutputError as error:
             done = f"{error.way_out}; the {what} itself is done".removeprefix("; ")
             raise OutputError(error.what, where=error.where, way_out=done) from error
     return measured
+
+
+@contextmanager
+def machines_of(request: MergeRequest | SortFilesRequest | CheckRequest) -> Iterator[Machines | None]:
+    """The machines that are to do the work; None if this one is. Raises UsageError, InputError, ClusterError."""
+    on = request.on
+    if on.cluster is None:
+        yield None
+        return
+    from gpumerge_cli.cluster.connect import shared
+    from gpumerge_cli.cluster.crew import judge_names
+    from gpumerge_cli.cluster.machines import Machines
+
+    judge_names(request.inputs, plain=request.items.plain)
+    with shared(on.cluster, on.cluster_wait) as cluster:
+        yield Machines(cluster.client, on.cluster_wait)
 
 
 def _check(
@@ -111,15 +129,17 @@ def _check(
     started = time.perf_counter()
     files: list[InputFile] = []
     wrong: list[InputError] = []
-    for found in check_each(
-        request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance
-    ):
-        if isinstance(found, InputFile):
-            files.append(found)
-        else:
-            wrong.append(found)
-        if told is not None and (len(request.inputs) > 1 or not wrong):
-            told(found)
+    with machines_of(request) as machines:
+        for found in check_each(
+            request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance,
+            machines=machines,
+        ):  # fmt: skip
+            if isinstance(found, InputFile):
+                files.append(found)
+            else:
+                wrong.append(found)
+            if told is not None and (len(request.inputs) > 1 or not wrong):
+                told(found)
     if wrong:
         raise _verdict(wrong, len(request.inputs), all_told=told is not None)
     return CheckReport(
@@ -147,12 +167,12 @@ def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> Gp
     return verdict
 
 
-def check_report_place(report: str | None, files: Sequence[str]) -> None:
-    """Raise UsageError if a report would replace one of `files`, which a command reads or writes."""
+def check_report_place(report: str | None, files: Sequence[str], option: str = "--report") -> None:
+    """Raise UsageError if the file of an option would replace one of `files`, which a command reads or writes."""
     if report is None:
         return
     taken = {os.path.realpath(file): file for file in files if file != "-"}
     if os.path.realpath(report) in taken:
         raise UsageError(
-            f"--report {report} would replace {taken[os.path.realpath(report)]}", way_out="give the report another name"
+            f"{option} {report} would replace {taken[os.path.realpath(report)]}", way_out="give it another name"
         )

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 
-from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+from gpumerge_cli.engine.machines import Machines
+from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError, InputError
@@ -29,11 +30,16 @@ _SHORT_LINE = 8
 
 
 def check_files(
-    inputs: tuple[str, ...], items: ItemRequest, on: BackendRequest, *, unique: bool = False
+    inputs: tuple[str, ...],
+    items: ItemRequest,
+    on: BackendRequest,
+    *,
+    unique: bool = False,
+    machines: Machines | None = None,
 ) -> tuple[InputFile, ...]:
     """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
     found = []
-    for one in check_each(inputs, items, on, unique=unique):
+    for one in check_each(inputs, items, on, unique=unique, machines=machines):
         if isinstance(one, InputError):
             raise one
         found.append(one)
@@ -48,6 +54,7 @@ def check_each(
     unique: bool = False,
     memory: int | None = None,
     advance: Advance | None = None,
+    machines: Machines | None = None,
 ) -> Iterator[InputFile | InputError]:
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
@@ -55,7 +62,7 @@ def check_each(
     UsageError before it reads any input if the inputs and `items` do not go together.
     unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
     None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
-    the files as they lie on the disk; what it raises ends the check.
+    the files as they lie on the disk; what it raises ends the check. machines: do the work in place of this one.
     """
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
@@ -76,8 +83,12 @@ def check_each(
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], items)
                     headers = headers or [(name, head)] * bool(head)
-                raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
-                (checked,) = files.files()
+                if machines is None:
+                    raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
+                    (checked,) = files.files()
+                else:
+                    request = CheckRequest((name,), items, on, unique, memory)
+                    (checked,) = files.files(machines.check(files, request, of_file))
         except InputError as error:
             yield error
         else:
@@ -138,6 +149,23 @@ def disorder_in(
     return disorder_error(source, offset, order, first_in, unique=unique)
 
 
+def disorder_between(
+    source: Source, block: tuple[int, int], order: Order, workspace: Workspace, *, unique: bool = False
+) -> int | None:
+    """Position of the first item of a block that sorts before the one ahead of it, or as it does if `unique`; or None.
+
+    block: two positions. workspace: takes it.
+    """
+    start, stop = block
+    if falls_at(source, start, order, unique=unique):
+        return start
+    read_chunk([source], Chunk(((start, stop),), start), workspace)
+    workspace.upload([stop - start])
+    disorder = workspace.disorder(strict=unique)
+    workspace.synchronize()
+    return None if disorder is None else start + disorder.offset
+
+
 def first_disorder(
     source: Source,
     order: Order,
@@ -167,15 +195,9 @@ def first_disorder(
                     start, stop = next(pending, (-1, -1))
                     if start < 0 or (found and min(found) <= start):
                         return
-                if falls_at(source, start, order, unique=unique):
-                    found.append(start)
-                    continue
-                read_chunk([source], Chunk(((start, stop),), start), workspace)
-                workspace.upload([stop - start])
-                disorder = workspace.disorder(strict=unique)
-                workspace.synchronize()
+                disorder = disorder_between(source, (start, stop), order, workspace, unique=unique)
                 if disorder is not None:
-                    found.append(start + disorder.offset)
+                    found.append(disorder)
         finally:
             workspace.close()
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from gpumerge_cli.engine.supply import Supply
 from gpumerge_cli.engine.task import ChunkTask, TaskResult, UnfinishedError, run
@@ -27,7 +28,8 @@ _LOOK = 0.2
 class WorkerLog:
     """The work of one worker. Times are seconds of time.perf_counter; first is 0 if it did nothing.
 
-    note: says why it did not start, or why it stopped; "" if it simply worked.
+    note: says why it did not start, or why it stopped; "" if it simply worked. tries: how many of its tasks failed, and
+    were done again.
     """
 
     worker: Worker
@@ -39,6 +41,7 @@ class WorkerLog:
     started: bool = False
     lost: DeviceError | UsageError | None = None
     note: str = ""
+    tries: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,16 @@ class Job:
     stop: Callable[[], None]
     leave: Callable[[UnfinishedError], bool] = lambda unfinished: False
     waits: bool = True
+
+
+class Executes(Protocol):
+    """Does a job with workers. logs: the work of each. began: the time at which the first task was taken."""
+
+    logs: list[WorkerLog]
+    began: float
+
+    def run(self) -> None:
+        """Do all tasks. Raises the first error that no other worker makes up for; all workers then stop."""
 
 
 @dataclass
@@ -270,3 +283,7 @@ class Executor:
             elif idle:
                 with suppress(*([DeviceError] if log.lost is not None else [])):
                     log.worker.close()
+
+
+ExecutorOf = Callable[[Sequence[Worker], Job, Stopwatch], Executes]
+"""Makes what has these workers do a job."""

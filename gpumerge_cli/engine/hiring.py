@@ -8,6 +8,7 @@ from functools import partial
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Choice
+from gpumerge_cli.engine.executor import Executor, ExecutorOf
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station
@@ -19,10 +20,14 @@ Feed = Callable[[Backend, float], Shares]
 
 @dataclass(frozen=True)
 class Hired:
-    """The workers of a run. station: shared by those on the CPU; None if none works there."""
+    """The workers of a run. station: shared by those on the CPU; None if none works there.
+
+    executor: has them do a job.
+    """
 
     workers: list[Worker]
     station: Station | None
+    executor: ExecutorOf = Executor
 
 
 def hire(site: Site, choice: Choice, feed: Feed) -> Hired:

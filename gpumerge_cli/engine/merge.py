@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from gpumerge_cli.backends import select
@@ -11,6 +12,7 @@ from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.machines import Machines
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -33,13 +35,14 @@ def merge_files(
     since_start: float = 0.0,
     advance: Advance | None = None,
     settle: Callable[[], None] = lambda: None,
+    machines: Machines | None = None,
 ) -> MergeReport:
     """Merge the inputs of `request` to its output, which appears whole or not at all.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time. settle: called once, before the output takes its
-    place; an error after that must not say that there is no output. Raises UsageError, InputError,
-    DisorderError, OutputError, DeviceError; the output is then as it was.
+    place; an error after that must not say that there is no output. machines: do the work in place of this one. Raises
+    UsageError, InputError, DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was.
     """
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
@@ -53,17 +56,21 @@ def merge_files(
         with stopwatch.span("plan"):
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
-        choice = _choice(request, inputs, sum(sizes))
+        choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
         output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
             site = _site(request, inputs, output, parts)
-            hired = hire(site, choice, partial(_fed, request, inputs, sum(sizes)))
+            if machines is None:
+                hired = hire(site, choice, partial(_fed, request, inputs, sum(sizes)))
+            else:
+                site = site if parts else replace(site, grid=output.grid)
+                hired = machines.hire(site, output, request.on, request.memory, request.durable)
             if hired.station is not None:
                 hired.station.warm_up()
             clock.start()
             if not request.unique:
                 output.reserve(sizes)
-                if hired.station is None:
+                if hired.station is None and machines is None:
                     output.populate()
             outcome = _merged(site, hired, stopwatch, advance, waits=output.seekable)
             if outcome.rest is not None:
@@ -113,7 +120,7 @@ def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:
     try:
-        return merge(site, hired.workers, stopwatch, advance, waits=waits)
+        return merge(site, hired.workers, stopwatch, advance, waits=waits, executor=hired.executor)
     except FoundDisorderError as found:
         raise _first_disorder(site, found, hired) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -57,6 +58,17 @@ class Output:
     def seekable(self) -> bool:
         """True if writes may come in any order."""
         return self.sinks[0].seekable
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """(bytes of a block of the file, the place of the first item), for workers that are not to share blocks.
+
+        (1, 0) for several parts, which few workers share, and for what is no file.
+        """
+        spot = self.sinks[0].spot
+        if spot is None or len(self.sinks) > 1:
+            return 1, 0
+        return max(1, os.stat(spot.path).st_blksize), spot.start
 
     def reserve(self, sizes: Sequence[int]) -> None:
         """Take room for so many bytes of items of each part; again, once sizes are better known. See Sink."""

@@ -45,7 +45,8 @@ class BackendRequest:
     """The place of the work: backend, kernel and launch shape, host threads (None: as many as there are cores).
 
     devices: the numbers of the GPUs that may work; () for all there are, None for the first one. sharing: the runs
-    of this process that share its start-up.
+    of this process that share its start-up. cluster: names the machines that do the work in place of this one.
+    cluster_wait: seconds in which a worker must come there, if there is none.
     """
 
     backend: BackendChoice = "auto"
@@ -53,6 +54,8 @@ class BackendRequest:
     threads: int | None = None
     launch: LaunchRequest = field(default_factory=LaunchRequest)
     sharing: int = 1
+    cluster: str | None = None
+    cluster_wait: float = 60.0
 
     @property
     def device(self) -> int:
@@ -78,7 +81,8 @@ class SortFilesRequest:
     sort: algorithm and kernel. unique, durable, parts: see MergeRequest. memory: bytes for all that is held; None takes
     half of what is available. folders: for temporary files, in turn; empty for the system's folder.
     compress_program: the program that packs them; "builtin" needs no program. always_spill: use temporary files even if
-    there is memory for everything.
+    there is memory for everything. run_log: of a sort by a cluster, logs its runs, which are then kept where it fails.
+    resume: go on with that log.
     """
 
     inputs: tuple[str, ...]
@@ -93,6 +97,8 @@ class SortFilesRequest:
     always_spill: bool = False
     durable: bool = False
     parts: int | None = None
+    run_log: str | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class External:
         """Sort everything to the output. stack: closes at the end all that must stay open until then."""
         total = self.inputs.nbytes
         outlet = RunsOutlet(MemoryFile.of) if self.spill is None else RunsOutlet(self.spill.keep, self.spill.stop)
-        made = self._runs(outlet, stopwatch, _part_of(advance, lambda done: done // 2))
+        made = self._runs(outlet, stopwatch, part_of(advance, lambda done: done // 2))
         sources = [self._source(outlet.runs[number]) for number in sorted(outlet.runs)]
         for source in sources:
             stack.callback(source.close)
@@ -58,13 +58,13 @@ class External:
             original.check_unchanged()  # not later: what is written may go to one of them
         if not sources:
             return made
-        told = _part_of(advance, lambda done: (total + done) // 2)
+        told = part_of(advance, lambda done: (total + done) // 2)
         merged = self._merge(sources, output, stopwatch, told)
         return replace(
             merged,
             counts=made.counts,
             workers=max(made.workers, merged.workers),
-            logs=_joined(made.logs, merged.logs),
+            logs=joined(made.logs, merged.logs),
             began=made.began,
         )
 
@@ -129,12 +129,12 @@ def pieces_of(sources: Sequence[Source], size: int) -> list[Chunk]:
     return [Chunk(tuple(zip(low, high, strict=True)), sum(low)) for low, high in pairwise(cuts)]
 
 
-def _part_of(advance: Advance | None, done_of: Callable[[int], int]) -> Advance | None:
+def part_of(advance: Advance | None, done_of: Callable[[int], int]) -> Advance | None:
     """A function that takes the progress of one of the two passes."""
     return None if advance is None else (lambda done, total: advance(done_of(done), total))
 
 
-def _joined(first: Sequence[WorkerLog], second: Sequence[WorkerLog]) -> list[WorkerLog]:
+def joined(first: Sequence[WorkerLog], second: Sequence[WorkerLog]) -> list[WorkerLog]:
     """The work of workers with the same names in both passes, added."""
     found = {log.worker.name: log for log in first}
     for log in second:

@@ -9,11 +9,11 @@ from functools import cached_property
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.outlet import Outlet, SinkOutlet
+from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.task import Action, Equals, InputName, TaskWork
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.formats.base import Source
 from gpumerge_cli.plan import Chunk, Planner
 
 
@@ -22,8 +22,8 @@ class Site:
     """The place where the tasks of one work are carried out.
 
     sources: the opened inputs of the work. outlet: takes the results. parts: of the sources, one for each part of the
-    output; none if that is one file with all items. lenient: an item out of order is no error; the work ends ahead of
-    it.
+    output; none if that is one file with all items. grid: see Planner. lenient: an item out of order is no error; the
+    work ends ahead of it.
     """
 
     work: TaskWork
@@ -31,6 +31,7 @@ class Site:
     outlet: Outlet
     lenient: bool = False
     parts: Sequence[Chunk] = ()
+    grid: tuple[int, int] = (1, 0)
 
     @property
     def nbytes(self) -> int:
@@ -40,7 +41,7 @@ class Site:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        return Planner(self.sources, self.work.order)
+        return Planner(self.sources, self.work.order, self.grid)
 
 
 def work_of(
@@ -64,8 +65,8 @@ def work_of(
 
 
 @contextmanager
-def opened_site(work: TaskWork, sink: Sink) -> Iterator[Site]:
-    """A site for tasks that come from elsewhere: inputs are opened by name, and results go to `sink`.
+def opened_site(work: TaskWork, outlet: Outlet) -> Iterator[Site]:
+    """A site for tasks that come from elsewhere: inputs are opened by name, and results go to `outlet`.
 
     Raises InputError for an input that cannot be opened, or that has changed since the task was made.
     """
@@ -77,4 +78,4 @@ def opened_site(work: TaskWork, sink: Sink) -> Iterator[Site]:
                     where=one.name,
                     way_out="merge it when nothing writes to it",
                 )
-        yield Site(work, inputs.sources, SinkOutlet([sink], work.equals))
+        yield Site(work, inputs.sources, outlet)

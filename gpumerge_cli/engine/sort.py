@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.backends.select import Selected, one_of, sorts_on_devices
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.machines import Machines, Sorting
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -41,11 +44,13 @@ def sort_files(
     since_start: float = 0.0,
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
+    machines: Machines | None = None,
 ) -> MergeReport:
     """Sort the items of all inputs to the output, which appears whole or not at all; stably.
 
     The arguments are those of merge_files; progress counts every byte twice, once sorted and once merged. Raises
-    UsageError, InputError, OutputError, DeviceError; the output is then as it was, and no temporary file is left.
+    UsageError, InputError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file
+    is left.
     """
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
@@ -63,25 +68,43 @@ def sort_files(
         sizes = [high - low for low, high in pairwise(edges)]
         output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
-            selected = _selected(request, inputs, output, sizes)
-            clock.start()
-            equals = Equals.of(request.unique)
-            work = work_of(inputs, request.items, "sort", request.sort, equals=equals)
-            policy = selected.backend.resolve_sort(request.sort, inputs.order, inputs.nbytes)
-            job = _Job(inputs, work, selected.backend, request, stopwatch)
-            try:
-                outcome = job.sort(output, stack, advance, whole=True)
-            except _NoRoomError:
-                outcome = job.sort(output, stack, advance, whole=False)
+            work = partial(work_of, inputs, request.items, "sort", request.sort, equals=Equals.of(request.unique))
+            if machines is not None:
+                clock.start()
+                outcome = machines.sort(Sorting(inputs, work(), request, stopwatch), output, stack, advance)
+                chosen = _Chosen(machines.why)
+            else:
+                selected = _selected(request, inputs, output, sizes)
+                clock.start()
+                chosen = _chosen(request, inputs, selected)
+                job = _Job(inputs, work(), selected.backend, request, stopwatch)
+                try:
+                    outcome = job.sort(output, stack, advance, whole=True)
+                except _NoRoomError:
+                    outcome = job.sort(output, stack, advance, whole=False)
             settle()
             output.commit(outcome, durable=request.durable)
         except BaseException:
             output.abort()
             raise
-        about = About(selected.backend.info().name, policy.algorithm, policy.describe(), policy.why)
         parts = output.parts(outcome) if request.parts is not None else ()
-        ran = Ran("sort", request.output, request.unique, False, selected.why, selected.expected, parts, about)
+        ran = Ran("sort", request.output, request.unique, False, chosen.why, chosen.expected, parts, chosen.about)
         return report(ran, inputs, outcome, stopwatch, clock)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The choice of who sorts, for a report. See Ran."""
+
+    why: str
+    expected: Mix | None = None
+    about: About | None = None
+
+
+def _chosen(request: SortFilesRequest, inputs: Inputs, selected: Selected) -> _Chosen:
+    policy = selected.backend.resolve_sort(request.sort, inputs.order, inputs.nbytes)
+    about = About(selected.backend.info().name, policy.algorithm, policy.describe(), policy.why)
+    return _Chosen(selected.why, selected.expected, about)
 
 
 def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: Sequence[int]) -> Selected:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 
-from gpumerge_cli.engine.executor import Executor, Job, WorkerLog
+from gpumerge_cli.engine.executor import Executor, ExecutorOf, Job, WorkerLog
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.steps import FoundDisorderError
@@ -102,15 +102,21 @@ class _Count:
 
 
 def merge(
-    site: Site, workers: Sequence[Worker], stopwatch: Stopwatch, advance: Advance | None = None, *, waits: bool
+    site: Site,
+    workers: Sequence[Worker],
+    stopwatch: Stopwatch,
+    advance: Advance | None = None,
+    *,
+    waits: bool,
+    executor: ExecutorOf = Executor,
 ) -> Outcome:
     """Merge every chunk of the site's sources into its outlet.
 
-    advance: see merge_files. waits: see Job. Raises the first error that no other worker makes up for; all workers then
-    stop.
+    advance: see merge_files. waits: see Job. executor: has the workers do the tasks. Raises the first error that no
+    other worker makes up for; all workers then stop.
     """
     spans = partial(site.planner.spans, parts=site.parts)
-    return carry_out(site, workers, spans, stopwatch, advance, waits=waits)
+    return carry_out(site, workers, spans, stopwatch, advance, waits=waits, executor=executor)
 
 
 def carry_out(
@@ -121,6 +127,7 @@ def carry_out(
     advance: Advance | None = None,
     *,
     waits: bool = True,
+    executor: ExecutorOf = Executor,
 ) -> Outcome:
     """Have the workers carry out the site's work on all chunks that `spans` gives. The other arguments are merge's."""
     outcome = Outcome([0] * len(site.sources), workers=len(workers))
@@ -142,13 +149,13 @@ def carry_out(
         count.leave,
         waits,
     )
-    executor = Executor(workers, job, stopwatch)
+    crew = executor(workers, job, stopwatch)
     # Signals come to the main thread. Where compiled code calls Python to read, they would be lost on its way back.
     alone = len(workers) == 1 and isinstance(workers[0], CpuWorker) and not runs
-    if alone and all(source.extent is not None for source in site.sources):
-        executor.run_here()
+    if isinstance(crew, Executor) and alone and all(source.extent is not None for source in site.sources):
+        crew.run_here()
     else:
-        executor.run()
-    outcome.logs, outcome.began = executor.logs, executor.began
-    outcome.workers = max(1, sum(log.worker.hands for log in executor.logs if log.started))
+        crew.run()
+    outcome.logs, outcome.began = crew.logs, crew.began
+    outcome.workers = max(1, sum(log.worker.hands for log in crew.logs if log.started))
     return outcome

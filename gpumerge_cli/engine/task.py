@@ -18,7 +18,7 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk
 
-Action = Literal["merge", "sort"]
+Action = Literal["merge", "sort", "check"]
 Ranges = tuple[tuple[int, int], ...]
 
 
@@ -146,7 +146,7 @@ class TaskResult:
     """The outcome of a task. counts: items that each input gave. dropped: those left out. written: bytes put out.
 
     part: the part of the output to which they went. largest: bytes of the largest chunk that was worked on at once.
-    spans: the time of each stage.
+    spans: the time of each stage. disorder: the position of the first item out of order that a check has found.
     """
 
     counts: list[int] = field(default_factory=list)
@@ -156,6 +156,7 @@ class TaskResult:
     largest: int = 0
     spans: list[Span] = field(default_factory=list)
     part: int = 0
+    disorder: int | None = None
 
     def add(self, other: TaskResult) -> None:
         """Count a further piece of the task, too."""

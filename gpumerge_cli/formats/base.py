@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.extents import Extent, Target
+from gpumerge_cli.extents import Extent, Spot, Target
 
 Bytes = NDArray[np.uint8]
 STDIO = "-"
@@ -76,6 +76,10 @@ class Sink(Protocol):
     @property
     def target(self) -> Target | None:
         """The place of chunks that are written as they are; None if only `write_at` can write them."""
+
+    @property
+    def spot(self) -> Spot | None:
+        """The place of chunks for other processes, which write them as they are; None if they cannot."""
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """Reserve room for `nbytes` of items, which will be written later. Raises OutputError if there is no room.

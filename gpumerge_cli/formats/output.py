@@ -58,6 +58,11 @@ class OutputFile:
                 problem.way_out = f"outputs are made beside their place: {folder} must be writable, too"
             raise problem from None
 
+    @property
+    def path(self) -> str | None:
+        """The name of the temporary file, by which other processes can write to it."""
+        return str(self._made.temporary)
+
     def target(self, start: int, swap: int) -> Target | None:
         """The place of the bytes from `start` on."""
         memory = 0 if self._mapping is None else self._mapping.address

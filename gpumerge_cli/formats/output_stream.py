@@ -39,6 +39,11 @@ class OutputStream:
             raise output_error(as_os_error(error), self.name) from None
         self._position = 0
 
+    @property
+    def path(self) -> str | None:
+        """Other processes cannot write to a stream."""
+        return None
+
     def target(self, start: int, swap: int) -> Target | None:
         """A stream is written in order."""
         return None

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.extents import Target
+from gpumerge_cli.extents import Spot, Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.output_stream import OutputStream
 
 if TYPE_CHECKING:
@@ -22,18 +23,19 @@ class ItemSink:
 
     dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one
     length. count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of
-    a chunk's, None to leave them. line_end: see Sink.
+    a chunk's, None to leave them. line_end: see Sink. start: bytes that the output has ahead of the header.
     """
 
     def __init__(
         self,
-        output: OutputFile | OutputStream | StoredOutput,
+        output: OutputFile | OutputRange | OutputStream | StoredOutput,
         *,
         dtype: np.dtype[Any] | None = None,
         header: Callable[[int], bytes] | None = None,
         count: int | None = None,
         compress: Callable[[Any], bytes] | None = None,
         line_end: int | None = None,
+        start: int = 0,
     ) -> None:
         self.name = output.name
         self.line_end = line_end
@@ -43,14 +45,15 @@ class ItemSink:
         self._compress = compress
         self._header = header
         self._count = count
+        self._dtype = dtype
         self._native = None if dtype is None else foreign_keys(dtype)
-        self._start = 0
+        self._start = start
         self._empty = True
         self._finished = False
         if header is not None:
             head = self._packed(np.frombuffer(header(count or 0), np.uint8))
             self._output.write_at(0, head)
-            self._start = len(head)
+            self._start = start + len(head)
             self._empty = False
 
     @property
@@ -58,6 +61,12 @@ class ItemSink:
         """See Sink."""
         swap = 0 if self._native is None else self._native.itemsize
         return self._output.target(self._start, swap) if self.exact else None
+
+    @property
+    def spot(self) -> Spot | None:
+        """See Sink."""
+        path = self._output.path
+        return Spot(self.name, path, self._start, self._dtype) if self.exact and path is not None else None
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """See Sink."""

@@ -74,6 +74,11 @@ class StoredOutput:
         """Threads that wait for their part's turn come back."""
         self._upload.stop()
 
+    @property
+    def path(self) -> str | None:
+        """Other processes cannot write to it."""
+        return None
+
     def target(self, start: int, swap: int) -> Target | None:
         """Compiled code cannot write it."""
         return None

@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 _ELSEWHERE = """
 import json, pickle, sys
 from gpumerge_cli.backends import cpu
+from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import opened_site
 from gpumerge_cli.engine.station import Station
@@ -47,7 +48,7 @@ with open(tasks, "rb") as file:
 work = found[0].work
 sink = open_sink(output, resolve_format(work.inputs[0].name, "text", None), None, None)  # bytes as they come
 sink.reserve(work.nbytes)
-with opened_site(work, sink) as site:
+with opened_site(work, SinkOutlet([sink], work.equals)) as site:
     worker = CpuWorker(0, Station(site, cpu.create(), Shares(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(run(task, worker).counts for task in found))]
@@ -172,6 +173,7 @@ def test_what_is_no_task_is_told(change: dict[str, Any]) -> None:
 
 
 def test_an_input_that_has_changed_since_is_told(write: Write, tmp_path: Path) -> None:
+    from gpumerge_cli.engine.outlet import SinkOutlet
     from gpumerge_cli.engine.site import opened_site
     from gpumerge_cli.formats.registry import open_sink, resolve_format
 
@@ -179,6 +181,9 @@ def test_an_input_that_has_changed_since_is_told(write: Write, tmp_path: Path) -
     inputs = (InputName(name, "raw", 44),)
     work = TaskWork("merge", inputs, ItemRequest(), Order.of("int32"), Equals.ALL, True, LaunchRequest(), 4.0)
     sink = open_sink(str(tmp_path / "out.i32"), resolve_format(name, None, None), np.dtype(np.int32), None)
-    with pytest.raises(InputError, match="it holds 40 bytes, the task says 44"), opened_site(work, sink):
+    with (
+        pytest.raises(InputError, match="it holds 40 bytes, the task says 44"),
+        opened_site(work, SinkOutlet([sink], work.equals)),
+    ):
         pass
     sink.abort()

@@ -15,6 +15,7 @@ import pytest
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.site import opened_site, work_of
 from gpumerge_cli.engine.task import Equals, TaskWork
@@ -184,7 +185,7 @@ def test_tasks_name_urls_as_they_are_opened(bucket: Bucket) -> None:
         work = work_of(inputs, ItemRequest(), "merge", LaunchRequest(), equals=Equals.ALL)
     sent: TaskWork = pickle.loads(pickle.dumps(work))
     assert [one.name for one in sent.inputs] == urls
-    with opened_site(sent, ItemSink(OutputFile("out.txt"))) as site:
+    with opened_site(sent, SinkOutlet([ItemSink(OutputFile("out.txt"))], sent.equals)) as site:
         assert [source.item_at(0) for source in site.sources] == [b"b", b"a"]
 
 

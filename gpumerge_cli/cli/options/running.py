@@ -187,6 +187,28 @@ WHERE = (
         letter="T", kind="folder", multiple=True,
     ),
     Option(
+        "cluster", "Where to run", (*_FILES, "batch"),
+        "Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes "
+        "of this machine that run as long as the command does. All machines read the inputs, and write the output, "
+        "under the same names. Needs gpumerge[cluster].",
+        kind="text", placeholder="ADDRESS|FILE|local[:N]", neutral=True, shared=False,
+    ),
+    Option(
+        "cluster-wait", "Where to run", (*_FILES, "batch"),
+        "Seconds in which a worker must come to a cluster that has none, before the run is given up.",
+        kind="number", least=1, default=60, neutral=True,
+    ),
+    Option(
+        "run-log", "Where to run", ("sort",),
+        "With --cluster, log each sorted run to FILE, and keep the runs if the sort fails; --resume then goes on.",
+        kind="file", written=True, settable=False,
+    ),
+    Option(
+        "resume", "Where to run", ("sort",),
+        "Go on with the sort that --run-log names: runs with the size and checksum that it has are not made again.",
+        settable=False,
+    ),
+    Option(
         "batch-size", "Where to run", ("sort",),
         "Inputs that one merge reads at once, 2 or more.",
         kind="number", least=2, gnu=True, neutral=True,

@@ -1,0 +1,202 @@
+"""Time sorts and merges by worker processes of this machine: four beside one, all beside plain threads; tiny tasks.
+
+python data/bench/measure_cluster.py FOLDER OUT.md [--bytes 8e9] [--threads 4] [--processes 4] [--tasks 10000]
+    [--repeat 3] [--only REGEX]
+
+FOLDER needs room for four times --bytes. Items are records of 100 bytes with a key of 10 for sorts, and int64 for
+merges. Cases take turns, the first turn warms up and does not count, and each output is held against that of plain
+threads. The connection to the cluster is made before the clock starts; its time stands in a row of its own. Significant
+differences are those where all times of one case lie below all of the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.cluster import crew
+from gpumerge_cli.cluster.connect import connected
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.formats.record_options import RecordRequest
+
+RECORD, KEY = 100, 10
+BLOCK = 64 << 20
+_PARTS = 16
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--bytes", type=lambda text: int(float(text)), default=8_000_000_000)
+    parser.add_argument("--threads", type=int, default=4, help="of a process")
+    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--tasks", type=int, default=10_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    work: Path = options.folder / "measure-cluster"
+    work.mkdir(parents=True, exist_ok=True)
+    rows: list[str] = []
+    for name, measure in (("sort", measured_sorts), ("merge", measured_merges), ("tasks", measured_tasks)):
+        if re.search(options.only, name):
+            rows += measure(work, options)
+            write(options, rows)
+    for path in work.iterdir():
+        path.unlink()
+    work.rmdir()
+
+
+def measured_sorts(work: Path, options: argparse.Namespace) -> list[str]:
+    """Rows of the sort of records."""
+    name = work / "records.bin"
+    rng = np.random.default_rng(1)
+    with open(name, "wb") as file:
+        for at in range(0, options.bytes // RECORD * RECORD, BLOCK // RECORD * RECORD):
+            file.write(rng.bytes(min(BLOCK // RECORD * RECORD, options.bytes // RECORD * RECORD - at)))
+    items = ItemRequest("raw", records=RecordRequest(RECORD, 0, KEY))
+    request = SortFilesRequest((str(name),), str(work / "out.bin"), items)
+    rows = compared("sort of records", work, options, sort_files, request)
+    name.unlink()
+    return rows
+
+
+def measured_merges(work: Path, options: argparse.Namespace) -> list[str]:
+    """Rows of the merge to parts, and to one file."""
+    names = []
+    rng = np.random.default_rng(2)
+    for number in range(4):
+        names.append(str(work / f"{number}.i64"))
+        left, top = options.bytes // 32, 0
+        with open(names[-1], "wb") as file:
+            while left:
+                keys = np.cumsum(rng.integers(0, 1000, min(left, BLOCK // 8)), dtype=np.int64) + top
+                keys.tofile(file)
+                left, top = left - len(keys), int(keys[-1])
+    parts = MergeRequest(tuple(names), str(work / "out{part}.i64"), parts=_PARTS)
+    rows = compared(f"merge to {_PARTS} parts", work, options, merge_files, parts)
+    rows += compared("merge to one file", work, options, merge_files, MergeRequest(tuple(names), str(work / "out.i64")))
+    for name in names:
+        os.unlink(name)
+    return rows
+
+
+def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..., Any], request: Any) -> list[str]:
+    """Rows: one process of --threads threads, --processes of them, and as many threads of one plain process."""
+    cores = sorted(os.sched_getaffinity(0))
+    few, many = cores[: options.threads], cores[: options.threads * options.processes]
+    cases = {
+        f"1 process of {options.threads} threads": ("local:1", few),
+        f"{options.processes} processes of {options.threads} threads": (f"local:{options.processes}", many),
+        f"{options.threads * options.processes} plain threads": (None, many),
+    }
+    times: dict[str, list[float]] = {case: [] for case in cases}
+    starts: dict[str, float] = {}
+    expected: list[int] = []
+    for turn in range(options.repeat + 1):
+        for case, (address, allowed) in cases.items():
+            os.sched_setaffinity(0, allowed)
+            with ExitStack() as stack:
+                begun = time.perf_counter()
+                machines = None
+                if address is not None:
+                    machines = Machines(stack.enter_context(connected(address)).client)
+                starts[case] = time.perf_counter() - begun
+                begun = time.perf_counter()
+                do(request, machines=machines)
+                seconds = time.perf_counter() - begun
+            found = [hash_of(path) for path in sorted(work.glob("out*"))]
+            expected = expected or found
+            assert found == expected, f"{what}, {case}: another output"
+            for path in work.glob("out*"):
+                path.unlink()
+            if turn:
+                times[case].append(seconds)
+            print(f"{what}, {case}: {seconds:.2f} s", flush=True)
+    os.sched_setaffinity(0, cores)
+    one, all_, plain = times.values()
+    first, second, third = cases
+    ratios = {
+        first: "",
+        second: f"{statistics.median(one) / statistics.median(all_):.2f} x one process",
+        third: f"the cluster takes {statistics.median(all_) / statistics.median(plain) - 1:+.0%}",
+    }
+    return [
+        f"| {what} | {case} | {statistics.median(found):.2f} | {min(found):.2f} to {max(found):.2f} | "
+        f"{starts[case]:.2f} | {ratios[case]} |"
+        for case, found in times.items()
+    ]
+
+
+def hash_of(path: Path) -> int:
+    """A checksum of a file's bytes."""
+    from zlib import crc32
+
+    found = 0
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK):
+            found = crc32(block, found)
+    return found
+
+
+def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
+    """A row of a merge in so many tiny tasks."""
+    keys = np.arange(options.tasks * 1024, dtype=np.int64)
+    for name in ("a.i64", "b.i64"):
+        keys.tofile(work / name)
+    request = MergeRequest((str(work / "a.i64"), str(work / "b.i64")), str(work / "out.i64"))
+    size = 2 * keys.nbytes // options.tasks
+    kept = crew._LEAST_TASK, crew._MOST_TASK
+    crew._LEAST_TASK = crew._MOST_TASK = size
+    rows = []
+    try:
+        with connected(f"local:{options.processes}") as cluster:
+            machines = Machines(cluster.client)
+            for turn in range(options.repeat + 1):
+                begun = time.perf_counter()
+                told = merge_files(request, machines=machines)
+                seconds = time.perf_counter() - begun
+                print(f"{told.chunks} tasks: {seconds:.2f} s", flush=True)
+                if turn:
+                    rows.append(seconds)
+    finally:
+        crew._LEAST_TASK, crew._MOST_TASK = kept
+    median = statistics.median(rows)
+    for path in work.iterdir():
+        path.unlink()
+    return [
+        f"| {told.chunks} tasks of {size} bytes | {options.processes} processes | {median:.2f} | "
+        f"{min(rows):.2f} to {max(rows):.2f} | | {1e3 * median / told.chunks:.2f} ms a task |"
+    ]
+
+
+def write(options: argparse.Namespace, rows: list[str]) -> None:
+    """Write the table."""
+    cores = len(os.sched_getaffinity(0))
+    lines = [
+        f"Worker processes of one machine, {options.bytes / 1e9:g} GB, medians of {options.repeat} runs; "
+        f"{cores} cores, Python {platform.python_version()}, Linux {platform.release()}.",
+        "`data/bench/measure_cluster.py` makes this table.",
+        "",
+        "| work | workers | seconds | from, to | seconds to start the workers | |",
+        "|---|---|---|---|---|---|",
+        *rows,
+    ]
+    options.out.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Connects to the cluster that --cluster names, or starts one on this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cluster.local import LocalWorkers
+from gpumerge_cli.cluster.pool import await_workers
+from gpumerge_cli.errors import ClusterError, UsageError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
+_ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
+_CONNECT = 10.0
+"""Seconds in which a scheduler must answer."""
+_FAILURES = 0
+"""Workers that the scheduler lets be lost with one task without a word. The executor counts them, and tries again."""
+_QUIET = ("distributed", "tornado", "bokeh", "asyncio")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A connection to a cluster. workers: the processes that were started for it; None if it was there before."""
+
+    client: Client
+    workers: LocalWorkers | None = None
+
+
+@contextmanager
+def connected(address: str, patience: float = 60.0) -> Iterator[Connection]:
+    """A client of the cluster at `address`: of a scheduler, by address or file, or of N processes for "local:N".
+
+    patience: seconds in which the first worker must come. Raises UsageError, ClusterError.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise UsageError("--cluster needs Dask", way_out="pip install 'gpumerge[cluster]'") from None
+    with ExitStack() as stack, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _be_quiet()
+        local = _LOCAL.fullmatch(address)
+        number = int(local[1] or _processes()) if local else 1
+        cluster = _local(number, stack) if local else Connection(_remote(address, stack))
+        await_workers(cluster.client, patience, number)
+        _judge_versions(cluster.client)
+        yield cluster
+
+
+_open: dict[str, tuple[ExitStack, Connection, int]] = {}  # and the number of users
+_lock = threading.Lock()
+
+
+@contextmanager
+def shared(address: str, patience: float = 60.0) -> Iterator[Connection]:
+    """See connected: the connection that others of this process use at the moment, if there is one."""
+    with _lock:
+        if address not in _open:
+            with ExitStack() as stack:
+                connection = stack.enter_context(connected(address, patience))
+                _open[address] = stack.pop_all(), connection, 0
+        stack, connection, users = _open[address]
+        _open[address] = stack, connection, users + 1
+    try:
+        yield connection
+    finally:
+        with _lock:
+            stack, connection, users = _open[address]
+            _open[address] = stack, connection, users - 1
+            if users == 1:
+                del _open[address]
+                stack.close()
+
+
+def _be_quiet() -> None:
+    """Have Dask say nothing on standard error: errors are told by this program, in one line."""
+    known = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _QUIET]
+    for name in {*_QUIET, *known}:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _processes() -> int:
+    return max(1, len(os.sched_getaffinity(0)) // 4)
+
+
+def _local(number: int, stack: ExitStack) -> Connection:
+    """A scheduler in this process, and so many workers in others."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    threads = max(1, len(os.sched_getaffinity(0)) // number)
+    stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": _FAILURES}))
+    try:
+        cluster = LocalCluster(
+            n_workers=0, processes=True, dashboard_address=None, protocol="tcp", host="127.0.0.1", silence_logs=False
+        )
+    except OSError as error:
+        raise ClusterError(f"no scheduler can be started here: {error}") from None
+    stack.callback(cluster.close, timeout=_CONNECT)
+    client = Client(cluster.scheduler_address, set_as_default=False, timeout=_CONNECT)
+    stack.callback(client.close, timeout=_CONNECT)
+    workers = LocalWorkers(cluster.scheduler_address, number, threads)
+    stack.callback(workers.close)
+    return Connection(client, workers)
+
+
+def _remote(address: str, stack: ExitStack) -> Client:
+    from distributed import Client
+
+    if os.path.isfile(address):
+        said = {"scheduler_file": address}
+    elif _ADDRESS.fullmatch(address) and address.partition(":")[0] != "local":
+        said = {"address": address}
+    else:
+        raise UsageError(
+            f"--cluster {address}: no such file, and no address",
+            way_out="name HOST:PORT, a scheduler's file, or local:N",
+        )
+    way_out = "start one there (dask scheduler), or name another; its Dask must be of this version"
+    try:
+        client = Client(**said, set_as_default=False, timeout=_CONNECT)
+    except OSError:
+        raise ClusterError(f"--cluster {address}: no scheduler answers", way_out=way_out) from None
+    except Exception as error:  # whatever Dask makes of an answer that is no scheduler's, or another version's
+        raise ClusterError(
+            f"--cluster {address}: no scheduler that this Dask understands ({type(error).__name__})", way_out=way_out
+        ) from None
+    stack.callback(client.close, timeout=_CONNECT)
+    return client
+
+
+def _judge_versions(client: Client) -> None:
+    """Raise ClusterError if scheduler or workers have another Dask or Python than this process."""
+    versions = client.get_versions()
+    own = versions["client"]
+    others = {"the scheduler": versions["scheduler"]}
+    others |= {f"the worker at {address}": told for address, told in versions["workers"].items()}
+    for who, told in others.items():
+        if not isinstance(told, dict):
+            continue
+        for what in ("distributed", "python"):
+            mine, its = (_version(one, what) for one in (own, told))
+            if mine != its:
+                raise ClusterError(
+                    f"{who} has {what} {its}, this machine has {mine}",
+                    way_out="install the same versions on all machines",
+                )
+
+
+def _version(told: dict[str, dict[str, str]], what: str) -> str:
+    if what == "python":
+        return ".".join(str(told["host"]["python"]).split(".")[:2])
+    return str(told["packages"][what])

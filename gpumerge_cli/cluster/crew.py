@@ -1,0 +1,184 @@
+"""A crew of a cluster: judges before anything is written that the workers can do a run, and has them do it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli import __version__
+from gpumerge_cli.backends import select
+from gpumerge_cli.backends.base import SortPolicy
+from gpumerge_cli.cluster import node
+from gpumerge_cli.cluster.executor import ClusterExecutor, RemoteWorker
+from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package, run_on_all
+from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
+from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
+from gpumerge_cli.engine.hiring import Hired
+from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.station import policy_of
+from gpumerge_cli.engine.task import ChunkTask
+from gpumerge_cli.engine.workers import About, Worker
+from gpumerge_cli.errors import ClusterError, GpumergeError, InputError, OutputError, input_error
+from gpumerge_cli.extents import Spot
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.urls import is_url
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Noted = Callable[[ChunkTask, Answer], None]
+_MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
+_TASKS = 12
+"""Tasks for each thread, at least, so that all threads end at about the same time."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The needs of a run, of its request. memory: bytes of each worker. durable: see MergeRequest."""
+
+    on: BackendRequest
+    memory: int | None
+    durable: bool = False
+
+
+class Crew:
+    """The workers of a connected client."""
+
+    def __init__(self, client: Client, patience: float = 60.0) -> None:
+        self.client = client
+        self.patience = patience
+        self.why = "asked for"
+        self.standings: dict[str, Standing] = {}
+
+    @property
+    def threads(self) -> int:
+        """Threads of all workers that were judged."""
+        return max(1, sum(one.threads for one in self.standings.values()))
+
+    def hire(self, site: Site, output: Output, on: BackendRequest, memory: int | None, durable: bool) -> Hired:
+        """The workers for the tasks of a site, which write to `output`.
+
+        Raises InputError, OutputError or ClusterError if they cannot; nothing is written by then.
+        """
+        shipment = self.shipment(site, on, memory, durable)
+        shipment = replace(shipment, spots=spots_of(output))
+        return self.hired(site, shipment)
+
+    def shipment(self, site: Site, on: BackendRequest, memory: int | None, durable: bool) -> Shipment:
+        """The shipment of a site, without its output. Raises InputError for inputs that workers cannot read."""
+        seen = tuple(_seen(one.name, plain=site.work.items.plain) for one in site.work.inputs)
+        named = tuple(replace(one, name=at.path) for one, at in zip(site.work.inputs, seen, strict=True))
+        work = replace(site.work, inputs=named)
+        return Shipment(os.urandom(8).hex(), __version__, work, seen, (), on, memory, durable=durable)
+
+    def hired(self, site: Site, shipment: Shipment) -> Hired:
+        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
+        names = self.judge(shipment.packed())
+        host = select.host()
+        policy = policy_of(host, site.work)
+        kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
+        workers: list[Worker] = []
+        for address, one in self.standings.items():
+            about = About(f"{one.threads} threads of {one.host}", kernel, policy.describe(), policy.why)
+            workers.append(RemoteWorker(f"worker {names[address]}", one.threads, about))
+        return Hired(workers, None, self.executor(site, shipment))
+
+    def executor(self, site: Site, shipment: Shipment, noted: Noted = lambda task, answer: None) -> ExecutorOf:
+        """Makes the executor of a shipment, whose workers were judged. Raises ClusterError for a GPU nobody has.
+
+        noted: is told each task that is done.
+        """
+        gpus = any(one.gpu for one in self.standings.values()) and shipment.on.backend != "cpu"
+        if shipment.on.backend == "gpu" and not gpus:
+            raise ClusterError(
+                "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
+            )
+        pool = partial(DaskPool, self.client, shipment, {"GPU": 1} if gpus else {}, self.patience)
+        merges = site.work.action == "merge"
+        counts = merges and not site.work.equals.keeps_all
+        size = 1 if not merges else task_bytes(site.nbytes, self.threads)  # other pieces stay as they are
+
+        def made(workers: Sequence[Worker], job: Job, stopwatch: Stopwatch) -> Executes:
+            return ClusterExecutor(workers, job, stopwatch, pool(), size, counts, noted)
+
+        return made
+
+    def judge(self, packed: Packed) -> dict[str, str]:
+        """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
+        until = time.monotonic() + self.patience
+        self.standings = {}
+        while not self.standings:
+            await_workers(self.client, self.patience)
+            told = self._probed(packed)
+            self.standings = {address: one for address, one in told.items() if isinstance(one, Standing)}
+            if not self.standings and time.monotonic() > until:
+                problem = next(iter(told.values()), "there is none")
+                raise ClusterError(f"no worker answers: {problem}", way_out="look into the logs of the workers")
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        return {address: str(known.get(address, {}).get("name", address)) for address in self.standings}
+
+    def _probed(self, packed: Packed) -> dict[str, Any]:
+        """The standing of each worker, or an error of its connection. Raises the errors of all other kinds."""
+        try:
+            told: dict[str, Any] = run_on_all(self.client, node.probe, packed, on_error="return")
+        except ImportError as error:
+            raise no_package(error) from None
+        except OSError:  # a worker has gone away
+            return {}
+        for one in told.values():
+            if isinstance(one, GpumergeError):
+                raise one
+            if not isinstance(one, Standing | OSError):
+                raise no_package(one)
+        return told
+
+
+def task_bytes(nbytes: int, threads: int) -> int:
+    """Bytes of a task, of `nbytes` in all: small enough that no thread waits long at the end, and not too many."""
+    return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * threads)))
+
+
+def spots_of(output: Output) -> tuple[Spot, ...]:
+    """The places of an output for other processes. Raises OutputError if they cannot write it."""
+    spots = [sink.spot for sink in output.sinks]
+    found = tuple(spot for spot in spots if spot is not None)
+    if len(found) < len(spots):
+        where = output.sinks[0].name
+        raise OutputError(
+            "a cluster writes plain files, each worker its own ranges", where=where,
+            way_out="name a file with -o that is not compressed, or leave --cluster out",
+        )  # fmt: skip
+    return found
+
+
+def judge_names(names: Sequence[str], *, plain: bool) -> None:
+    """Raise InputError for inputs that workers cannot read in place. plain: names say nothing about compression."""
+    for name in names:
+        if is_url(name):
+            continue
+        if name == STDIO or (os.path.exists(name) and not os.path.isfile(name)):
+            raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
+        if not plain and compression_of(name):
+            way_out = "decompress it, or leave --cluster out"
+            raise InputError("a cluster reads files in place", where=name, way_out=way_out)
+
+
+def _seen(name: str, *, plain: bool) -> Seen:
+    """An input as this machine sees it. Raises InputError for one that cannot be read in place."""
+    judge_names((name,), plain=plain)
+    if is_url(name):
+        return Seen(name, -1, 0)
+    path = os.path.abspath(name)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise input_error(error, name) from None
+    return Seen(path, status.st_size, status.st_mtime_ns)

@@ -1,0 +1,264 @@
+"""The executor of a cluster: keeps a few tasks ahead for each thread of the workers, and counts what comes back.
+
+A task may be done twice, and answers may come in any order: only the first answer of each task counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from gpumerge_cli.cluster.shipment import Answer, shifted
+from gpumerge_cli.engine.executor import Job, WorkerLog
+from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult
+from gpumerge_cli.engine.workers import About, Worker
+from gpumerge_cli.errors import ClusterError, GpumergeError
+from gpumerge_cli.measure import Stopwatch
+
+_AHEAD, _MOST_AHEAD = 2, 4
+"""Tasks that are submitted for each thread of a worker, at least: one is done, the next one waits; and at most.
+
+Several that are submitted at once cost less than each by itself.
+"""
+_LOOK = 0.2
+"""Seconds between two looks for a signal and for lost workers."""
+_MOST_TRIES = 30
+"""Times that one task is submitted, in a cluster that loses its workers."""
+
+_FEW_TRIES = 2
+"""Times that a task is submitted which fails by itself."""
+_OF_CLUSTERS = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A task to be done. counts: it only counts what it would put out. tried: how often it was tried before."""
+
+    task: ChunkTask
+    counts: bool = False
+    tried: int = 0
+
+    @property
+    def key(self) -> tuple[int, bool]:
+        """Its name among the tickets of a job, whatever the try."""
+        return self.task.turn, self.counts
+
+
+class Pool(Protocol):
+    """Has tasks done elsewhere. All its methods are called by one thread."""
+
+    patience: float
+    """Seconds in which a worker must come back, once there is none."""
+
+    def threads(self) -> int:
+        """The threads of all workers that are there now."""
+
+    def submit(self, tickets: Sequence[Ticket]) -> None:
+        """Have tasks done. Returns at once."""
+
+    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+        """The tasks that have ended, and how; waits so long for the first one.
+
+        An exception is one of the cluster, such as the loss of a worker, or one that the task should not have raised.
+        Raises ClusterError if the cluster is gone.
+        """
+
+    def cancel(self) -> None:
+        """No answer is wanted any more."""
+
+
+class RemoteWorker:
+    """A worker of a cluster, as reports name it. See engine.workers.Worker."""
+
+    backend = "cluster"
+
+    def __init__(self, name: str, hands: int, about: About) -> None:
+        self.name = name
+        self.hands = hands
+        self.chunk_bytes = 0
+        self._about = about
+
+    def start(self) -> None:
+        """It has started."""
+
+    def do(self, task: ChunkTask) -> TaskResult:
+        """Not called: tasks go to the cluster."""
+        raise NotImplementedError
+
+    def about(self) -> About:
+        """Its device and launch."""
+        return self._about
+
+    def close(self) -> None:
+        """It goes on without this run."""
+
+
+@dataclass
+class _Ends:
+    """The ends of results in each part of an output whose sizes are known only once they are counted.
+
+    waiting: tasks that were counted, but not all of those ahead of them; by part and by their number in it.
+    """
+
+    waiting: dict[int, dict[int, tuple[ChunkTask, int]]] = field(default_factory=dict)
+    numbers: dict[int, tuple[int, int]] = field(default_factory=dict)  # (part, number in it) of each turn
+    _given: dict[int, int] = field(default_factory=dict)
+    _next: dict[int, tuple[int, int]] = field(default_factory=dict)  # (number, place) of each part
+
+    def number(self, task: ChunkTask) -> None:
+        """Take note of a new task; those of a part come in its order."""
+        part = task.place.part
+        self.numbers[task.turn] = part, self._given.get(part, 0)
+        self._given[part] = self._given.get(part, 0) + 1
+
+    def counted(self, task: ChunkTask, nbytes: int) -> list[ChunkTask]:
+        """The tasks whose places are known now that `task` is known to put out `nbytes`."""
+        part, number = self.numbers.pop(task.turn)
+        waiting = self.waiting.setdefault(part, {})
+        waiting[number] = task, nbytes
+        at, offset = self._next.get(part, (0, 0))
+        found = []
+        while at in waiting:
+            ready, size = waiting.pop(at)
+            found.append(replace(ready, place=Place(part, offset)))
+            at, offset = at + 1, offset + size
+        self._next[part] = at, offset
+        return found
+
+
+@dataclass
+class ClusterExecutor:
+    """Does a job in a pool. See engine.executor.Executes.
+
+    task_bytes: of a task, about. counts: the places of results are known only once they are counted, so each task is
+    done twice: once to count, and once all ahead of it are counted, to write. noted: is told each task that is done.
+    """
+
+    workers: Sequence[Worker]
+    job: Job
+    stopwatch: Stopwatch
+    pool: Pool
+    task_bytes: int
+    counts: bool = False
+    noted: Callable[[ChunkTask, Answer], None] = lambda task, answer: None
+    logs: list[WorkerLog] = field(init=False)
+    began: float = 0.0
+    _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
+    _by_name: dict[str, WorkerLog] = field(default_factory=dict)
+    _ends: _Ends = field(default_factory=_Ends)
+    _over: bool = False
+    _lonely: float = 0.0  # the time since which there is no worker
+
+    def __post_init__(self) -> None:
+        self.logs = [WorkerLog(worker, started=True) for worker in self.workers]
+        self._by_name = {log.worker.name: log for log in self.logs}
+
+    def run(self) -> None:
+        """Do all tasks. Raises the first error that no further try makes up for; all tasks are then cancelled."""
+        try:
+            self._fill()
+            while self._sent or not self._over:
+                for ticket, answer in self.pool.answers(_LOOK):
+                    self._settle(ticket, answer)
+                self._fill()
+        except BaseException:
+            self.job.stop()
+            raise
+        finally:
+            self.pool.cancel()
+            for log in self.logs:
+                if log.tries:
+                    log.note = f"{log.tries} of its tasks were done again"
+
+    def _fill(self) -> None:
+        """Submit tasks for all threads that are there. Raises ClusterError if there are none for too long."""
+        threads = self.pool.threads()
+        now = time.monotonic()
+        self._lonely = 0.0 if threads else self._lonely or now
+        if not threads and now - self._lonely > self.pool.patience:
+            raise ClusterError(
+                f"no worker was there for {self.pool.patience:.0f} seconds",
+                way_out="look into the logs of the workers, or wait longer with --cluster-wait",
+            )
+        if len(self._sent) >= _AHEAD * threads:
+            return
+        new: list[Ticket] = []
+        while not self._over and len(self._sent) + len(new) < _MOST_AHEAD * threads:
+            taken = self.job.supply.take(self.task_bytes)
+            if taken is None or self.job.is_over(taken[0]):
+                self._over = True
+                break
+            self.began = self.began or time.perf_counter()
+            task = self.job.task(*taken)
+            if self.counts:
+                self._ends.number(task)
+            new.append(Ticket(task, self.counts))
+        self._submit(new)
+
+    def _submit(self, tickets: Sequence[Ticket]) -> None:
+        self._sent.update((ticket.key, ticket) for ticket in tickets)
+        if tickets:
+            self.pool.submit(tickets)
+
+    def _settle(self, ticket: Ticket, answer: Answer | BaseException) -> None:
+        sent = self._sent.get(ticket.key)
+        if sent is None:
+            return  # a twin has answered
+        error = answer.error if isinstance(answer, Answer) else answer
+        if isinstance(answer, Answer) and error is None:
+            del self._sent[ticket.key]
+            self.noted(sent.task, answer)
+            self._took(answer, counted=ticket.counts)
+            if ticket.counts:
+                self._submit([Ticket(task) for task in self._ends.counted(sent.task, answer.result.written)])
+            return
+        assert error is not None
+        if ticket.tried < sent.tried:
+            return  # a later try is under way
+        if isinstance(answer, Answer):
+            if not answer.again:
+                raise error
+            self._log_of(answer.worker).tries += 1
+        elif (lost := getattr(getattr(error, "last_worker", None), "name", None)) is not None:
+            self._log_of(str(lost)).tries += 1  # the worker that Dask has seen end with the task
+        if sent.tried + 1 >= (_MOST_TRIES if _is_of_cluster(error) else _FEW_TRIES):
+            raise _given_up(error, sent.tried + 1)
+        self._submit([replace(sent, tried=sent.tried + 1)])
+
+    def _took(self, answer: Answer, *, counted: bool) -> None:
+        ahead = time.perf_counter() - time.time()
+        log = self._log_of(answer.worker)
+        started = answer.began + ahead
+        self.stopwatch.name_lane(log.worker.name)
+        self.stopwatch.add(*shifted(answer.result.spans, ahead))
+        log.busy += answer.seconds
+        log.first = min(log.first or started, started)
+        log.last = max(log.last, started + answer.seconds)
+        if not counted:
+            log.chunks += answer.result.nbytes > 0
+            log.nbytes += answer.result.nbytes
+            self.job.took(answer.result)
+
+    def _log_of(self, worker: str) -> WorkerLog:
+        """The log of the worker of that name, which may have come since the run began."""
+        name = f"worker {worker}"
+        if name not in self._by_name:
+            log = WorkerLog(RemoteWorker(name, 1, About()), started=True)
+            self._by_name[name] = log
+            self.logs.append(log)
+        return self._by_name[name]
+
+
+def _is_of_cluster(error: BaseException) -> bool:
+    """Whether the cluster has lost a task, which is no fault of the task itself."""
+    return type(error).__name__ in _OF_CLUSTERS or isinstance(error, OSError)
+
+
+def _given_up(error: BaseException, tried: int) -> BaseException:
+    """The error for a task that was tried so often."""
+    if isinstance(error, GpumergeError):
+        return error
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return ClusterError(f"a task failed {tried} times, last with {what}", way_out="look into the logs of the workers")

@@ -1,0 +1,69 @@
+"""Worker processes on this machine, for --cluster local: those that end during a run are started again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import gpumerge_cli
+
+_LOOK = 0.1
+"""Seconds between two looks for workers that have ended."""
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from distributed.cli.dask_worker import main; "
+    "sys.exit(main(prog_name='dask-worker'))"
+)
+
+
+class LocalWorkers:
+    """So many worker processes of one scheduler, of so many threads each.
+
+    They have no nanny, since one that is killed while it starts is never started again by it, or only much later.
+    """
+
+    def __init__(self, address: str, number: int, threads: int) -> None:
+        self._address = address
+        self._threads = threads
+        self._folder = tempfile.TemporaryDirectory(prefix="gpumerge-workers-", ignore_cleanup_errors=True)
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self.processes = [self._started(each) for each in range(number)]
+        self._keeper = threading.Thread(target=self._keep, name="gpumerge workers", daemon=True)
+        self._keeper.start()
+
+    def _started(self, number: int) -> subprocess.Popen[bytes]:
+        package = str(Path(gpumerge_cli.__file__).parent.parent)
+        words = [
+            sys.executable, "-c", _START, package, self._address, "--name", str(number), "--no-nanny",
+            "--nthreads", str(self._threads), "--memory-limit", "0", "--no-dashboard",
+            "--local-directory", self._folder.name, "--death-timeout", "60", "--host", "127.0.0.1",
+        ]  # fmt: skip
+        return subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True, env=os.environ | {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"},
+        )  # fmt: skip
+
+    def _keep(self) -> None:
+        """Start again what has ended."""
+        while not self._ended.wait(_LOOK):
+            with self._lock:
+                for number, process in enumerate(self.processes):
+                    if process.poll() is not None and not self._ended.is_set():
+                        self.processes[number] = self._started(number)
+
+    def close(self) -> None:
+        """End all of them at once: what they were at is not wanted any more."""
+        self._ended.set()
+        self._keeper.join()
+        with self._lock:
+            for process in self.processes:
+                with suppress(OSError):
+                    process.kill()
+            for process in self.processes:
+                process.wait()
+        self._folder.cleanup()

@@ -1,0 +1,325 @@
+"""The work of a worker process: it opens the inputs and the output of a run once, and does tasks in any thread.
+
+A task writes nothing but its own range of the output, so a task that is done twice leaves the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from gpumerge_cli import __version__
+from gpumerge_cli.backends import select
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, RangeOutlet
+from gpumerge_cli.cluster.runs import run_sources
+from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing, shifted
+from gpumerge_cli.engine.check import disorder_between
+from gpumerge_cli.engine.resources import Shares, default_memory, shares
+from gpumerge_cli.engine.site import Site, opened_site
+from gpumerge_cli.engine.station import Hand, Station, sorts_again
+from gpumerge_cli.engine.task import ChunkTask, Place, Ranges, TaskResult, UnfinishedError
+from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, input_error
+from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.output_range import OutputRange
+from gpumerge_cli.formats.sink import ItemSink
+
+_MOST_SITES = 4
+"""Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
+_PATIENCE, _LOOK = 10.0, 0.1
+"""Seconds in which a file that another machine has just made must come to be seen; and between two looks for it."""
+
+
+class _Bench:
+    """The opened inputs and output of one run in this process."""
+
+    def __init__(self, shipment: Shipment) -> None:
+        self.shipment = shipment
+        self.active = 0
+        self._stack = ExitStack()
+        self._own = threading.local()
+        self._hands: list[Hand] = []
+        self._ranges: list[OutputRange] = []
+        self._lock = threading.Lock()
+        try:
+            self._site = self._opened()
+            self._station = Station(self._site, _backend(shipment, self._site), self._shares())
+            self._station.open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _opened(self) -> Site:
+        shipment, work = self.shipment, self.shipment.work
+        _judge_files(shipment)
+        sinks: list[Sink] = []
+        for spot in () if shipment.folder else shipment.spots:
+            self._ranges.append(OutputRange(spot.name, spot.path))
+            self._stack.callback(self._ranges[-1].abort)
+            sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
+        self.outlet = RangeOutlet(sinks, planned=work.equals.keeps_all)
+        if shipment.folder:
+            self.outlet = FolderOutlet(shipment.folder, sums=shipment.known is not None)
+        elif not sinks:
+            self.outlet = CountOutlet()
+        if shipment.runs:
+            sources = run_sources(shipment)
+            for source in sources:
+                self._stack.callback(source.close)
+            return Site(work, sources, self.outlet)
+        return self._stack.enter_context(opened_site(work, self.outlet))
+
+    def _shares(self) -> Shares:
+        shipment, work = self.shipment, self.shipment.work
+        threads, memory = _threads(), shipment.memory or _memory()
+        if shipment.chunk_bytes:
+            return Shares(threads, shipment.chunk_bytes)
+        backend = _backend(shipment, self._site)
+        pace = backend.pace(work.order, len(work.inputs), work.item_bytes)
+        if sorts_again(backend, work):
+            pace = replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
+        return replace(shares(pace, work.nbytes, len(work.inputs), threads, memory), workers=threads)
+
+    def do(self, task: ChunkTask) -> TaskResult:
+        """Do the task; its bytes are with the file system when it comes back. Raises UnfinishedError, OutputError."""
+        hand: Hand | None = getattr(self._own, "hand", None)
+        if hand is None:
+            hand = self._own.hand = Hand(self._station)
+            with self._lock:
+                self._hands.append(hand)
+        known = (self.shipment.known or {}).get(task.place.part)
+        if known is not None and isinstance(self.outlet, FolderOutlet) and self.outlet.has(task.place.part, known):
+            return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part)
+        self.outlet.begin(task.place)
+        result = self._checked(task) if task.work.action == "check" else hand.do(task)
+        if self._site.outlet.is_over(task.turn):
+            raise ClusterError("the run was stopped")
+        for source in self._site.sources:
+            source.check_unchanged()
+        if self._ranges:
+            self._ranges[task.place.part].finish(durable=self.shipment.durable)
+        return result
+
+    def _checked(self, task: ChunkTask) -> TaskResult:
+        """Look at the task's piece of the only input, block by block."""
+        (source,), ((start, stop),) = self._site.sources, task.ranges
+        order, size = task.work.order, self._station.shares.chunk_bytes
+        unique = not task.work.equals.keeps_all
+        done = TaskResult([0], nbytes=stop - start)
+        workspace = self._station.backend.workspace(order, size)
+        try:
+            while start < stop and done.disorder is None and not self.outlet.is_over(task.turn):
+                until = min(stop, max(source.item_end(start), source.item_start(min(stop, start + size))))
+                done.disorder = disorder_between(source, (start, until), order, workspace, unique=unique)
+                if done.disorder is None:
+                    done.counts[0] += workspace.counts[0]
+                start = until
+        finally:
+            workspace.close()
+        return done
+
+    def stop(self) -> None:
+        """Have tasks under way end with their present piece."""
+        self._site.outlet.stop()
+
+    def close(self) -> None:
+        """Close all files and give all memory back."""
+        for hand in self._hands:
+            hand.close()
+        self._stack.close()
+
+
+_benches: OrderedDict[str, _Bench] = OrderedDict()
+_over: OrderedDict[str, None] = OrderedDict()  # runs that have ended
+_lock = threading.Lock()
+
+
+@contextmanager
+def _bench(packed: Packed) -> Iterator[_Bench]:
+    """The bench of a run, for one task."""
+    shipment: Shipment | None = None
+    with _lock:
+        if packed.digest not in _benches:
+            shipment = pickle.loads(packed.data)
+            if shipment.run in _over:
+                raise ClusterError("the run has ended")
+            judge_version(shipment.version)
+            _benches[packed.digest] = _Bench(shipment)
+            idle = [key for key, one in _benches.items() if not one.active and key != packed.digest]
+            for key in idle[: max(0, len(_benches) - _MOST_SITES)]:
+                _benches.pop(key).close()
+        bench = _benches[packed.digest]
+        _benches.move_to_end(packed.digest)
+        bench.active += 1
+    try:
+        yield bench
+    finally:
+        with _lock:
+            bench.active -= 1
+            ended = bench.shipment.run in _over and not bench.active
+            if ended:
+                _benches.pop(packed.digest, None)
+        if ended:
+            bench.close()
+
+
+def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
+    """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
+    began, start = time.time(), time.perf_counter()
+    result = TaskResult([0] * len(ranges), part=place.part)
+    answer = Answer(result, worker_name(), threading.get_ident(), began, 0.0)
+    try:
+        with _bench(packed) as bench:
+            answer.result = bench.do(ChunkTask(bench.shipment.work, turn, ranges, place))
+            answer.crc = bench.outlet.crc if isinstance(bench.outlet, FolderOutlet) else 0
+    except UnfinishedError as unfinished:
+        if not isinstance(unfinished.cause, GpumergeError):
+            raise unfinished.cause from None
+        answer.error = unfinished.cause
+    except GpumergeError as error:
+        answer.error = error
+    answer.again = isinstance(answer.error, DeviceError)
+    answer.seconds = time.perf_counter() - start
+    answer.result.spans = shifted(answer.result.spans, time.time() - time.perf_counter())
+    return answer
+
+
+def probe(packed: Packed) -> Standing | GpumergeError:
+    """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output."""
+    try:
+        shipment: Shipment = pickle.loads(packed.data)
+        judge_version(shipment.version)
+        _judge_files(shipment)
+        for spot in shipment.spots:
+            _await(spot.path)
+            OutputRange(spot.name, spot.path).abort()
+        if shipment.folder:
+            _await(shipment.folder)
+            if not os.access(shipment.folder, os.W_OK):
+                raise ClusterError(
+                    f"the worker at {socket.gethostname()} cannot write to it", where=shipment.folder,
+                    way_out="name a folder with -T that all machines may write to",
+                )  # fmt: skip
+        backend = select.host()
+        host = socket.gethostname()
+        return Standing(__version__, host, _threads(), _memory(), _has_gpu(), backend.info().name)
+    except GpumergeError as error:
+        return error
+
+
+def forget(run: str) -> None:
+    """The run has ended: its tasks stop, and its files are closed."""
+    with _lock:
+        _over[run] = None
+        while len(_over) > 1000:
+            _over.popitem(last=False)
+        found = [key for key, one in _benches.items() if one.shipment.run == run]
+        for key in found:
+            _benches[key].stop()
+        idle = [_benches.pop(key) for key in found if not _benches[key].active]
+    for bench in idle:
+        bench.close()
+
+
+def judge_version(version: str) -> None:
+    """Raise ClusterError if the client's version is not this worker's."""
+    if version != __version__:
+        raise ClusterError(
+            f"the worker at {socket.gethostname()} has gpumerge {__version__}, this is {version}",
+            way_out="install one version on all machines",
+        )
+
+
+def _judge_files(shipment: Shipment) -> None:
+    """See judge_inputs; waits a while for runs that other machines have just made."""
+    until = time.monotonic() + _PATIENCE
+    while shipment.runs and time.monotonic() < until:
+        with suppress(ClusterError):
+            return judge_inputs(shipment.inputs)
+        time.sleep(_LOOK)
+    return judge_inputs(shipment.inputs)
+
+
+def judge_inputs(inputs: Sequence[Seen]) -> None:
+    """Raise ClusterError for an input that this worker does not see as the client does."""
+    for one in inputs:
+        if one.size < 0:
+            continue
+        try:
+            status = os.stat(one.path)
+        except OSError as error:
+            problem = input_error(error, one.path)
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} cannot read it: {problem.what}", where=one.path,
+                way_out="put it on a file system that all machines have, under one path",
+            ) from None  # fmt: skip
+        if (status.st_size, status.st_mtime_ns) != (one.size, one.mtime):
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} has another file there", where=one.path,
+                way_out="put it on a file system that all machines have, and let nothing write to it",
+            )  # fmt: skip
+
+
+def _await(path: str) -> None:
+    """Wait a while until the file is seen, which another machine has just made. Raises ClusterError."""
+    until = time.monotonic() + _PATIENCE
+    while not os.path.exists(path):
+        if not os.path.isdir(os.path.dirname(path)) or time.monotonic() > until:
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} does not see the output's folder",
+                where=os.path.dirname(path),
+                way_out="write to a file system that all machines have, under one path",
+            )
+        time.sleep(_LOOK)
+
+
+def _worker() -> Any:
+    """Dask's worker in this process; None if there is none."""
+    try:
+        from distributed import get_worker
+
+        return get_worker()
+    except (ImportError, ValueError):
+        return None
+
+
+def worker_name() -> str:
+    """The name of this worker in its cluster."""
+    worker = _worker()
+    return "here" if worker is None else str(worker.name)
+
+
+def _threads() -> int:
+    worker = _worker()
+    return 1 if worker is None else int(worker.state.nthreads)
+
+
+def _memory() -> int:
+    """Bytes that the chunks of this worker may take: a quarter of what Dask gives it, or of its share of the rest."""
+    worker = _worker()
+    limit = None if worker is None else worker.memory_manager.memory_limit
+    share = default_memory() * _threads() // max(_threads(), len(os.sched_getaffinity(0)))
+    return max(1, min(share, int(limit) // 4 if limit else share))
+
+
+def _has_gpu() -> bool:
+    worker = _worker()
+    return worker is not None and "GPU" in worker.state.total_resources
+
+
+def _backend(shipment: Shipment, site: Site) -> Backend:
+    """The backend of a worker: that of the run's options where it has a GPU to use, else the CPU's."""
+    on, work = shipment.on, site.work
+    if not _has_gpu():
+        return select.host()
+    chosen = partial(select.select, on.backend, on.device, work.order, work.nbytes)
+    return chosen(sorts=work.action == "sort").backend

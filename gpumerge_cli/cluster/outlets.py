@@ -1,0 +1,133 @@
+"""The outlets of a worker: to its range of the output, to a run's file in a shared folder, or to nowhere."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from zlib import crc32
+
+from gpumerge_cli.cluster.shipment import Known
+from gpumerge_cli.engine.outlet import Merged
+from gpumerge_cli.engine.parts import by_lines
+from gpumerge_cli.engine.task import Place
+from gpumerge_cli.errors import output_error
+from gpumerge_cli.extents import Target
+from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.measure import Span
+
+_LARGEST_WRITE = 1 << 30
+_BLOCK = 1 << 22
+
+
+class RangeOutlet:
+    """Puts the pieces of each task one behind the other, from the place of the task on. See engine.outlet.Outlet.
+
+    planned: every piece has as many bytes as the plan says, so compiled code may write it to its place.
+    """
+
+    def __init__(self, sinks: Sequence[Sink], *, planned: bool) -> None:
+        self._sinks = sinks
+        self._planned = planned
+        self._stopped = False
+        self._own = threading.local()  # end: of what this thread has written of its task
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        found = [sink.target for sink in self._sinks] if self._planned else []
+        return [target for target in found if target is not None]
+
+    def begin(self, place: Place) -> None:
+        """The calling thread begins a task."""
+        self._own.end = place.offset
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        written, sink = 0, self._sinks[place.part]
+        for piece in by_lines(merged.outputs(), sink.line_end):
+            start = time.perf_counter()
+            data = sink.encode(piece)
+            sink.write_at(self._own.end, data)
+            self._own.end += len(data)
+            written += len(data)
+            merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
+        return written
+
+    def is_over(self, turn: int) -> bool:
+        return self._stopped
+
+    def leave(self, turn: int, place: Place) -> int | None:
+        return None
+
+    def stop(self) -> None:
+        self._stopped = True
+
+
+class CountOutlet(RangeOutlet):
+    """Counts the bytes of results, and puts them nowhere."""
+
+    def __init__(self) -> None:
+        super().__init__((), planned=False)
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        return merged.merged_bytes
+
+
+class FolderOutlet(RangeOutlet):
+    """Puts each result into a file of its own in a folder, named by its part; the file appears whole or not at all.
+
+    sums: checksums are wanted.
+    """
+
+    def __init__(self, folder: str, *, sums: bool) -> None:
+        super().__init__((), planned=False)
+        self._folder = Path(folder)
+        self._sums = sums
+
+    @property
+    def crc(self) -> int:
+        """The CRC-32 of the run that the calling thread has put last; 0 if there are no sums."""
+        return int(getattr(self._own, "crc", 0))
+
+    def has(self, part: int, known: Known) -> bool:
+        """Whether the run of that part is there, with all its bytes."""
+        found = 0
+        try:
+            with open(self._folder / run_name(part), "rb") as file:
+                if os.fstat(file.fileno()).st_size != known.size:
+                    return False
+                while block := file.read(_BLOCK):
+                    found = crc32(block, found)
+        except OSError:
+            return False
+        self._own.crc = found
+        return found == known.crc
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        start = time.perf_counter()
+        final = self._folder / run_name(place.part)
+        path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
+        self._own.crc = 0
+        try:
+            with open(path, "xb", buffering=0) as file:
+                try:
+                    for part in merged.outputs():
+                        view = part.data
+                        if self._sums:
+                            self._own.crc = crc32(view, self._own.crc)
+                        while len(view):
+                            view = view[file.write(view[:_LARGEST_WRITE]) or 0 :]
+                    os.replace(path, final)
+                except BaseException:
+                    os.unlink(path)
+                    raise
+        except OSError as error:
+            raise output_error(error, str(self._folder)) from None
+        merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
+        return merged.merged_bytes
+
+
+def run_name(number: int) -> str:
+    """The name of a run's file."""
+    return f"run-{number:06}"

@@ -1,0 +1,103 @@
+"""The log of a sort by a cluster: a line for each finished run, from which the same sort can go on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from gpumerge_cli.cluster.shipment import Known, Seen
+from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
+from gpumerge_cli.plan import Chunk
+
+_WHAT = "log of a gpumerge sort"
+
+
+class RunLog:
+    """The log at `path`, open to add lines. folder: of the runs. known: runs that the log has, by their numbers.
+
+    sort: tells this sort from all others. piece: bytes of its pieces, about. resume: go on with the log that is there;
+    otherwise it is replaced. Raises OutputError; InputError for a file that is no such log, or that of another sort.
+    """
+
+    def __init__(self, path: str, sort: str, piece: int, *, resume: bool) -> None:
+        self.path = path
+        self.known: dict[int, Known] = {}
+        self.folder = ""
+        lines = _lines(path)
+        if resume and lines:
+            if lines[0].get("sort") != sort:
+                way_out = "leave --resume out, or give the command whose log it is"
+                raise InputError("it is the log of another sort", where=path, way_out=way_out)
+            self.folder = str(lines[0]["folder"])
+            self.known = {int(one["run"]): Known(one["size"], one["crc"], tuple(one["counts"])) for one in lines[1:]}
+        try:
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - close() closes it
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._file.close()
+                raise OutputError("another run writes it", where=path, way_out="wait for it, or name another") from None
+            whole = sum(len(json.dumps(one)) + 1 for one in lines) if self.folder else 0
+            os.truncate(path, whole)
+        except OSError as error:
+            raise output_error(error, path) from None
+        self._sort, self._piece = sort, piece
+        self.earlier = str(lines[0]["folder"]) if lines and not self.folder else ""
+
+    def begin(self, folder: str) -> None:
+        """The runs go to `folder`."""
+        if not self.folder:
+            self.folder = folder
+            self._write({"log": _WHAT, "sort": self._sort, "piece": self._piece, "folder": folder})
+
+    def add(self, number: int, run: Known) -> None:
+        """A run is finished. Raises OutputError."""
+        if number not in self.known:
+            self._write({"run": number, "size": run.size, "crc": run.crc, "counts": list(run.counts)})
+
+    def close(self, *, done: bool) -> None:
+        """Close the log. done: the sort is, so nobody will go on with it."""
+        if done:
+            os.unlink(self.path)
+        self._file.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            raise output_error(error, self.path) from None
+
+
+def piece_of(path: str) -> int:
+    """Bytes of the pieces of the sort whose log is at `path`, about; 0 if there is none. Raises InputError."""
+    lines = _lines(path)
+    return int(lines[0].get("piece", 0)) if lines else 0
+
+
+def sort_name(inputs: Sequence[Seen], pieces: Sequence[Chunk], order: object) -> str:
+    """A name that tells a sort from all others: by its inputs as they are now, its pieces and its order."""
+    told = repr((tuple(inputs), [piece.ranges for piece in pieces], order))
+    return blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def _lines(path: str) -> list[dict[str, Any]]:
+    """The whole lines of a log, without a torn last one; none if there is no file. Raises InputError."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise input_error(error, path) from None
+    try:
+        found = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
+        if (found and found[0].get("log") != _WHAT) or (data and not found):
+            raise ValueError
+    except (ValueError, AttributeError):
+        way_out = "name another file, or delete it"
+        raise InputError(f"is no {_WHAT}", where=f"{path}:1", way_out=way_out) from None
+    return found

@@ -1,0 +1,109 @@
+"""The data that goes to workers and back: the shipment of a run, which each worker keeps, and answers to its tasks."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.task import TaskResult, TaskWork
+from gpumerge_cli.errors import GpumergeError
+from gpumerge_cli.extents import Spot
+from gpumerge_cli.measure import Span
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file as the client sees it. mtime: nanoseconds since 1970. size: -1 of an input by URL, which is opened."""
+
+    path: str
+    size: int
+    mtime: int
+
+
+@dataclass(frozen=True)
+class Known:
+    """A run that was finished. crc: the CRC-32 of its bytes. counts: items that each input gave."""
+
+    size: int
+    crc: int
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """The facts that all tasks of one run share; a worker opens its inputs and outputs by it, once.
+
+    run: names the run, unlike any other. version: of this program. work: inputs by absolute names. inputs: the files
+    themselves. spots: the parts of the output; none if results become runs in `folder`. on, memory: as of a request;
+    memory is that of each worker. chunk_bytes: of the chunks of a worker, 0 if it chooses. dtype: of runs, where the
+    inputs are such; `runs` tells. known: runs that need not be made again; None if nobody asks for their checksums.
+    durable: results are on storage when a task is done.
+    """
+
+    run: str
+    version: str
+    work: TaskWork
+    inputs: tuple[Seen, ...]
+    spots: tuple[Spot, ...]
+    on: BackendRequest = field(default_factory=BackendRequest)
+    memory: int | None = None
+    chunk_bytes: int = 0
+    folder: str = ""
+    runs: bool = False
+    dtype: Any = None
+    known: dict[int, Known] | None = None
+    durable: bool = False
+
+    def packed(self) -> Packed:
+        """The shipment as it travels with every task."""
+        data = pickle.dumps(self)
+        return Packed(blake2b(data, digest_size=16).hexdigest(), data)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A pickled shipment. digest: its name; a worker that knows it leaves `data` as it is."""
+
+    digest: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A worker that is able to do the tasks of a run.
+
+    threads: those that Dask gives it. memory: bytes that its chunks may take. gpu: it has a GPU to use.
+    """
+
+    version: str
+    host: str
+    threads: int
+    memory: int
+    gpu: bool
+    device: str
+
+
+@dataclass
+class Answer:
+    """The outcome of a task, or of a part of it. worker: its name. error: that ended it; None if it is done.
+
+    began: seconds of time.time. seconds: how long it took. again: whether another worker may do the task. crc: of the
+    run that it made, if asked for. The spans of `result` are on the clock of time.time.
+    """
+
+    result: TaskResult
+    worker: str
+    thread: int
+    began: float
+    seconds: float
+    error: GpumergeError | None = None
+    again: bool = False
+    crc: int = 0
+
+
+def shifted(spans: list[Span], seconds: float) -> list[Span]:
+    """The spans on a clock that is ahead by so many seconds."""
+    return [Span(one.name, one.seconds, one.nbytes, one.stopped + seconds) for one in spans]

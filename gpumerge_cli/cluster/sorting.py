@@ -1,0 +1,201 @@
+"""A sort by a cluster: tasks sort pieces to runs in a shared folder, and further tasks merge the runs to the output."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from gpumerge_cli.backends import select
+from gpumerge_cli.cluster.crew import Crew, spots_of
+from gpumerge_cli.cluster.outlets import run_name
+from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
+from gpumerge_cli.cluster.runs import run_source
+from gpumerge_cli.cluster.shipment import Answer, Known, Shipment
+from gpumerge_cli.engine.held import Spill
+from gpumerge_cli.engine.machines import Sorting
+from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
+from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.runs import joined, part_of, pieces_of
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
+from gpumerge_cli.engine.task import ChunkTask, Equals, InputName
+from gpumerge_cli.errors import OutputError, UsageError, output_error
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.plan import Chunk, Planner
+
+_LEAST_PIECE = 1 << 20
+_MARK, _KEPT = ".gpumerge-runs-", ".gpumerge-kept-"
+
+
+def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance: Advance | None) -> Outcome:
+    """Sort everything to the output. See engine.machines.Machines."""
+    request, inputs = job.request, job.inputs
+    if request.compress_program is not None:
+        raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
+    site = Site(replace(job.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
+    shipment = machines.shipment(site, request.on, request.memory, request.durable)
+    shipment = replace(shipment, spots=spots_of(output))
+    machines.judge(shipment.packed())
+    # Pieces must be those of the log, even if the workers are others now.
+    size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
+    pieces = pieces_of(inputs.sources, size)
+    log = _log(job, shipment, pieces, size)
+    folder = stack.enter_context(RunFolder(output.names[0], request.folders, log))
+    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0)
+    shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
+    hired = machines.hired(site, shipment)
+    if not request.unique and len(output.sinks) == 1:
+        output.reserve([inputs.nbytes])
+
+    def noted(task: ChunkTask, answer: Answer) -> None:
+        if log is not None:
+            log.add(task.place.part, Known(answer.result.written, answer.crc, tuple(answer.result.counts)))
+
+    half = part_of(advance, lambda done: done // 2)
+    spans = lambda nbytes: iter([[pieces]])  # noqa: E731
+    executor = machines.executor(site, shipment, noted)
+    made = carry_out(site, hired.workers, spans, job.stopwatch, half, executor=executor)
+    for source in inputs.sources:
+        source.check_unchanged()
+    if not pieces:
+        return made
+    total = inputs.nbytes
+    sources = folder.sources(len(pieces), job)
+    for source in sources:
+        stack.callback(source.close)
+    told = part_of(advance, lambda done: (total + done) // 2)
+    merged = _merged(machines, job, output, sources, shipment, told)
+    return replace(
+        merged,
+        counts=made.counts,
+        workers=max(made.workers, merged.workers),
+        logs=joined(made.logs, merged.logs),
+        began=made.began,
+    )
+
+
+def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
+    """The log that the request names, if any."""
+    path = job.request.run_log
+    if path is None:
+        return None
+    return RunLog(path, sort_name(shipment.inputs, pieces, job.inputs.order), size, resume=job.request.resume)
+
+
+def _merged(
+    machines: Crew, job: Sorting, output: Output, sources: Sequence[Source], shipment: Shipment,
+    advance: Advance | None,
+) -> Outcome:  # fmt: skip
+    """Merge the runs to the output."""
+    names = tuple(InputName(source.name, "run", source.size) for source in sources)
+    work = replace(job.work, action="merge", inputs=names)
+    parts = []
+    if len(output.sinks) > 1:
+        parts = Planner(sources, work.order).parts(len(output.sinks))
+        if work.equals.keeps_all:
+            output.reserve([part.nbytes for part in parts])
+    site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts, grid=output.grid)
+    of_runs = machines.shipment(site, job.request.on, job.request.memory, job.request.durable)
+    dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
+    of_runs = replace(of_runs, spots=shipment.spots, runs=True, dtype=dtype)
+    hired = machines.hired(site, of_runs)
+    return merge(site, hired.workers, job.stopwatch, advance, waits=True, executor=hired.executor)
+
+
+def _native(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
+
+
+def piece_bytes(machines: Crew, job: Sorting) -> int:
+    """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
+    backend, order, item = select.host(), job.inputs.order, job.inputs.item_bytes
+    each = backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
+    memory = job.request.memory
+    room = min((memory or one.memory) / one.threads for one in machines.standings.values())
+    return max(_LEAST_PIECE, min(int(room / each), -(-job.inputs.nbytes // machines.threads)))
+
+
+class RunFolder:
+    """A folder for the runs of a sort to `output`, which is removed at the end, whatever that is.
+
+    It lies in the first of `folders`, or beside the output: all machines see that. A lock marks it as used, and those
+    that killed runs have left are removed. log: knows a folder to go on with, and has it kept where the sort fails.
+    Raises OutputError.
+    """
+
+    def __init__(self, output: str, folders: Sequence[str], log: RunLog | None = None) -> None:
+        place = Path(os.path.realpath(output))
+        parent = Path(os.path.abspath(folders[0])) if folders else place.parent
+        mark = _MARK if log is None else _KEPT
+        start = f".{os.fsdecode(os.fsencode(place.name)[:200])}{mark}"
+        self._lock = -1
+        self._log = log
+        self.path = parent / f"{start}{os.urandom(6).hex()}"
+        try:
+            if log is None:
+                self._sweep(parent, start)
+            elif log.folder and os.path.isdir(log.folder):
+                self.path = Path(log.folder)
+            elif _KEPT in Path(log.earlier).name:
+                _remove(Path(log.earlier))
+            os.makedirs(self.path, 0o700, exist_ok=log is not None)
+            if log is not None:
+                log.begin(str(self.path))
+            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.close()
+            raise output_error(error, str(parent)) from None
+
+    def sources(self, number: int, job: Sorting) -> list[Source]:
+        """The runs as sources. Raises OutputError if bytes of them are missing."""
+        dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
+        found = [run_source(str(self.path / run_name(at)), dtype, job.inputs.order.end) for at in range(number)]
+        if sum(source.size for source in found) != job.inputs.nbytes:
+            raise OutputError("a temporary file has become shorter", where=str(self.path))
+        return found
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._log is not None:
+            self._log.close(done=kind is None)
+        self.close(keep=self._log is not None and kind is not None)
+
+    def close(self, *, keep: bool = False) -> None:
+        """Remove the folder and all that is in it, unless it is kept."""
+        if not keep:
+            _remove(self.path)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    @staticmethod
+    def _sweep(parent: Path, start: str) -> None:
+        """Remove the folders of runs that were killed: nobody holds their locks."""
+        for folder in parent.iterdir():
+            if folder.name.startswith(start) and folder.is_dir():
+                with suppress(OSError):
+                    lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        _remove(folder)
+                    finally:
+                        os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of runs; again, if a worker that was stopped has just put a last file into it."""
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return

@@ -1,0 +1,81 @@
+"""A file that another process has made: this one only writes bytes of it, each in its place."""
+
+from __future__ import annotations
+
+import os
+
+from gpumerge_cli.errors import OutputError, output_error
+from gpumerge_cli.extents import Target
+from gpumerge_cli.formats.base import Bytes
+from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
+
+
+class OutputRange:
+    """The file at `path`, which must be there, opened to write at any position. It is never cut, and stays as it is.
+
+    name: the name in messages. Raises OutputError.
+    """
+
+    seekable = True
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name = name
+        self.path: str | None = path
+        self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise output_error(error, name) from None
+
+    def stop(self) -> None:
+        """Writes come to an end by themselves."""
+
+    def target(self, start: int, swap: int) -> Target | None:
+        """The place of the bytes from `start` on."""
+        return Target(self.name, self._descriptor, start, LARGEST_WRITE, self._writers, swap)
+
+    def reserve(self, nbytes: int, threads: int | None = None) -> None:
+        """The process that made the file has taken its room."""
+
+    def populate(self, threads: int) -> None:
+        """The file is not mapped."""
+
+    def write_at(self, position: int, data: Bytes) -> None:
+        """Write all of `data` at byte `position`. Raises OutputError."""
+        view = data.data
+        while len(view):
+            try:
+                count = os.pwrite(self._descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
+            except OSError as error:
+                raise output_error(error, self.name) from None
+            view = view[count:]
+            position += count
+
+    def finish(self, *, durable: bool = False) -> None:
+        """Have the file system take all bytes written so far, and say whether it could. durable: onto storage.
+
+        Raises OutputError, also if the file has no name any more: then nobody would ever read the bytes.
+        """
+        try:
+            if durable:
+                os.fsync(self._descriptor)
+            # NFS sends what it holds, and tells of errors, as a descriptor is closed.
+            os.close(os.dup(self._descriptor))
+            gone = not os.fstat(self._descriptor).st_nlink
+        except OSError as error:
+            raise output_error(error, self.name) from None
+        if gone:
+            raise OutputError("its temporary file was removed", where=self.name, way_out="run it again")
+
+    def commit(self, *, durable: bool = False, keep: bool = False) -> None:
+        """The process that made the file puts it in its place."""
+
+    def take_back(self) -> bool:
+        """There is nothing to take back."""
+        return False
+
+    def abort(self) -> None:
+        """Close the file; a second call does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -1,0 +1,234 @@
+"""Merges, sorts and checks by a cluster of processes: the bytes are those of this machine alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster.connect import Connection
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.engine.check import check_each
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError
+from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.rules import LineKey, LineOrder
+
+_ITEMS = 20_000
+
+
+@pytest.fixture
+def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Machines:
+    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)  # many tasks
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
+    return Machines(cluster.client, 30.0)
+
+
+def numbers(name: str, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    dtype = np.dtype(name)
+    if dtype.kind == "f":
+        values = rng.standard_normal(_ITEMS).astype(dtype)
+        values[:: _ITEMS // 10] = np.nan
+        return values
+    return rng.integers(0, 100, _ITEMS).astype(dtype)  # many equal
+
+
+def in_both(
+    do: Callable[..., Any], request: MergeRequest | SortFilesRequest, machines: Machines, folder: Path, suffix: str
+) -> None:
+    """Do it here and by the machines; the outputs must be the same, and nothing else may be left."""
+    place = "{part}" if request.parts else ""
+    before = set(os.listdir(folder))
+    here = do(replace(request, output=str(folder / f"here{place}{suffix}")))
+    there = do(replace(request, output=str(folder / f"there{place}{suffix}")), machines=machines)
+    new = sorted(set(os.listdir(folder)) - before)
+    names = [name for name in new if name.startswith("here")]
+    assert len(names) == (request.parts or 1)
+    assert new == sorted([*names, *(name.replace("here", "there") for name in names)])
+    ours, theirs = (
+        [(folder / name.replace("here", which)).read_bytes() for name in names] for which in ("here", "there")
+    )
+    assert (ours == theirs) if not request.unique else b"".join(ours) == b"".join(theirs)
+    assert (here.items, here.dropped, here.written) == (there.items, there.dropped, there.written)
+    assert [one.items for one in here.inputs] == [one.items for one in there.inputs]
+
+
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+@pytest.mark.parametrize("name", DTYPES)
+def test_keys(name: str, unique: bool, machines: Machines, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    suffix, names, loose = ".npy", [], []
+    for number in range(3):
+        values = numbers(name, rng)
+        for kind, found, items in (("loose", loose, values), ("sorted", names, np.sort(values))):
+            found.append(str(tmp_path / f"{kind}{number}.npy"))
+            np.save(found[-1], items)
+    in_both(merge_files, MergeRequest(tuple(names), unique=unique), machines, tmp_path, suffix)
+    for one in tmp_path.glob("*here*"):
+        one.unlink()
+    request = SortFilesRequest(tuple(loose), unique=unique, memory=4 << 20)
+    in_both(sort_files, request, machines, tmp_path, suffix)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_foreign_and_descending_keys(descending: bool, machines: Machines, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    for number in range(2):
+        values = np.sort(rng.integers(-1000, 1000, _ITEMS)).astype(">i4")
+        (values[::-1] if descending else values).tofile(tmp_path / f"{number}.bin")
+    items = ItemRequest("raw", ">i4", reverse=descending)
+    names = (str(tmp_path / "0.bin"), str(tmp_path / "1.bin"))
+    in_both(merge_files, MergeRequest(names, items=items), machines, tmp_path, ".bin")
+    for one in tmp_path.glob("*here*"):
+        one.unlink()
+    in_both(sort_files, SortFilesRequest(names, items=items), machines, tmp_path, ".bin")
+
+
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+def test_records(unique: bool, machines: Machines, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    names = []
+    for number in range(2):
+        records = rng.integers(0, 4, (_ITEMS // 4, 24), np.uint8)
+        records.tofile(tmp_path / f"{number}.bin")
+        names.append(str(tmp_path / f"{number}.bin"))
+    items = ItemRequest("raw", records=RecordRequest(24, 2, 10))
+    request = SortFilesRequest(tuple(names), items=items, unique=unique, memory=4 << 20)
+    in_both(sort_files, request, machines, tmp_path, ".bin")
+
+
+ORDERS = {
+    "bytes": ItemRequest(),
+    "numbers": ItemRequest(lines=LineOrder((LineKey("numeric"),))),
+    "descending": ItemRequest(lines=LineOrder(reverse=True)),
+    "stable": ItemRequest(lines=LineOrder((LineKey("numeric"),), stable=True)),
+    "header": ItemRequest(header_lines=1),
+    "csv": ItemRequest(header_lines=1, csv=True),
+}
+
+
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_lines(order: str, unique: bool, machines: Machines, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    items, names = ORDERS[order], []
+    for number in range(3):
+        lines = [b"%d,%d" % tuple(rng.integers(0, 200, 2).tolist()) for _ in range(_ITEMS // 4)]
+        head = b"a,b\n" if items.header_lines else b""
+        names.append(str(tmp_path / f"{number}.csv"))
+        Path(names[-1]).write_bytes(head + b"\n".join(lines))  # without a last newline
+    request = SortFilesRequest(tuple(names), items=items, unique=unique, memory=4 << 20)
+    in_both(sort_files, request, machines, tmp_path, ".csv")
+    done = [str(tmp_path / name) for name in ("here.csv", "there.csv")]
+    for at, name in enumerate(done):
+        os.rename(name, tmp_path / f"sorted{at}.csv")
+    runs = tuple(str(tmp_path / f"sorted{at}.csv") for at in range(2))
+    in_both(merge_files, MergeRequest(runs, items=items, unique=unique), machines, tmp_path, ".csv")
+
+
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+def test_parts(unique: bool, machines: Machines, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    names = []
+    for number in range(2):
+        names.append(str(tmp_path / f"{number}.i32"))
+        np.sort(rng.integers(0, 5000, _ITEMS, np.int32)).tofile(names[-1])
+    in_both(merge_files, MergeRequest(tuple(names), parts=3, unique=unique), machines, tmp_path, ".i32")
+    for one in tmp_path.glob("*here*"):
+        one.unlink()
+    in_both(sort_files, SortFilesRequest(tuple(names), parts=3, unique=unique), machines, tmp_path, ".i32")
+
+
+def test_nothing_at_all(machines: Machines, tmp_path: Path) -> None:
+    (tmp_path / "a.i32").write_bytes(b"")
+    names = (str(tmp_path / "a.i32"),)
+    in_both(merge_files, MergeRequest(names), machines, tmp_path, ".i32")
+    for one in tmp_path.glob("*here*"):
+        one.unlink()
+    in_both(sort_files, SortFilesRequest(names), machines, tmp_path, ".i32")
+
+
+def checked(names: tuple[str, ...], unique: bool, machines: Machines | None) -> Iterator[str]:
+    for one in check_each(names, ItemRequest(), BackendRequest(), unique=unique, machines=machines):
+        yield str(one)
+
+
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+def test_checks(unique: bool, machines: Machines, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    names = []
+    for number in range(4):
+        values = np.arange(100_000, dtype=np.int32) * 2
+        if number:
+            at = int(rng.integers(1, len(values)))
+            values[at] = values[at - 1] - (number > 1)
+        names += [str(tmp_path / f"{number}.i32"), str(tmp_path / f"{number}.txt")]
+        values.tofile(names[-2])
+        Path(names[-1]).write_bytes(b"".join(b"%08d\n" % (value + 10) for value in values.tolist()))
+    for name in names:
+        assert list(checked((name,), unique, machines)) == list(checked((name,), unique, None))
+
+
+def test_disorder_is_told_as_it_is_here(machines: Machines, tmp_path: Path) -> None:
+    values = np.arange(100_000, dtype=np.int32)
+    values[70_000] = 3
+    values.tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), output=str(tmp_path / "out.i32"))
+    told = []
+    for where in (None, machines):
+        with pytest.raises(DisorderError) as error:
+            merge_files(request, machines=where)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert os.listdir(tmp_path) == ["a.i32"]
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "kind"),
+    [
+        ("a.i32", "out.i32.gz", OutputError),
+        ("a.i32", "/dev/null", OutputError),
+        ("a.i32.gz", "out.i32", InputError),
+        ("/dev/null", "out.txt", InputError),
+    ],
+)
+def test_what_a_cluster_cannot_reach(
+    name: str, output: str, kind: type[Exception], machines: Machines, tmp_path: Path
+) -> None:
+    import gzip
+
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    with gzip.open(tmp_path / "a.i32.gz", "wb") as file:
+        file.write((tmp_path / "a.i32").read_bytes())
+    before = set(os.listdir(tmp_path))
+    for do, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
+        with pytest.raises(kind):
+            do(request((str(tmp_path / name),), output=str(tmp_path / output)), machines=machines)
+    assert set(os.listdir(tmp_path)) == before
+
+
+def test_a_gpu_that_nobody_has(machines: Machines, tmp_path: Path) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    on = BackendRequest("gpu")
+    with pytest.raises(ClusterError, match="no worker has a GPU"):
+        merge_files(MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "b.i32"), on=on), machines=machines)
+    assert os.listdir(tmp_path) == ["a.i32"]
+
+
+def test_reports_name_the_workers(machines: Machines, tmp_path: Path) -> None:
+    for name in ("a.i32", "b.i32"):
+        np.arange(200_000, dtype=np.int32).tofile(tmp_path / name)
+    names = (str(tmp_path / "a.i32"), str(tmp_path / "b.i32"))
+    told = merge_files(MergeRequest(names, str(tmp_path / "c.i32")), machines=machines)
+    assert {one.name for one in told.worker_reports} == {"worker 0", "worker 1"}
+    assert sum(one.nbytes for one in told.worker_reports) == told.nbytes
+    assert {one.lane for one in told.timeline} & {"worker 0", "worker 1"}

@@ -1,0 +1,148 @@
+"""Workers that are killed, do not come back, or were never there."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cluster import crew
+from gpumerge_cli.cluster.connect import Connection, connected
+from gpumerge_cli.cluster.local import LocalWorkers
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.errors import ClusterError, UsageError
+from tests.cluster import kills
+
+
+def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kills, "_ITEMS", 200_000)
+    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    kills.storm(cluster, tmp_path, 3, seed, 0.2)
+
+
+@pytest.mark.thorough
+def test_a_hundred_kills(cluster: Connection, tmp_path: Path) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    kills.storm(cluster, tmp_path, 100, seed)
+
+
+def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    workers = cluster.workers
+    assert workers is not None
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+
+    def kill_all() -> None:
+        for process in list(workers.processes):
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
+
+    class Lost(Machines):
+        def judge(self, packed: object) -> dict[str, str]:
+            names = super().judge(packed)  # type: ignore[arg-type]
+            kill_all()
+            return names
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalWorkers, "_started", lambda self, number: subprocess.Popen(["sleep", "100"]))
+        with pytest.raises(ClusterError, match="no worker was there for 1 seconds; look into the logs"):
+            merge_files(request, machines=Lost(cluster.client, 1.0))
+        assert os.listdir(tmp_path) == ["a.i32"]
+        with pytest.raises(ClusterError, match="no worker came in 1 seconds; start some"):
+            merge_files(request, machines=Machines(cluster.client, 1.0))
+        assert os.listdir(tmp_path) == ["a.i32"]
+    kill_all()  # those that only sleep
+    merge_files(request, machines=Machines(cluster.client, 60.0))
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "told"),
+    [
+        ("127.0.0.1:1", ClusterError, "no scheduler answers; start one there"),
+        ("no such file", UsageError, "no such file, and no address"),
+        ("local:0", UsageError, "no such file, and no address"),
+    ],
+)
+def test_addresses_where_nobody_is(
+    address: str, kind: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpumerge_cli.cluster import connect
+
+    monkeypatch.setattr(connect, "_CONNECT", 0.5)
+    with pytest.raises(kind, match=told), connected(address):
+        pass
+
+
+def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    code = (
+        "import sys; from gpumerge_cli.cli.app import run; code = run(sys.argv[1:]); "
+        "assert not any(name.split('.')[0] in ('dask', 'distributed') for name in sys.modules); sys.exit(code)"
+    )
+    words = ["merge", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32"), "-q"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_scheduler_that_ends(tmp_path: Path) -> None:
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    place = tmp_path / "scheduler.json"
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*words, "--scheduler-file", str(place)], **quiet) as scheduler:  # type: ignore[call-overload]
+        until = time.monotonic() + 60
+        while not place.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        workers = LocalWorkers(json.loads(place.read_text())["address"], 1, 1)
+        try:
+
+            class Ended(Machines):
+                def judge(self, packed: object) -> dict[str, str]:
+                    names = super().judge(packed)  # type: ignore[arg-type]
+                    scheduler.kill()
+                    scheduler.wait()
+                    return names
+
+            with connected(str(place)) as found, pytest.raises(ClusterError, match="the scheduler has gone away"):
+                merge_files(request, machines=Ended(found.client, 60.0))
+        finally:
+            workers.close()
+            scheduler.kill()
+    place.unlink()
+    assert os.listdir(tmp_path) == ["a.i32"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rng.integers(0, 1 << 30, 4_000_000, np.int32).tofile(tmp_path / "a.i32")
+    words = ["sort", "--cluster", "local:1", "-S", "8M", str(tmp_path / "a.i32"), "-o", str(tmp_path / "out.i32")]
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.path.insert(0, sys.argv.pop(1)); from gpumerge_cli.__main__ import main; main()"
+    )
+    root = str(Path(__file__).parents[2])
+    with subprocess.Popen([sys.executable, "-c", code, root, *words], stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        while not list(tmp_path.glob(".out*runs*/run-*")) and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.001)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    if process.returncode != 0:  # it had not ended by then
+        assert process.returncode == 128 + number
+        assert told == "gpumerge: interrupted; no output was written\n"
+        assert os.listdir(tmp_path) == ["a.i32"]

@@ -1,0 +1,265 @@
+"""Tasks that are done twice, in any order, by workers that are lost: without Dask, by a pool of this process."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cluster import crew, node, sorting
+from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.errors import ClusterError
+
+
+class KilledWorker(Exception):  # noqa: N818 - Dask's name
+    """A stand-in for Dask's."""
+
+    class last_worker:  # noqa: N801 - likewise
+        name = "here"
+
+
+@dataclass
+class Troubled:
+    """A pool that does tasks late, twice, in any order, or not at all. See executor.Pool.
+
+    lost: of so many tasks one is lost. late: answers of twins, which come after the first ones.
+    """
+
+    shipment: Shipment
+    chance: random.Random
+    lost: int
+    patience: float = 0.0
+    waiting: list[Ticket] = field(default_factory=list)
+    late: list[tuple[Ticket, Answer | BaseException]] = field(default_factory=list)
+    done: int = 0
+
+    def threads(self) -> int:
+        return 4
+
+    def submit(self, tickets: Sequence[Ticket]) -> None:
+        self.waiting.extend(tickets)
+
+    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+        found, self.late = self.late, []
+        if self.waiting:
+            ticket = self.waiting.pop(self.chance.randrange(len(self.waiting)))
+            if self.lost and self.chance.randrange(self.lost) == 0:
+                if self.chance.randrange(2):
+                    self._do(ticket)  # it was done, and its answer was lost
+                found.append((ticket, KilledWorker("a test")))
+            else:
+                found.append((ticket, self._do(ticket)))
+                if self.chance.randrange(3) == 0:
+                    self.late.append((ticket, self._do(ticket)))
+        return found
+
+    def _do(self, ticket: Ticket) -> Answer:
+        self.done += 1
+        shipment = replace(self.shipment, spots=()) if ticket.counts else self.shipment
+        task = ticket.task
+        return node.do(shipment.packed(), task.turn, task.ranges, task.place)
+
+    def cancel(self) -> None:
+        node.forget(self.shipment.run)
+
+
+class Here(Machines):
+    """Machines that are this process, with trouble."""
+
+    def __init__(self, seed: int, lost: int) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self.chance, self.lost = random.Random(seed), lost
+
+    def judge(self, packed: Packed) -> dict[str, str]:
+        standing = node.probe(packed)
+        if not isinstance(standing, Standing):
+            raise standing
+        self.standings = {"here": standing}
+        return {"here": "here"}
+
+    def executor(self, site: Site, shipment: Shipment, noted: crew.Noted = lambda task, answer: None) -> Any:
+        merges = site.work.action == "merge"
+        counts = merges and not site.work.equals.keeps_all
+        size = (1 << 13) if merges else 1
+        pool = Troubled(shipment, self.chance, self.lost)
+        return lambda workers, job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, size, counts, noted)
+
+
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+@pytest.mark.parametrize("parts", [None, 3])
+@pytest.mark.parametrize("kind", ["merge", "sort", "merge lines", "sort lines"])
+def test_twins_and_losses_change_no_byte(
+    kind: str, parts: int | None, unique: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    names = []
+    for number in range(3):
+        values = rng.integers(0, 3000, 8000, np.int32)
+        values = np.sort(values) if kind.startswith("merge") else values
+        names.append(str(tmp_path / f"{number}{'.txt' if 'lines' in kind else '.i32'}"))
+        if "lines" in kind:
+            Path(names[-1]).write_bytes(b"".join(b"%06d\n" % value for value in values.tolist()))
+        else:
+            values.tofile(names[-1])
+    out = ("out{part}" if parts else "out") + names[0][-4:]
+    request: Any = (MergeRequest if kind.startswith("merge") else SortFilesRequest)(
+        tuple(names), str(tmp_path / out), unique=unique, parts=parts
+    )
+    do: Any = merge_files if kind.startswith("merge") else sort_files
+
+    def content() -> bytes:
+        return b"".join(path.read_bytes() for path in sorted(tmp_path.glob("out*")))
+
+    do(request)
+    expected = content()
+    told = do(request, machines=Here(seed, 4))
+    assert content() == expected
+    (worker,) = told.worker_reports
+    assert worker.note == "" or worker.note.endswith("of its tasks were done again")
+    left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert not left
+
+
+def test_a_task_that_is_always_lost_is_given_up(tmp_path: Path) -> None:
+    np.arange(1000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    with pytest.raises(ClusterError, match="a task failed 30 times, last with KilledWorker"):
+        merge_files(request, machines=Here(1, 1))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_an_output_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    done = Troubled._do
+
+    def vanish(pool: Troubled, ticket: Ticket) -> Answer:
+        for path in tmp_path.glob(".out*"):
+            path.unlink()
+        return done(pool, ticket)
+
+    monkeypatch.setattr(Troubled, "_do", vanish)
+    with pytest.raises(Exception, match=r"out\.i32") as error:
+        merge_files(request, machines=Here(1, 0))
+    assert error.type.__module__ == "gpumerge_cli.errors"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_an_input_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = tmp_path / "a.i32"
+    np.arange(100_000, dtype=np.int32).tofile(name)
+    request = MergeRequest((str(name),), str(tmp_path / "out.i32"))
+    done = Troubled._do
+
+    def change(pool: Troubled, ticket: Ticket) -> Answer:
+        np.arange(100_001, dtype=np.int32).tofile(name)
+        return done(pool, ticket)
+
+    monkeypatch.setattr(Troubled, "_do", change)
+    with pytest.raises(Exception, match=r"a\.i32") as error:
+        merge_files(request, machines=Here(1, 0))
+    assert error.type.__module__ == "gpumerge_cli.errors"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    monkeypatch.setattr(node, "__version__", "0.0.7")
+    with pytest.raises(ClusterError, match=r"has gpumerge 0.0.7, this is .*; install one version"):
+        merge_files(request, machines=Here(1, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    seen = crew._seen
+    monkeypatch.setattr(crew, "_seen", lambda name, plain: replace(seen(name, plain=plain), mtime=7))
+    with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
+        merge_files(request, machines=Here(1, 0))
+    monkeypatch.setattr(crew, "_seen", lambda name, plain: replace(seen(name, plain=plain), path="/none/a.i32"))
+    with pytest.raises(ClusterError, match="cannot read it: no such file"):
+        merge_files(request, machines=Here(1, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    spots = crew.spots_of
+    monkeypatch.setattr(node, "_PATIENCE", 0.0)
+    monkeypatch.setattr(crew, "spots_of", lambda output: tuple(replace(spot, path="/none/x") for spot in spots(output)))
+    with pytest.raises(ClusterError, match="does not see the output's folder"):
+        merge_files(request, machines=Here(1, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 1000, 20_000, np.int32)
+    values.tofile(tmp_path / "a.i32")
+    log = tmp_path / "log"
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    sorts: list[str] = []
+    done = Troubled._do
+
+    def fail(pool: Troubled, ticket: Ticket) -> Answer:
+        sorts.append(pool.shipment.work.action)
+        if len(sorts) > 5:
+            raise ClusterError("a test")
+        return done(pool, ticket)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Troubled, "_do", fail)
+        with pytest.raises(ClusterError, match="a test"):
+            sort_files(request, machines=Here(1, 0))
+    assert not (tmp_path / "out.i32").exists()
+    logged = [json.loads(line)["run"] for line in log.read_text().splitlines()[1:]]
+    runs = {int(path.name.removeprefix("run-")): path for path in tmp_path.glob(".out*/run-*")}
+    assert logged
+    assert set(logged) <= set(runs)
+    runs[logged[0]].write_bytes(b"other bytes")  # which its checksum tells
+    log.write_text(log.read_text() + '{"run": 1')  # a torn line
+    with pytest.raises(Exception, match="log of another sort"):
+        sort_files(replace(request, items=ItemRequest(reverse=True), resume=True), machines=Here(1, 0))
+    made: list[int] = []
+    put = node.FolderOutlet.put
+
+    def counted(outlet: Any, turn: int, *arguments: Any, **named: Any) -> Any:
+        made.append(turn)
+        return put(outlet, turn, *arguments, **named)
+
+    monkeypatch.setattr(node.FolderOutlet, "put", counted)
+    told = sort_files(replace(request, memory=1 << 15, resume=True), machines=Here(2, 0))
+    assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values))
+    assert told.items == len(values)
+    assert not set(logged[1:]) & set(made)
+    assert logged[0] in made
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
+
+
+def test_what_is_no_run_log_is_left_alone(tmp_path: Path) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    (tmp_path / "log").write_text("something else\n")
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), run_log=str(tmp_path / "log"))
+    with pytest.raises(Exception, match="is no log of a gpumerge sort; name another file"):
+        sort_files(request, machines=Here(1, 0))
+    assert (tmp_path / "log").read_text() == "something else\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]
