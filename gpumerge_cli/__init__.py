@@ -1,6 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort, is_sorted, rank and rank_of take arrays; what they cannot take raises a GpumergeError.
+merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference and symmetric take arrays. What they cannot
+take raises a GpumergeError.
 """
 
 from __future__ import annotations
@@ -21,18 +22,33 @@ __all__ = [
     "UsageError",
     "__version__",
     "argsort",
+    "difference",
+    "intersect",
     "is_sorted",
     "merge",
     "rank",
     "rank_of",
     "sort",
+    "symmetric",
+    "union",
 ]
 
 TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as all before it
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpumerge_cli.arrays import argsort, is_sorted, merge, rank, rank_of, sort
+    from gpumerge_cli.arrays import (
+        argsort,
+        difference,
+        intersect,
+        is_sorted,
+        merge,
+        rank,
+        rank_of,
+        sort,
+        symmetric,
+        union,
+    )
     from gpumerge_cli.errors import (
         ClusterError,
         DeviceError,

@@ -84,12 +84,14 @@ class Planner:
     """Cuts the merge of `sources` into chunks.
 
     grid: (bytes of a block of the output's file, the place in it of the first item); chunks begin where blocks do, as
-    far as items allow.
+    far as items allow. groups: items that compare equal lie in one chunk.
     """
 
-    def __init__(self, sources: Sequence[Readable], order: Order, grid: tuple[int, int] = (1, 0)) -> None:
+    def __init__(
+        self, sources: Sequence[Readable], order: Order, grid: tuple[int, int] = (1, 0), *, groups: bool = False
+    ) -> None:
         self._block, self._start = grid
-        self._cuts = Cuts(sources, order)
+        self._cuts = Cuts(sources, order, groups=groups)
         self._item = max(1, order.item_bytes)
         self._sizes = self._cuts.sizes
 
@@ -133,7 +135,7 @@ class Planner:
 
     def plan(self, chunk: Chunk, chunk_bytes: int) -> Plan:
         """See `split`. Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times
-        `chunk_bytes` only if it holds a longer line."""
+        `chunk_bytes` only if it holds a longer line, or a longer group of items that must not be cut."""
         low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
         number = -(-chunk.nbytes // max(1, chunk_bytes))
         targets = chunk.offset + chunk.nbytes * np.arange(1, number, dtype=np.int64) // max(1, number)
@@ -162,9 +164,9 @@ class Planner:
             yield [[] if span is None else self.split(span, chunk_bytes) for span in spans]
 
 
-def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int) -> Plan:
-    """All chunks of about `chunk_bytes` each that a merge works on, as a Plan."""
-    spans = Planner(sources, order).spans(chunk_bytes)
+def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int, *, groups: bool = False) -> Plan:
+    """All chunks of about `chunk_bytes` each that a merge works on, as a Plan. groups: as of Planner."""
+    spans = Planner(sources, order, groups=groups).spans(chunk_bytes)
     ends = [[stop for _, stop in chunk.ranges] for (span,) in spans for chunk in span]
     return Plan(np.array([[0] * len(sources), *ends], np.int64).reshape(-1, len(sources)))
 

@@ -35,6 +35,7 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeReques
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import DTYPES, Lines, Order
+from gpumerge_cli.order.equals import Equals
 from tests import line_orders
 from tests.apart import each
 from tests.linekeys import key_of
@@ -418,7 +419,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
                 items,
                 BackendRequest(backend.name, threads=case.threads, launch=case.request),  # type: ignore[arg-type]
                 check=not case.disorder,
-                unique=case.unique is not None,
+                equals=Equals.of(case.unique is not None),
                 memory=case.budget,
             )
         )

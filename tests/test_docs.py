@@ -286,7 +286,7 @@ def test_each_machines_folder_tells_of_each_of_its_files() -> None:
 def test_the_code_that_the_tutorial_shows_is_the_kernels() -> None:
     sources = [path.read_text() for path in (ROOT / "kernels").rglob("*.cu*")]
     shown = re.findall(r"```cpp\n(.*?)```", (MANUAL / "tutorial.md").read_text(), re.DOTALL)
-    assert len(shown) == 3
+    assert len(shown) == 4
     assert [code for code in shown if not any(code in source for source in sources)] == []
 
 

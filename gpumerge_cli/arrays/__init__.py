@@ -1,11 +1,14 @@
-"""Merges and sorts of arrays from Python. Host arrays go to the CPU or a GPU; arrays on a GPU stay there.
+"""Merges, sorts and sets of arrays from Python. Host arrays go to the CPU or a GPU; arrays on a GPU stay there.
 
-merging, sorting, ranking: the functions that users call. taking: arrays of other libraries. keys: dtypes and orders.
+merging, sorting, sets, ranking: the functions of users. taking: arrays of other libraries. keys: dtypes and orders.
 payload: values that go with keys. host, device: the work on NumPy and on CuPy arrays.
 """
 
 from gpumerge_cli.arrays.merging import merge
 from gpumerge_cli.arrays.ranking import rank, rank_of
+from gpumerge_cli.arrays.sets import difference, intersect, symmetric, union
 from gpumerge_cli.arrays.sorting import argsort, is_sorted, sort
 
-__all__ = ["argsort", "is_sorted", "merge", "rank", "rank_of", "sort"]
+__all__ = [
+    "argsort", "difference", "intersect", "is_sorted", "merge", "rank", "rank_of", "sort", "symmetric", "union",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import joined
 from gpumerge_cli.backends.base import Backend, LaunchRequest, SortRequest, Workspace
+from gpumerge_cli.order.equals import Equals
 
 Array = NDArray[Any]
 _KEY, _PLACE = "key", "place"
@@ -44,6 +45,15 @@ class Host:
             after[position : position + len(run)] = run
             position += len(run)
 
+    def combined(self, runs: Sequence[Array], keys: ArrayKeys, equals: Equals) -> Array:
+        """The items of a set of runs without NaTs, in an array of its own. It is made by the CPU."""
+        workspace = self._filled(runs, keys)
+        try:
+            workspace.merge(self.backend.resolve(LaunchRequest(), keys.order, len(runs)), equals)
+            return np.array(workspace.download()).view(keys.items)
+        finally:
+            workspace.close()
+
     def sort(self, run: Array, keys: ArrayKeys, request: SortRequest, out: Array) -> None:
         """Sort a run into `out`, which is as long."""
         policy = self.backend.resolve_sort(request, keys.order, run.nbytes)
@@ -66,7 +76,7 @@ class Host:
             # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
             # the time of a merge of records of number and index.
             return self.sorted_ranks(joined(runs), keys, SortRequest("auto", request))
-        both, of_pairs = _numbered(runs, keys)
+        both, of_pairs = numbered(runs, keys)
         ends = np.cumsum([len(run) for run in runs])
         pairs = [both[end - len(run) : end] for run, end in zip(runs, ends, strict=True)]
         out = np.empty(len(both), both.dtype)
@@ -79,7 +89,7 @@ class Host:
             policy = self.backend.resolve_sort(request, keys.order, run.nbytes)
             ranks = self.backend.sort_ranks(run, keys.order, policy, threads=self.threads)
             return keys.turned(run, ranks)
-        pairs, of_pairs = _numbered([run], keys)
+        pairs, of_pairs = numbered([run], keys)
         out = np.empty(len(pairs), pairs.dtype)
         self.sort(pairs, of_pairs, request, out)
         return np.ascontiguousarray(out[_PLACE])
@@ -114,7 +124,7 @@ class Host:
         return workspace
 
 
-def _numbered(runs: Sequence[Array], keys: ArrayKeys) -> tuple[Array, ArrayKeys]:
+def numbered(runs: Sequence[Array], keys: ArrayKeys) -> tuple[Array, ArrayKeys]:
     """Records of an item and its index, and their keys. Every backend merges and sorts them."""
     pairs = np.empty(sum(len(run) for run in runs), [(_KEY, keys.dtype), (_PLACE, np.int64)])
     field = _KEY if keys.field is None else f"{_KEY}.{keys.field}"

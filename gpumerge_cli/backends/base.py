@@ -32,6 +32,7 @@ from gpumerge_cli.backends.launch import (
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 __all__ = [
     "ALGORITHMS",
@@ -58,8 +59,9 @@ __all__ = [
 ]
 
 Bytes = NDArray[np.uint8]
-Unique = Literal["first", "ahead"] | None
-"""Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item."""
+Unique = Literal["first", "ahead"] | Equals | None
+"""Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
+Equals is for merges on the CPU."""
 
 
 @dataclass(frozen=True)

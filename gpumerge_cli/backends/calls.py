@@ -13,6 +13,7 @@ from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.extents import Extent, Target
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals, Margin
 
 Bytes = NDArray[np.uint8]
 
@@ -35,16 +36,18 @@ class Readable(Protocol):
 class ChunkWork:
     """The work on every chunk of a merge that goes from reading to writing in one call.
 
-    policy: how a chunk's runs are merged, or sorted again. unique: of items that compare equal only the first goes out.
+    policy: how a chunk's runs are merged, or sorted again. equals: the items that go out of several that compare equal.
     targets: where results go, by the numbers of the output's parts; none if they stay in memory.
+    margin: text beside each line.
     """
 
     sources: Sequence[Readable]
     order: Order
     policy: LaunchPolicy | SortPolicy
     check: bool
-    unique: bool
+    equals: Equals
     targets: Sequence[Target]
+    margin: Margin | None = None
 
 
 class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say

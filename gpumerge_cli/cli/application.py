@@ -121,9 +121,12 @@ class Reader(typer.core.TyperCommand):
             if isinstance(option, _Option) and not option.row.takes_value:
                 names = [f"--no-{name[2:]}" for name in option.opts if name.startswith("--")]
                 parser.add_option(option, names, option.name, "store_const", const=False)
+        rows = [option.row for option in self.params if isinstance(option, _Option)]
+        default_of = {f"--{row.name}": f"--{row.name}={row.choices[0]}" for row in rows if row.value_is_optional}
         read = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
+            args = [default_of.get(word, word) for word in args]
             ctx.meta[_WORDS] = tuple(args)
             found = read(args=args)
             ctx.meta[_SEQUENCE] = tuple(param.name for param in found[2] if param.name in ("key", "field"))

@@ -13,6 +13,7 @@ from gpumerge_cli.cli.options import options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.spec import JobOption, Operation
+from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.urls import is_url
 
 _NOT_OF_JOBS = {
@@ -56,6 +57,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     }
     readers: dict[str, Parse] = {
         "merge": partial(read_task, "merge", merge.job_of),
+        **{name: partial(read_task, name, merge.task_of) for name in SETS},
         "sort": read_sort,
         "check": partial(read_task, "check", check.task_of),
     }

@@ -12,6 +12,19 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
         ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Merge in 256 MiB. Write a report."),
     ),
+    "union": (
+        ("gpumerge union a.i32 b.i32 -o either.i32", "Write the integers that a, b or both hold."),
+        ("gpumerge union --distinct -k 2,2n -t , january.csv february.csv", "Keep the first line of each number."),
+    ),
+    "intersect": (("gpumerge intersect a.i32 b.i32 -o both.i32", "Write the integers that both files hold."),),
+    "difference": (("gpumerge difference a.i32 b.i32 -o rest.i32", "Write the integers of a that b does not hold."),),
+    "symmetric": (
+        ("gpumerge symmetric a.i32 b.i32 -o changed.i32", "Write the integers that only one of the files holds."),
+    ),
+    "compare": (
+        ("gpumerge compare january.txt february.txt", "Write what only one of two lists holds, and what both hold."),
+        ("gpumerge compare -12 january.txt february.txt", "Write the lines that both lists hold."),
+    ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),

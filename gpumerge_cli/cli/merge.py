@@ -10,6 +10,7 @@ from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.order.equals import SETS, Equals, Margin
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest, RankRange
@@ -21,6 +22,8 @@ def merge(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
     if values.compare and values.unique:
         raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
+    if values.compare and values.count is not None:
+        raise UsageError("--compare counts nothing", way_out="leave --count out, or leave --compare out")
     if values.compare and "output" in values.given:
         raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
     if "repeat" in values.given and not values.compare:
@@ -43,7 +46,7 @@ def merge(values: Values) -> None:
 
 
 def task_of(values: Values, ranks: RankRange | None = None) -> tasks.Task[MergeRequest]:
-    """The merge that options ask for. ranks: the items that go out, None for all. Raises GpumergeError."""
+    """The merge or set that options ask for. ranks: the items that go out, None for all. Raises GpumergeError."""
     from gpumerge_cli.formats.part_names import part_names
 
     names = file_names(values)
@@ -58,12 +61,13 @@ def task_of(values: Values, ranks: RankRange | None = None) -> tasks.Task[MergeR
         items=item_request(values, names),
         on=backend_request(values),
         check=values.check,
-        unique=values.get("unique", False),
+        equals=_equals(values),
         memory=values.memory,
         device_memory=values.get("device_memory"),
         durable=values.fsync,
         parts=parts,
         ranks=ranks,
+        margin=_margin(values),
     )
     return tasks.Task(request, values.report)
 
@@ -80,7 +84,7 @@ def _head_or_tail(values: Values) -> RankRange | None:
         return None
     if len(given) > 1:
         raise UsageError("--head and --tail are both given", way_out="use one of them, or gpumerge rank --range A:B")
-    for option in ("unique", "plan", "compare"):
+    for option in ("unique", "count", "plan", "compare"):
         if values.get(option):
             what = f"{given[0]} counts the items of a merge of all, so it does not go with --{option}"
             raise UsageError(what, way_out="leave one of them out")
@@ -89,6 +93,23 @@ def _head_or_tail(values: Values) -> RankRange | None:
     if values.head is not None:
         return RankRange(0, values.head)
     return RankRange(-values.tail, None) if values.tail else RankRange(0, 0)
+
+
+def _equals(values: Values) -> Equals:
+    if values.command in SETS:
+        return Equals.of_sets(values.command, distinct=values.distinct)
+    return Equals.of(values.get("unique", False) or values.get("count") is not None)
+
+
+def _margin(values: Values) -> Margin | None:
+    count = values.get("count")
+    if count is None:
+        return None
+    for option in ("unique", "distinct"):
+        if values.get(option):
+            what = f"--count counts equal items, and --{option} keeps one of them"
+            raise UsageError(what, way_out="use one of the two")
+    return Margin(count)
 
 
 def _plan(request: MergeRequest) -> None:

@@ -10,6 +10,7 @@ from gpumerge_cli.cli import keyspec
 from gpumerge_cli.cli.fields import resolve_fields
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.options.model import COMBINING
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
@@ -86,10 +87,16 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
         letters,
         keys,
         separator=separator,
-        stable=values.stable or values.get("unique", False),
+        stable=values.stable or _keeps_some(values),
         zero_terminated=values.zero_terminated,
     )
     return resolved, order
+
+
+def _keeps_some(values: Values) -> bool:
+    """Whether equal items do not all go out; then keys alone say which are equal."""
+    counts = values.command == "merge" and values.count is not None
+    return counts or values.get("unique", False) or values.command in COMBINING
 
 
 def salted(order: LineOrder, source: str | None) -> LineOrder:
@@ -107,7 +114,7 @@ def record_request(values: Values) -> RecordRequest:
 def backend_request(values: Values) -> BackendRequest:
     from gpumerge_cli.engine.request import BackendRequest
 
-    device = values.device
+    device = values.get("device")
     if isinstance(device, int):  # of a command that takes one, by default the first
         device = (device,) if device else None
     return BackendRequest(

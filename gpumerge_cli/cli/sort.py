@@ -14,6 +14,7 @@ from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.requests import backend_request, record_request, salted, sort_request
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
+from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options import Option
@@ -268,7 +269,7 @@ def _runs(command: SortCommand) -> MergeRequest:
         output=_output(command),
         items=items,
         on=_on(command),
-        unique=values.unique,
+        equals=Equals.of(values.unique),
         memory=values.memory or None,
         durable=values.fsync,
         lenient=items.lines is not None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.order.equals import SETS
 
 
 def work_of(name: str) -> Callable[[Values], Any]:
@@ -23,6 +24,18 @@ def _merge() -> Callable[[Values], Any]:
     from gpumerge_cli.cli.merge import merge
 
     return merge
+
+
+def _combine() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.sets import combine
+
+    return combine
+
+
+def _compare() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.sets import compare
+
+    return compare
 
 
 def _check() -> Callable[[Values], Any]:
@@ -69,6 +82,8 @@ def _rank() -> Callable[[Values], Any]:
 
 _WORK = {
     "merge": _merge,
+    **dict.fromkeys(SETS, _combine),
+    "compare": _compare,
     "check": _check,
     "batch": _batch,
     "bench": _bench,

@@ -16,10 +16,11 @@ from gpumerge_cli.engine.request import CheckRequest
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.stream import Advance
 from gpumerge_cli.engine.supply import Supply
-from gpumerge_cli.engine.task import ChunkTask, Equals, Place, TaskResult
+from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, blocks_of
 
 

@@ -25,9 +25,10 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.runs import joined, part_of, pieces_of
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
-from gpumerge_cli.engine.task import ChunkTask, Equals, InputName
+from gpumerge_cli.engine.task import ChunkTask, InputName
 from gpumerge_cli.errors import OutputError, UsageError, output_error
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 
 _LEAST_PIECE = 1 << 20

@@ -21,10 +21,10 @@ from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
-from gpumerge_cli.engine.task import Equals
-from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport
 
@@ -53,11 +53,14 @@ def merge_files(
         opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
     ):
         advance = inputs.rest(advance)
+        _judge_margin(request, inputs)
+        if request.by_groups and machines is not None:
+            raise UsageError("sets and counts are made by one machine", way_out="leave --cluster out")
         with stopwatch.span("plan"):
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
-        output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
+        output = Output(names, inputs, sizes if request.equals.keeps_all else None, request.on.threads)
         try:
             site = _site(request, inputs, output, parts)
             if machines is None:
@@ -68,16 +71,21 @@ def merge_files(
             if hired.station is not None:
                 hired.station.warm_up()
             clock.start()
-            if not request.unique:
+            if request.equals.keeps_all:
                 output.reserve(sizes)
                 if hired.station is None and machines is None:
                     output.populate()
+            elif request.equals is Equals.UNION and request.margin is None:
+                output.reserve_most(sizes)
             outcome = _merged(site, hired, stopwatch, advance, waits=output.seekable)
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 
                 memory = default_memory() if request.memory is None else request.memory
                 merge_heads(site, output.sinks[0], outcome, memory, stopwatch, advance)
+            if request.margin is not None and request.margin.total is not None:
+                line = request.margin.last_line(outcome.counts, outcome.dropped, inputs.order.end[0])
+                output.end_with(line, outcome)
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
@@ -88,13 +96,31 @@ def merge_files(
         checked = request.check or request.lenient
         told = output.parts(outcome) if request.parts is not None else ()
         merged = tuple(map(sum, zip(*(part.lengths for part in parts), strict=True)))
-        ran = Ran("merge", request.output, request.unique, checked, choice.why, choice.expected, told, sizes=merged)
+        kind, some = request.equals.name_of_set, not request.equals.keeps_all
+        ran = Ran(kind, request.output, some, checked, choice.why, choice.expected, told, sizes=merged)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
+    if request.by_groups:
+        why = "sets and counts are made by the CPU alone"
+        if on.backend == "gpu":
+            raise UsageError(why, way_out="leave --backend gpu out")
+        chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
+        return chosen if on.backend == "cpu" else replace(chosen, why=why)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
+
+
+def _judge_margin(request: MergeRequest, inputs: Inputs) -> None:
+    if request.margin is None:
+        return
+    if inputs.dtype is not None or inputs.format.csv:
+        raise UsageError(
+            "counts and columns stand beside lines of text, and these are other items",
+            where=request.inputs[0],
+            way_out="use --unique, or union, intersect, difference or symmetric",
+        )
 
 
 def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
@@ -108,12 +134,12 @@ def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
         chunk = ranks_of(inputs, request.on.threads).chunk(request.ranks.start, request.ranks.stop)
     if chunk is not None and request.parts is None:
         return [chunk]
-    return Planner(inputs.sources, inputs.order).parts(request.parts or 1, chunk)
+    return Planner(inputs.sources, inputs.order, groups=request.by_groups).parts(request.parts or 1, chunk)
 
 
 def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:
-    check, equals = request.check or request.lenient, Equals.of(request.unique)
-    work = work_of(inputs, request.items, "merge", request.on.launch, equals=equals, check=check)
+    check, equals = request.check or request.lenient, request.equals
+    work = work_of(inputs, request.items, "merge", request.on.launch, equals=equals, check=check, margin=request.margin)
     lenient = request.lenient and request.parts is None
     return Site(work, inputs.sources, SinkOutlet(output.sinks, equals), lenient, parts)
 
@@ -142,7 +168,7 @@ def plan_files(request: MergeRequest) -> Plan:
         choice = _choice(request, inputs, inputs.nbytes)
         backend = choice.host() if choice.host is not None else choice.devices[0].create()
         chunk_bytes = _fed(request, inputs, inputs.nbytes, backend, 1.0).chunk_bytes
-        return plan_in_spans(inputs.sources, inputs.order, chunk_bytes)
+        return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=request.by_groups)
 
 
 def _fed(request: MergeRequest, inputs: Inputs, nbytes: int, backend: Backend, share: float) -> Shares:

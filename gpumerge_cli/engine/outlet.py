@@ -9,11 +9,12 @@ from typing import Any, Protocol
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
-from gpumerge_cli.engine.task import Equals, Place
+from gpumerge_cli.engine.task import Place
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.measure import Span
+from gpumerge_cli.order.equals import Equals
 
 
 class Merged(Protocol):

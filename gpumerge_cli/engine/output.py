@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
+import numpy as np
+
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.stream import Filled, Outcome
@@ -43,6 +45,7 @@ class Output:
         self.sinks: list[Sink] = []
         self._threads = threads
         self._reserved: Sequence[int] = ()
+        self._cuts = False
         most = inputs.nbytes if sizes is None else max(sizes)
         try:
             if len(names) > 1:
@@ -77,6 +80,12 @@ class Output:
                 sink.reserve(size, self._threads)
         self._reserved = sizes
 
+    def reserve_most(self, sizes: Sequence[int]) -> None:
+        """Take room for at most so many bytes of items of each part, if there is room. `commit` gives back some."""
+        self._cuts = self.seekable
+        with suppress(OutputError):  # they may need less
+            self.reserve(sizes)
+
     def populate(self) -> None:
         """Bring the reserved pages into memory while a device does the work and the cores have nothing else to do.
 
@@ -86,6 +95,13 @@ class Output:
             processes = self._threads or min(cores(), _MOST_AHEAD)
             for sink in self.sinks[:processes]:
                 sink.populate(max(1, processes // len(self.sinks)))
+
+    def end_with(self, text: bytes, outcome: Outcome) -> None:
+        """Write `text` behind all items of the last part. Raises OutputError."""
+        part, sink = outcome.parts.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
+        data = sink.encode(np.frombuffer(text, np.uint8))
+        sink.write_at(part.nbytes, data)
+        part.nbytes += len(data)
 
     def commit(self, outcome: Outcome, *, durable: bool) -> None:
         """Put all files in their places. If one fails, those already in place are taken back. Raises OutputError.
@@ -97,6 +113,8 @@ class Output:
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         for sink, part in zip(self.sinks, filled, strict=True):
+            if self._cuts:
+                sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)
         try:
             for sink in self.sinks:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import costs
@@ -48,7 +47,7 @@ class Ran:
     the worker that did most. sizes: bytes of each input that went in; () for all of them.
     """
 
-    kind: Literal["merge", "sort"]
+    kind: str
     output: str
     unique: bool
     checked: bool

@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.rules import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]
@@ -78,11 +79,11 @@ class CheckRequest:
 class SortFilesRequest:
     """One sort: inputs to one output; "-" is standard input or output.
 
-    sort: algorithm and kernel. unique, durable, parts: see MergeRequest. memory: bytes for all that is held; None takes
-    half of what is available. folders: for temporary files, in turn; empty for the system's folder.
-    compress_program: the program that packs them; "builtin" needs no program. always_spill: use temporary files even if
-    there is memory for everything. run_log: of a sort by a cluster, logs its runs, which are then kept where it fails.
-    resume: go on with that log.
+    sort: algorithm and kernel. unique: only the first of several equal items goes out. durable, parts: see
+    MergeRequest. memory: bytes for all that is held; None takes half of what is available. folders: for temporary
+    files, in turn; empty for the system's folder. compress_program: the program that packs them; "builtin" needs no
+    program. always_spill: use temporary files even if there is memory for everything. run_log: of a sort by a cluster,
+    logs its runs, which are then kept where it fails. resume: go on with that log.
     """
 
     inputs: tuple[str, ...]
@@ -134,13 +135,14 @@ class RankRequest:
 class MergeRequest:
     """One merge: sorted inputs to one output; "-" is standard input or output.
 
-    check: verify the order of the inputs while they are merged. unique: only the first of several equal items
-    goes out. memory: bytes of host memory for chunks in flight; None takes a quarter of what is available.
-    device_memory: the same on the device; None takes what chunks of the usual size need. durable: force the output to
-    storage before it is shown. lenient: merge lines that are not in order as sort -m does, and say nothing; with parts
+    check: verify the order of the inputs while they are merged. equals: the items that go out of several equal ones.
+    memory: bytes of host memory for chunks in flight; None takes a quarter of what is available. device_memory: the
+    same on the device; None takes what chunks of the usual size need. durable: force the output to storage before it is
+    shown. lenient: merge lines that are not in order as sort -m does, and say nothing; with parts
     they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in
     place of their numbers. None for one file. ranks: the items of the merge that go out, None for all; they go with
-    neither `unique` nor `lenient`. The order is checked where items are read.
+    neither another `equals` nor `lenient`. The order is checked where items are read. margin: text beside each line
+    that goes out, for lines alone.
     """
 
     inputs: tuple[str, ...]
@@ -148,10 +150,16 @@ class MergeRequest:
     items: ItemRequest = field(default_factory=ItemRequest)
     on: BackendRequest = field(default_factory=BackendRequest)
     check: bool = True
-    unique: bool = False
+    equals: Equals = Equals.ALL
     memory: int | None = None
     device_memory: int | None = None
     durable: bool = False
     lenient: bool = False
     parts: int | None = None
     ranks: RankRange | None = None
+    margin: Margin | None = None
+
+    @property
+    def by_groups(self) -> bool:
+        """Whether all items that compare equal must lie in one chunk."""
+        return self.equals.is_set or self.margin is not None

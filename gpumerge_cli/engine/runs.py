@@ -17,12 +17,13 @@ from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station, sorts_again
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
-from gpumerge_cli.engine.task import Equals, InputName, TaskWork
+from gpumerge_cli.engine.task import InputName, TaskWork
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner, blocks_of
 
 Held = MemoryFile | SpilledFile | PackedFile

@@ -11,9 +11,10 @@ from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.request import ItemRequest
-from gpumerge_cli.engine.task import Action, Equals, InputName, TaskWork
+from gpumerge_cli.engine.task import Action, InputName, TaskWork
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.plan import Chunk, Planner
 
 
@@ -41,12 +42,12 @@ class Site:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        return Planner(self.sources, self.work.order, self.grid)
+        return Planner(self.sources, self.work.order, self.grid, groups=self.work.by_groups)
 
 
 def work_of(
     inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest, *, equals: Equals,
-    check: bool = False,
+    check: bool = False, margin: Margin | None = None,
 ) -> TaskWork:  # fmt: skip
     """The work on opened inputs. items: the way in which they were read."""
     return TaskWork(
@@ -61,6 +62,7 @@ def work_of(
         check,
         launch,
         inputs.item_bytes,
+        margin,
     )
 
 

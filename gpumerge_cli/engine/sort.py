@@ -23,11 +23,12 @@ from gpumerge_cli.engine.resources import Shares, available_memory, cores, keep_
 from gpumerge_cli.engine.runs import External, pieces_of
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.stream import Advance, Outcome
-from gpumerge_cli.engine.task import Equals, TaskWork
+from gpumerge_cli.engine.task import TaskWork
 from gpumerge_cli.engine.whole import WholeWorker, sort_whole
 from gpumerge_cli.engine.workers import About
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, even_edges
 from gpumerge_cli.report.model import MergeReport
 

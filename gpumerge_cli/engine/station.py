@@ -74,8 +74,8 @@ class Station:
         site, work = self.site, self.site.work
         with self._lock:
             if not self._opened and work.action == "merge":
-                unique, targets = not work.equals.keeps_all, site.outlet.targets
-                told = ChunkWork(site.sources, work.order, self.policy, work.check, unique, targets)
+                targets = site.outlet.targets
+                told = ChunkWork(site.sources, work.order, self.policy, work.check, work.equals, targets, work.margin)
                 self.calls = self.backend.chunk_calls(told)
                 self.written_by_calls = self.calls is not None and len(targets) > 0
             self._opened = True

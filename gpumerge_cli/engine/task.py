@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Any, Literal, Protocol
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
@@ -16,27 +15,11 @@ from gpumerge_cli.engine.plain import plain, restored
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.plan import Chunk
 
 Action = Literal["merge", "sort", "check"]
 Ranges = tuple[tuple[int, int], ...]
-
-
-class Equals(Enum):
-    """The items that go out of several that compare equal."""
-
-    ALL = "all"
-    FIRST = "first"
-
-    @classmethod
-    def of(cls, unique: bool) -> Equals:
-        """The value that --unique asks for, or that holds without it."""
-        return cls.FIRST if unique else cls.ALL
-
-    @property
-    def keeps_all(self) -> bool:
-        """Whether as many bytes go out as come in, so that each chunk's place in the output is known ahead."""
-        return self is Equals.ALL
 
 
 @dataclass(frozen=True)
@@ -65,7 +48,7 @@ class TaskWork:
 
     items: the way to read the inputs. order: compares items. equals: says which of equal items go out. check: the
     inputs' order is checked on the way. launch: the kernel asked for, and the algorithm if it is a sort.
-    item_bytes: bytes of an item on average.
+    item_bytes: bytes of an item on average. margin: text beside each line that goes out.
     """
 
     action: Action
@@ -76,6 +59,12 @@ class TaskWork:
     check: bool
     launch: LaunchRequest | SortRequest
     item_bytes: float
+    margin: Margin | None = None
+
+    @property
+    def by_groups(self) -> bool:
+        """See MergeRequest."""
+        return self.equals.is_set or self.margin is not None
 
     @property
     def nbytes(self) -> int:

@@ -88,6 +88,9 @@ class Sink(Protocol):
         will write them at once, None for one a core.
         """
 
+    def cut(self, nbytes: int) -> None:
+        """End the output behind `nbytes` of items, where more room was reserved. All are written by then."""
+
     def populate(self, threads: int) -> None:
         """Have so many processes prepare memory for the writes that will come, if that helps; return at once.
 

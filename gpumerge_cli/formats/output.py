@@ -91,6 +91,14 @@ class OutputFile:
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
 
+    def cut(self, nbytes: int) -> None:
+        """End the file behind `nbytes`, where more room was reserved. Raises OutputError if writes were lost."""
+        self._end_mapping()
+        try:
+            os.ftruncate(self._made.descriptor, nbytes)
+        except OSError as error:
+            raise output_error(error, self.name) from None
+
     def stop(self) -> None:
         """No thread waits here for another one's data."""
 

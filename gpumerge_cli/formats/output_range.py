@@ -37,6 +37,9 @@ class OutputRange:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """The process that made the file has taken its room."""
 
+    def cut(self, nbytes: int) -> None:
+        """The process that made the file ends it."""
+
     def populate(self, threads: int) -> None:
         """The file is not mapped."""
 

@@ -51,6 +51,9 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
+    def cut(self, nbytes: int) -> None:
+        """It ends behind what was written."""
+
     def stop(self) -> None:
         """No thread waits here for another one's data."""
 

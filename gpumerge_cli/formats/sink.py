@@ -73,6 +73,11 @@ class ItemSink:
         if self.exact:
             self._output.reserve(self._start + nbytes, threads)
 
+    def cut(self, nbytes: int) -> None:
+        """See Sink."""
+        if self.exact:
+            self._output.cut(self._start + nbytes)
+
     def populate(self, threads: int) -> None:
         """See Sink."""
         self._output.populate(threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import IO
 
-from gpumerge_cli.report.merge_tables import bound_name
+from gpumerge_cli.report.merge_tables import bound_name, done
 from gpumerge_cli.report.model import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
@@ -17,7 +17,7 @@ def line(report: MergeReport, width: int | None = None) -> str:
     """
     rate = format_throughput(report.nbytes, report.wall)
     parts = [
-        f"merged {format_counted(report.items, 'item')}",
+        f"{done(report)} {format_counted(report.items, 'item')}",
         f"{format_bytes(report.nbytes)} in {format_seconds(report.wall)}",
         *([rate] if report.nbytes else []),
         *([f"{format_count(report.dropped)} dropped"] if report.dropped else []),

@@ -49,13 +49,17 @@ def stage_name(stage: str) -> str:
     return _MEANINGS.get(stage, stage)
 
 
+def done(report: MergeReport) -> str:
+    """The verb of the line that tells the work, in the past."""
+    return {"sort": "sorted", "merge": "merged"}.get(report.kind, f"{report.kind} of")
+
+
 def summary(report: MergeReport) -> str:
     """The inputs and the output, in one line."""
-    done = "sorted" if report.kind == "sort" else "merged"
     inputs = "1 input" if len(report.inputs) == 1 else f"{len(report.inputs)} inputs"
     output = "standard output" if report.output == "-" else visible(report.output)
     return (
-        f"{done} {inputs} into {output}{_in_parts(report)}: "
+        f"{done(report)} {inputs} into {output}{_in_parts(report)}: "
         f"{format_count(report.items)} items, {format_bytes(report.nbytes)}, {report.order}"
     )
 
@@ -224,7 +228,8 @@ def _shrunk(report: MergeReport) -> str:
 def _dropped(report: MergeReport) -> str:
     if not report.unique:
         return ""
-    return f"{format_count(report.dropped)} items that equal one ahead of them"
+    which = "that equal one ahead of them" if report.kind in ("merge", "sort") else f"that the {report.kind} leaves out"
+    return f"{format_count(report.dropped)} items {which}"
 
 
 def _in_flight(report: MergeReport) -> str:

@@ -6,7 +6,6 @@ Times are seconds, sizes are bytes, counts are plain integers. `schema` grows wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from gpumerge_cli.measure import COMPILE as COMPILE
 from gpumerge_cli.measure import Stretch as Stretch
@@ -153,7 +152,7 @@ class MergeReport:
     expected: float = 0.0
     bound: str = ""
     schema: int = MERGE_SCHEMA
-    kind: Literal["merge", "sort"] = "merge"
+    kind: str = "merge"
     worker_reports: tuple[WorkerReport, ...] = ()
     kinds: tuple[KindReport, ...] = ()
     parts: tuple[OutputPart, ...] = ()

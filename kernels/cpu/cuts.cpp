@@ -145,7 +145,8 @@ private:
     {
         if (first >= last) return;
         const int64_t middle = first + (last - first) / 2;
-        const Places found = search(spec_.targets[middle], near(middle), low, high);
+        Places found = search(spec_.targets[middle], near(middle), low, high);
+        if (spec_.groups != 0) move_ahead_of_group(low, found);
         int64_t* row = cuts_ + middle * spec_.inputs;
         for (const Place& place : found) *row++ = place.at;
         cut(first, middle, low, found);
@@ -223,6 +224,27 @@ private:
         return target - ahead <= behind - target ? low_ : high_;
     }
 
+    // Moves the cut ahead of all items that compare equal to the next one behind it, but not ahead of `low`.
+    void move_ahead_of_group(const Places& low, Places& found)
+    {
+        Pivot next{-1, 0, 0, 0};  // ties go behind it in every input
+        for (size_t input = 0; input < found.size(); ++input) {
+            Items& run = runs_[input];
+            const int64_t at = found[input].at;
+            if (at < run.size() && (next.key.at == nullptr || run.compare(at, next.key) < 0))
+                next.key = run.read_key(at, next_key_);
+        }
+        if (next.key.at == nullptr) return;
+        if (runs_[0].has_images()) next.image = runs_[0].image(next.key);
+        for (size_t input = 0; input < found.size(); ++input) {
+            Items& run = runs_[input];
+            if (found[input].at == low[input].at) continue;
+            const int64_t last = run.start_before(found[input].at);
+            if (run.compare(last, next.key) < 0) continue;
+            found[input] = bound(run, next, low[input], found[input], last);
+        }
+    }
+
     // Makes at_ the cut at the pivot.
     void place(Pivot& pivot)
     {
@@ -289,7 +311,7 @@ private:
     int64_t* cuts_;
     Team team_;
     std::unique_ptr<Window[]> windows_;  // one a thread
-    Buffer key_;  // the key of the pivot
+    Buffer key_, next_key_;  // the keys of the pivot, and of the item behind a cut
     std::vector<Items> runs_;
     Places low_, high_, at_;  // the cuts of the last search
     bool known_ = false;  // whether low_ and high_ are the cuts ahead of one item and behind it

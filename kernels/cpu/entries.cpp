@@ -79,6 +79,8 @@ Workspace* gm_open(const OrderSpec* order, int64_t capacity, int64_t threads)
 
 void gm_close(Workspace* workspace) { delete workspace; }
 
+void gm_margin(Workspace* workspace, const Margin* margin) { workspace->margin = *margin; }
+
 unsigned char* gm_staging(Workspace* workspace, int64_t nbytes)
 {
     unsigned char* staging = nullptr;

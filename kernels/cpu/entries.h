@@ -43,7 +43,23 @@ struct FieldSpec {
 
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
-enum Equals { KEEP_ALL = 0, KEEP_FIRST = 1, KEEP_NONE_LIKE_FIRST = 2 };
+enum Equals {
+    KEEP_ALL = 0, KEEP_FIRST = 1, KEEP_NONE_LIKE_FIRST = 2,
+    SETS_INTERSECT = 9, SETS_DIFFERENCE = 10, SETS_SYMMETRIC = 14, SETS_UNION = 15, DISTINCT = 16
+};
+
+/* The sets are 8 and a rule of ../sets.cuh. With DISTINCT added, equal items of one run count as one. Sets are for merges. */
+
+enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3 };
+
+/* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
+ * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
+ * their bytes; -1 leaves such lines out. COUNT_AHEAD, COUNT_AFTER: of equal lines the first goes out with their number, ahead
+ * of it as uniq -c has it, or behind a tab at its end. Ranges of chunks must not cut groups of equal lines then. */
+struct Margin {
+    int64_t kind, equal, only_a, only_b;
+    const unsigned char* text;
+};
 
 /* kernel: a number that gm_kernel has a name for. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
  * the items that are staged at once (path: the outputs that four chains share). For sorts only. algorithm: an
@@ -110,6 +126,8 @@ void gm_map_ahead_end(const int64_t* ids, int64_t count);
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);
 void gm_close(struct Workspace* workspace);
+/* The margin of all that the workspace puts out from now on, for lines. Its text must outlive the workspace. */
+void gm_margin(struct Workspace* workspace, const struct Margin* margin);
 /* Room for the bytes of a chunk; null if there is no memory. When it grows, it loses its content. */
 unsigned char* gm_staging(struct Workspace* workspace, int64_t nbytes);
 /* Find the items, and their prefixes, of the runs that lie in staging, back to back. lengths: the bytes of each run. */
@@ -147,11 +165,12 @@ int64_t gm_chunk(struct Workspace* workspace, const struct ChunkSpec* chunk, con
 /* Cut the merge of the sources between the positions low[] and high[], which must be cuts. cuts[c * inputs + i] becomes the
  * byte of source i at which cut c lies. About targets[c] bytes lie ahead of cut c; targets must ascend. Each cut is exact
  * under (key, input, position), so it is a co-rank. If the sources are not sorted, cuts still never go backwards. threads: how
- * many may read at once, if there are many sources. */
+ * many may read at once, if there are many sources. groups: 1 if no cut may lie between items that compare equal; a cut then
+ * moves ahead of them. */
 struct CutSpec {
     const struct SourceSpec* sources;
     const int64_t *low, *high, *targets;
-    int64_t inputs, count, threads;
+    int64_t inputs, count, threads, groups;
 };
 int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure);
 /* DONE if the items ahead of the positions are the first items of the merge; the sources must be in order up to there.

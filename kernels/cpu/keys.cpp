@@ -1,6 +1,7 @@
 // The functions for one kind of key. This file is compiled once for each kind, with the macros of keys.cuh.
 #include "keys.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -11,6 +12,7 @@ namespace {
 #include "../corank.cuh"
 #include "ladder.hpp"
 #include "keys_path.hpp"
+#include "walk.hpp"
 
 const Item* items_at(const Byte* bytes) { return reinterpret_cast<const Item*>(bytes); }
 Item* items_at(Byte* bytes) { return reinterpret_cast<Item*>(bytes); }
@@ -69,6 +71,33 @@ int64_t drop_equals(Byte* bytes, int64_t count, bool like_first)
     return kept;
 }
 
+// The two items of a step, by Less.
+template <typename Less>
+struct KeySides {
+    static int compare(Item x, Item y) { return Less::before(y, x) - Less::before(x, y); }
+    static Item chosen(const Item* a, const Item* b, bool take_b)
+    {
+        return *a ^ ((*a ^ *b) & static_cast<Item>(-static_cast<Item>(take_b)));
+    }
+    static void mark(Item*, long long, int) {}
+};
+
+int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, unsigned rule)
+{
+    const Pair pair{items_at(a), m, items_at(b), n, items_at(out), &NO_LINES};
+#if KEY_KIND == 2 && KEY_BITS >= 32
+    if (all_numbers(pair)) return walk_tiles(pair, tile, rule, KeySides<ByValue>{});
+#endif
+    return walk_tiles(pair, tile, rule, KeySides<ByImage>{});
+}
+
+void walk_cut_of(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed)
+{
+    const Passed<long long> found = walk_cut<long long>(rank, items_at(a), m, items_at(b), n, NO_LINES);
+    passed[0] = found.a;
+    passed[1] = found.b;
+}
+
 uint64_t ordered(Item item)
 {
 #if SIGNED_IMAGES
@@ -93,4 +122,5 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
 #define NAME_OF(bits, kind, descending) key_functions_##bits##_##kind##_##descending
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
-const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {co_rank_of, merge, first_disorder, drop_equals, images, bound};
+const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
+    co_rank_of, merge, first_disorder, drop_equals, walk, walk_cut_of, images, bound};

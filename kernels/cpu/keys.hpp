@@ -20,6 +20,11 @@ struct KeyFunctions {
     // Keeps the first of equal neighbours: moves these to the front, in place, and returns their number. like_first: leaves
     // out the first item and all items that equal it.
     int64_t (*drop_equals)(Byte* items, int64_t count, bool like_first);
+    // Walks through A and B, and puts out what the rule says: see ../sets.cuh. Returns the number of items that went out. `out`
+    // has room for all. tile: the items that four sections share.
+    int64_t (*walk)(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, unsigned rule);
+    // passed[0] and passed[1] become the items of A and B that a walk has passed at about output position `rank`.
+    void (*walk_cut)(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed);
     // images[i] becomes an unsigned integer with the order of the item.
     void (*images)(const Byte* items, int64_t count, uint64_t* images);
     // The number of sorted items whose image is less than `image`; with `through` also those with an equal one. The search

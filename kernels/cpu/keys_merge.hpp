@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "combining.hpp"
 #include "keys_radix.hpp"
 #include "merging.hpp"
 
@@ -40,6 +41,22 @@ struct KeyKind {
     {
         sorter.sort(order, keys, items, count, out);
     }
+};
+
+// Keys, as Combining wants its items.
+struct KeySets {
+    const KeyFunctions& keys;
+    const LaunchSpec& launch;
+
+    int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, unsigned rule) const
+    {
+        return keys.walk(a, m, b, n, out, launch.tile, rule);
+    }
+    void walk_cut(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed) const
+    {
+        keys.walk_cut(rank, a, m, b, n, passed);
+    }
+    int64_t drop_equals(Byte* items, int64_t count) const { return keys.drop_equals(items, count, false); }
 };
 
 // Everything that a merge needs besides the runs. `spare` is kept from merge to merge.

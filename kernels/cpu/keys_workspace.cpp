@@ -47,6 +47,12 @@ public:
             runs.push_back({items, count});
             items += count * order.width;
         }
+        if (equals >= SETS_INTERSECT) {
+            const KeySets kind{keys_, launch};
+            const Combining<KeySets> combining{kind, order.width, team, spare_, distinct_};
+            const Run run = combining.combine(runs, equals, output.reserve(total_ * order.width));
+            return take(run.items, run.count);
+        }
         const bool once = std::count_if(runs.begin(), runs.end(), [](const Run& run) { return run.count > 0; }) <= 2;
         Byte* const out = once && place != nullptr ? place : output.reserve(total_ * order.width);
         KeyMerge{order, keys_, order.width, launch, team, spare_}.merge(runs, out);
@@ -67,8 +73,13 @@ private:
     void finish(Byte* out, Equals equals)
     {
         const int64_t kept = equals == KEEP_ALL ? total_ : keys_.drop_equals(out, total_, equals == KEEP_NONE_LIKE_FIRST);
+        take(out, kept);
+    }
+
+    void take(const Byte* items, int64_t kept)
+    {
         dropped = total_ - kept;
-        result = out;
+        result = items;
         result_items = kept;
         result_bytes = kept * order.width;
     }
@@ -76,7 +87,7 @@ private:
     const KeyFunctions& keys_;
     std::vector<int64_t> counts_;
     int64_t total_ = 0;
-    Buffer spare_;
+    Buffer spare_, distinct_;
 };
 
 }  // namespace

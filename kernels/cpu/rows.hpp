@@ -7,6 +7,8 @@
 #include "rows_sort.hpp"
 #include "rows_merging.hpp"
 #include "rows_gather.hpp"
+#include "rows_margin.hpp"
+#include "rows_sets.hpp"
 
 constexpr int64_t GROUP = 512;           // rows whose bytes are counted together, for results that are asked for in parts
 constexpr int64_t CHECKED_ROWS = 1 << 16;
@@ -57,13 +59,13 @@ public:
 
     void merge(const LaunchSpec& launch, Equals equals) final
     {
-        merge_rows_in(launch);
+        merge_rows_in(launch, equals);
         put_out(equals, true);
     }
 
     void merge_rows(const LaunchSpec& launch, Equals equals) final
     {
-        merge_rows_in(launch);
+        merge_rows_in(launch, equals);
         put_out(equals, false);
     }
 
@@ -96,7 +98,8 @@ public:
         for (size_t run = 0; run < runs; ++run)
             if (edges_[run] < edges_[run + 1]) heap.push_back(static_cast<int64_t>(run));
         std::make_heap(heap.begin(), heap.end(), behind);
-        Item* const out = sorted_ = merged_.reserve(static_cast<size_t>(count_));
+        Item* const out = merged_.reserve(static_cast<size_t>(count_));
+        sorted_ = out;
         kept_ = 0;
         Item last{};
         bool has_last = equals == KEEP_NONE_LIKE_FIRST && !heap.empty();
@@ -129,7 +132,9 @@ public:
             return;
         }
         const auto group = std::upper_bound(group_ends_.begin(), group_ends_.end(), position) - group_ends_.begin();
-        copy_stretch(lines_, sorted_ + group * GROUP, position - (group > 0 ? group_ends_[group - 1] : 0), nbytes, out);
+        const int64_t skip = position - (group > 0 ? group_ends_[group - 1] : 0);
+        if (margin.kind == NO_MARGIN) copy_stretch(lines_, sorted_ + group * GROUP, skip, nbytes, out);
+        else beside().copy(sorted_ + group * GROUP, skip, nbytes, out);
     }
 
 protected:
@@ -162,16 +167,29 @@ private:
     void with_merging(const LaunchSpec& launch, Work work)
     {
         const RowKind kind{lines_};
-        sorted_ = merged_.reserve(static_cast<size_t>(count_));
-        work(Merging<RowKind>{kind, sizeof(Item), launch, team, spare_}, bytes_at(sorted_));
+        Item* const out = merged_.reserve(static_cast<size_t>(count_));
+        sorted_ = out;
+        work(Merging<RowKind>{kind, sizeof(Item), launch, team, spare_}, bytes_at(out));
     }
 
-    void merge_rows_in(const LaunchSpec& launch)
+    void merge_rows_in(const LaunchSpec& launch, Equals equals)
     {
         std::vector<Run> runs;
         for (size_t run = 0; run + 1 < edges_.size(); ++run)
             runs.push_back({bytes_at(rows_.data() + edges_[run]), edges_[run + 1] - edges_[run]});
-        with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) { merging.merge(runs, out); });
+        if (equals < SETS_INTERSECT)
+            return with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) { merging.merge(runs, out); });
+        const RowSets kind{lines_, launch};
+        if (margin.kind == COLUMNS && runs.size() == 2) {
+            Item* const out = merged_.reserve(static_cast<size_t>(count_));
+            kept_ = kind.walk_marking(runs[0], runs[1], out, rule_of(equals));
+            sorted_ = out;
+            return;
+        }
+        const Combining<RowSets> combining{kind, sizeof(Item), team, spare_, distinct_};
+        const Run run = combining.combine(runs, equals, bytes_at(merged_.reserve(static_cast<size_t>(count_))));
+        sorted_ = RowKind::items_at(run.items);
+        kept_ = run.count;
     }
 
     void sort_rows_in(const LaunchSpec& launch)
@@ -179,7 +197,7 @@ private:
         const Item* const rows = rows_.data();
         with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) {
             if (launch.algorithm == SORT_RADIX)
-                return sort_wide(rows, sorted_, RowKind::items_at(spare_.reserve(sizeof(Item) * static_cast<size_t>(count_))),
+                return sort_wide(rows, RowKind::items_at(out), RowKind::items_at(spare_.reserve(sizeof(Item) * static_cast<size_t>(count_))),
                     count_, lines_, team);
             merging.sort(bytes_at(rows), count_, out, [&](int64_t tile, Byte* to) {
                 sort_tiles(rows, count_, tile, RowKind::items_at(to), lines_, team);
@@ -189,8 +207,13 @@ private:
 
     void put_out(Equals equals, bool gather)
     {
-        kept_ = count_;
-        if (equals != KEEP_ALL) kept_ = drop_equals(sorted_, count_, equals == KEEP_NONE_LIKE_FIRST, lines_);
+        if (equals < SETS_INTERSECT) kept_ = count_;
+        if (beside().counts()) {
+            Item* const out = merged_.data();
+            kept_ = count_equals(sorted_, kept_, out, lines_);
+            sorted_ = out;
+        } else if (equals == KEEP_FIRST || equals == KEEP_NONE_LIKE_FIRST)
+            kept_ = drop_equals(merged_.data(), count_, equals == KEEP_NONE_LIKE_FIRST, lines_);
         finish(count_, gather);
     }
 
@@ -203,7 +226,7 @@ private:
         team.share(groups, LEAST_ROWS / GROUP, [&](int64_t first, int64_t last, int) {
             for (int64_t group = first; group < last; ++group)
                 group_ends_[static_cast<size_t>(group)] =
-                    bytes_of_rows(lines_, sorted_ + group * GROUP, std::min(GROUP, kept_ - group * GROUP));
+                    bytes_of(sorted_ + group * GROUP, std::min(GROUP, kept_ - group * GROUP));
         });
         result_bytes = 0;
         for (int64_t& end : group_ends_) end = result_bytes += end;
@@ -214,15 +237,24 @@ private:
             if (first == last) return;
             const int64_t begin = first > 0 ? group_ends_[static_cast<size_t>(first) - 1] : 0;
             const int64_t stop = group_ends_[static_cast<size_t>(last) - 1];
-            copy_rows(lines_, sorted_ + first * GROUP, std::min(last * GROUP, kept_) - first * GROUP, out + begin, out + stop);
+            const Item* const rows = sorted_ + first * GROUP;
+            if (margin.kind != NO_MARGIN) return beside().copy(rows, 0, stop - begin, out + begin);
+            copy_rows(lines_, rows, std::min(last * GROUP, kept_) - first * GROUP, out + begin, out + stop);
         });
         result = out;
+    }
+
+    Beside beside() const { return {margin, lines_}; }
+
+    int64_t bytes_of(const Item* rows, int64_t count) const
+    {
+        return margin.kind == NO_MARGIN ? bytes_of_rows(lines_, rows, count) : beside().bytes_of(rows, count);
     }
 
     std::vector<int64_t> starts_, edges_, counts_;  // the bytes and rows at which runs begin; the number of rows they gave
     std::vector<int64_t> group_ends_;               // the bytes up to the end of each group of rows
     Room<Item> merged_;
-    Buffer spare_;
-    Item* sorted_ = nullptr;  // in merged_
+    Buffer spare_, distinct_;
+    const Item* sorted_ = nullptr;  // in merged_, or in another place that lives as long
     int64_t kept_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "combining.hpp"
 #include "find.hpp"
 #include "gallop.hpp"
 #include "merging.hpp"

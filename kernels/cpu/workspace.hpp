@@ -28,6 +28,7 @@ struct Workspace {
 
     OrderSpec order;
     Team team;
+    Margin margin{};
     int64_t capacity = 0;      // the bytes that a chunk was expected to have
     Buffer staging, output;    // each has PADDING readable bytes behind its content
     unsigned char* place = nullptr;  // where a merge may write its result in place of output, if it writes every byte once

@@ -47,7 +47,7 @@ class ChunkSpec(c.Structure):
 
 class CutSpec(c.Structure):
     _fields_ = _fields(
-        "sources low high targets inputs count threads",
+        "sources low high targets inputs count threads groups",
         sources=c.POINTER(SourceSpec), low=c.c_void_p, high=c.c_void_p, targets=c.c_void_p,
     )  # fmt: skip
 
@@ -119,6 +119,7 @@ def is_cut(
 def cut(
     library: c.CDLL, order: OrderSpec, sources: Sequence[SourceSpec], targets: Sequence[int],
     low: Sequence[int] | None = None, high: Sequence[int] | None = None, *, threads: int = 1,
+    groups: bool = False,
 ) -> tuple[int, np.ndarray[Any, Any], Failure]:  # fmt: skip
     """(status, cuts, failure) of gm_cut."""
     count = len(sources)
@@ -129,7 +130,7 @@ def cut(
     ]
     cuts = np.full((len(targets), count), -1, np.int64)
     failure = Failure()
-    spec = CutSpec(array_of(sources), *(edge.ctypes.data for edge in edges), count, len(targets), threads)
+    spec = CutSpec(array_of(sources), *(edge.ctypes.data for edge in edges), count, len(targets), threads, groups)
     status = library.gm_cut(c.byref(order), c.byref(spec), c.c_void_p(cuts.ctypes.data), c.byref(failure))
     return status, cuts, failure
 

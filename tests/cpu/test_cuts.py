@@ -59,6 +59,13 @@ def check_cuts(
         best = min(abs(target - one) for one in sums[max(0, near - 1) : near + 1])
         assert abs(sum(cut) - target) <= best + slack, (target, sum(cut), best)
     assert (np.diff(cuts, axis=0) >= 0).all()
+    keys = [key for key, _, _ in merged]
+    ahead = {one for number, one in enumerate(taken) if number in (0, len(keys)) or keys[number - 1] < keys[number]}
+    borders = {tuple(s[n] for s, n in zip(starts, one, strict=True)) for one in ahead}
+    status, cuts, failure = harness.cut(library, spec_of(order), specs, targets, groups=True)
+    assert status == DONE, (status, failure.input, failure.position)
+    assert {tuple(cut) for cut in cuts.tolist()} <= borders
+    assert (np.diff(cuts, axis=0) >= 0).all()
 
 
 def draw_keys(rng: np.random.Generator, dtype: str, runs: int, most: int, values: int) -> list[list[bytes]]:

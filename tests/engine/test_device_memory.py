@@ -20,6 +20,7 @@ from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import first_keys, item_request, merged_keys
@@ -88,7 +89,7 @@ def test_chunks_shrink(
     expected = merged_keys(runs)
     with open(tmp_path / "stream", "wb") as stream:
         target = str(tmp_path / output) if output == "out.i64" else f"/dev/fd/{stream.fileno()}"
-        report = merge(names, target, unique=unique)
+        report = merge(names, target, equals=Equals.of(unique))
     written = tmp_path / ("out.i64" if output == "out.i64" else "stream")
     assert written.read_bytes() == (first_keys(expected) if unique else expected).tobytes()
     assert device.refused > 0

@@ -29,6 +29,7 @@ from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.output import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.test_sort_files import SPILLED, small_pieces, sort  # noqa: F401
@@ -66,11 +67,12 @@ def both(
 ) -> list[MergeReport]:
     """A merge of sorted files, and a sort of them, to parts: held against the one output. item: as of `count`."""
     single = output.replace("{part}", "whole")
-    merge_files(MergeRequest(tuple(names), single, items, on(backend), **more))
+    of_merge = {"equals": Equals.of(more.get("unique", False))}
+    merge_files(MergeRequest(tuple(names), single, items, on(backend), **of_merge))
     expected = content(single)
     reports = []
-    for work, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
-        report = work(request(tuple(names), output, items, on(backend), parts=parts, **more))  # type: ignore[operator]
+    for work, request, options in ((merge_files, MergeRequest, of_merge), (sort_files, SortFilesRequest, more)):
+        report = work(request(tuple(names), output, items, on(backend), parts=parts, **options))  # type: ignore[operator]
         assert [part.name for part in report.parts] == [output.replace("{part}", str(n)) for n in range(parts)]
         assert b"".join(content(part.name) for part in report.parts) == expected
         assert [part.items for part in report.parts] == [count(part.name, item) for part in report.parts]

@@ -18,6 +18,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.fake_workers import CREWS, working
 from tests.engine.test_heads import test_disorder_anywhere_gives_what_sort_gives  # noqa: F401
@@ -113,7 +114,7 @@ def test_an_error_that_is_no_workers_own_ends_the_run(
     monkeypatch.setattr(OutputFile, "write_at", full)
     monkeypatch.setattr(OutputFile, "target", lambda *arguments: None)
     with pytest.raises(GpumergeError, match="no room"):
-        merged(names, tmp_path / "out.txt", unique=unique)
+        merged(names, tmp_path / "out.txt", equals=Equals.of(unique))
     assert sorted(os.listdir(tmp_path)) == ["0.txt", "1.txt"]
     for _ in range(100):  # a device that is still starting ends once it has
         if threading.active_count() <= threads:

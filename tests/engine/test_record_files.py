@@ -18,6 +18,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.model import MergeReport
 from tests.oracles import first_records, item_request, merged_records
 from tests.strategies import Records, record_runs
@@ -32,7 +33,7 @@ def merge(
 ) -> MergeReport:
     on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
     request = item_request(records=records, stable=unique, **items)
-    return merge_files(MergeRequest(tuple(inputs), output, request, on, unique=unique))
+    return merge_files(MergeRequest(tuple(inputs), output, request, on, equals=Equals.of(unique)))
 
 
 def benchmark_runs(rng: np.random.Generator, counts: list[int]) -> list[list[bytes]]:

@@ -24,6 +24,7 @@ from gpumerge_cli.formats import output as outputs
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.output import FORCED, OutputFile, mapping_pays
 from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.order.equals import Equals
 from tests.oracles import item_request
 
 SIZE = 1 << 20
@@ -254,7 +255,7 @@ def test_the_same_bytes_either_way(
         output = str(tmp_path / f"out{suffix}")
         found[way] = []
         for some in (names[:2], names):
-            merge_files(MergeRequest(tuple(some), output, items, CPU, unique=unique))
+            merge_files(MergeRequest(tuple(some), output, items, CPU, equals=Equals.of(unique)))
             found[way].append(Path(output).read_bytes())
         for memory in (None, 200_000):
             sort_files(SortFilesRequest(tuple(names[::-1]), output, items, CPU, unique=unique, memory=memory))

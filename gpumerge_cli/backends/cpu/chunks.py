@@ -14,7 +14,7 @@ from gpumerge_cli.backends.calls import Bytes, ChunkWork, Disordered
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.sources import Sources
-from gpumerge_cli.backends.cpu.specs import equals, launch_spec, order_spec, sort_spec
+from gpumerge_cli.backends.cpu.specs import equals, launch_spec, margin_spec, order_spec, sort_spec
 from gpumerge_cli.backends.launch import SortPolicy
 from gpumerge_cli.errors import lost_output, output_error
 from gpumerge_cli.measure import Span
@@ -32,7 +32,8 @@ class Chunks:
         self.order = order_spec(work.order)
         self.sorts = isinstance(work.policy, SortPolicy)
         self.launch = sort_spec(work.policy) if isinstance(work.policy, SortPolicy) else launch_spec(work.policy)
-        self.equals = equals("first" if work.unique else None)
+        self.equals = equals(work.equals)
+        self.margin = None if work.margin is None else margin_spec(work.margin)
         self.gates: list[int] = []  # one for each target
         for target in work.targets:
             gate = own.gm_gate_open(target.writers)
@@ -61,6 +62,8 @@ class CpuChunkWorker:
         self._handle = self._own.gm_open(chunks.order, capacity, 1)
         if self._handle is None:
             raise MemoryError
+        if chunks.margin is not None:
+            self._own.gm_margin(self._handle, chunks.margin)
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
         own, chunks, work = self._own, self._chunks, self._chunks.work

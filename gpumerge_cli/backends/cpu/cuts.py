@@ -18,10 +18,11 @@ Row = NDArray[np.int64]
 
 
 class Cuts:
-    """Makes cuts of the merge of sources."""
+    """Makes cuts of the merge of sources. groups: none between items that compare equal."""
 
-    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
+    def __init__(self, sources: Sequence[Readable], order: Order, *, groups: bool = False) -> None:
         self._own = library()
+        self._groups = groups
         self._sources = Sources(sources)
         self._order = order_spec(order)
         self.sizes: Row = np.array([source.size for source in sources], np.int64)
@@ -35,8 +36,8 @@ class Cuts:
         inputs, count = len(self.sizes), len(targets)
         rows = [np.ascontiguousarray(row, np.int64) for row in (low, high, targets)]
         cuts = np.empty((count, inputs), np.int64)
-        cores = len(os.sched_getaffinity(0))
-        spec = self._own.CutSpec(self._sources.specs, *(row.ctypes.data for row in rows), inputs, count, cores)
+        numbers = (inputs, count, len(os.sched_getaffinity(0)), self._groups)
+        spec = self._own.CutSpec(self._sources.specs, *(row.ctypes.data for row in rows), *numbers)
         failure = self._own.Failure()
         self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
         return cuts

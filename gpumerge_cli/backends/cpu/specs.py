@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import fields
 from typing import Any
 
@@ -9,6 +10,7 @@ from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals, Margin
 
 _EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
 
@@ -48,9 +50,26 @@ def sort_spec(policy: SortPolicy) -> Any:
     return spec
 
 
-def equals(unique: Unique) -> int:
-    """The number of the library's Equals for `unique`."""
-    return int(getattr(library(), _EQUALS[unique]))
+def equals(kept: Unique) -> int:
+    """The number of the library's Equals."""
+    if not isinstance(kept, Equals):
+        return int(getattr(library(), _EQUALS[kept]))
+    if not kept.is_set:
+        return equals(None if kept.keeps_all else "first")
+    number = int(getattr(library(), f"SETS_{kept.name_of_set.upper()}"))
+    return number + library().DISTINCT if kept.is_distinct else number
+
+
+def margin_spec(margin: Margin) -> Any:
+    """The Margin of a margin. It keeps the text alive that it points to."""
+    own = library()
+    if margin.count is not None:
+        return own.Margin(kind=own.COUNT_AHEAD if margin.count == "ahead" else own.COUNT_AFTER)
+    lengths = [-1 if text is None else len(text) for text in margin.columns]
+    spec = own.Margin(own.COLUMNS, *lengths)
+    spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))
+    spec.text = ctypes.addressof(spec.kept)
+    return spec
 
 
 def judge(status: int) -> None:

@@ -90,6 +90,18 @@ Shapes, of the files named together:
 
 {SUFFIXES}"""
 
+_SETS = f"""\b
+Of equal items the k-th of one file meets the k-th of the next. With three
+files and more, the result of the first two meets the third, and so on.
+
+{_EPILOG}"""
+
+_SETS_CHECK = (
+    "Items are equal if their keys are, as with sort -u; those that go out come as they are, those of the first file "
+    "ahead. The order of all files is checked on the way. Equal items are held in memory together, however many there "
+    "are. Runs on the CPU."
+)
+
 _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
 
 
@@ -113,6 +125,46 @@ COMMANDS = (
         "NaN sorts last and -0.0 equals 0.0, as in NumPy. At the end one line on standard error says how much was "
         "merged, how fast and where, and what bounded it.",
         _SORTED_FILES,
+        ending=_EPILOG,
+    ),
+    _command(
+        "union",
+        "Write the items that any of several sorted files holds.",
+        f"An item that one file holds m times and another n times goes out as often as the greater number says. "
+        f"{_SETS_CHECK}",
+        _SORTED_FILES,
+        ending=_SETS,
+    ),
+    _command(
+        "intersect",
+        "Write the items that all of several sorted files hold.",
+        f"An item that one file holds m times and another n times goes out as often as the lesser number says. "
+        f"{_SETS_CHECK}",
+        _SORTED_FILES,
+        ending=_SETS,
+    ),
+    _command(
+        "difference",
+        "Write the items of a sorted file that no other file holds.",
+        f"Each item of another file takes one equal item away from the first file. {_SETS_CHECK}",
+        _SORTED_FILES,
+        ending=_SETS,
+    ),
+    _command(
+        "symmetric",
+        "Write the items that one of two sorted files holds and the other does not.",
+        f"An item that one file holds m times and the other n times goes out as often as the numbers differ. "
+        f"{_SETS_CHECK}",
+        _SORTED_FILES,
+        ending=_SETS,
+    ),
+    _command(
+        "compare",
+        "Write the lines of two sorted files in three columns, as comm does.",
+        "The first column has the lines that only the first file holds, the second those that only the second holds, "
+        "and the third those that both hold. The bytes are those of comm in the C locale. Other orders than comm's go "
+        "by the options of order. The order of both files is checked on the way. Runs on the CPU.",
+        Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_EPILOG,
     ),
     _command(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.cli.options.model import COMBINING, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
+from gpumerge_cli.order.equals import SETS
 
-_FILES = ("merge", "sort", "check")
+_FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
 _TYPED = (*_ORDERED, "generate")
 
@@ -65,7 +66,7 @@ INPUT = (
     ),
     Option("compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed."),
     Option(
-        "check", "Input", ("merge", "rank"),
+        "check", "Input", ("merge", *COMBINING, "rank"),
         "Check the order of the inputs while they are merged, or do not.",
         default=True, off="no-check",
     ),
@@ -155,6 +156,9 @@ ORDER = (
         "stable", "Order", _ORDERED,
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True,
+    ),
+    Option(
+        "distinct", "Order", SETS, "Equal items of one input count as one, so that no item goes out twice.",
     ),
     Option(
         "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u",

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from gpumerge_cli.order.equals import SETS
+
 Kind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
 """The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
 256M. count: items, as 1e6 or 2^20."""
 Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """The groups of options, in the order of help."""
+
+COMBINING = (*SETS, "compare")
+"""The commands that combine sorted files by their equal items."""
 
 SUFFIXES = "<suffixes>"
 """Stands in a command's `ending` for the list of suffixes, which is made when it is shown."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.ladder import NAMES
-from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.cli.options.model import COMBINING, Option
+from gpumerge_cli.order.equals import SETS
 
-_ALL = ("merge", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
-_FILES = ("merge", "sort", "check")
+_ALL = ("merge", *COMBINING, "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
+_FILES = ("merge", *COMBINING, "sort", "check")
 _KERNELS = ("auto", *NAMES)
 
 OUTPUT = (
     Option(
-        "output", "Output", ("merge", "sort", "rank"),
+        "output", "Output", ("merge", *COMBINING, "sort", "rank"),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
         letter="o", kind="file", written=True, gnu=True,
@@ -44,7 +45,7 @@ OUTPUT = (
         kind="count", settable=False,
     ),
     Option(
-        "parts", "Output", ("merge", "sort"),
+        "parts", "Output", ("merge", *SETS, "sort"),
         "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
         "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; with --unique sizes differ "
         "more. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', 12 parts are "
@@ -52,7 +53,26 @@ OUTPUT = (
         kind="number", least=1, settable=False,
     ),
     Option(
-        "fsync", "Output", ("merge", "sort", "rank"),
+        "count", "Output", ("merge", *SETS),
+        "Write each of several equal lines once, with their number: ahead of it as uniq -c does, or with =after behind "
+        "a tab at its end.",
+        kind="text", choices=("ahead", "after"), value_is_optional=True,
+    ),
+    Option(
+        "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
+    ),
+    Option(
+        "without-second", "Output", ("compare",), "Leave out the lines that only the second file holds.", letter="2",
+    ),
+    Option("without-both", "Output", ("compare",), "Leave out the lines that both files hold.", letter="3"),
+    Option(
+        "output-delimiter", "Output", ("compare",),
+        "The text between columns; by default a tab.",
+        kind="text", default="\\t",
+    ),
+    Option("total", "Output", ("compare",), "Write a last line that says how many lines each column has."),
+    Option(
+        "fsync", "Output", ("merge", *COMBINING, "sort", "rank"),
         "Force the output to storage before it is renamed to its name, and the name afterwards.",
         neutral=True,
     ),
@@ -67,7 +87,7 @@ OUTPUT = (
         kind="file", written=True,
     ),
     Option(
-        "report", "Output", ("merge", "sort", "rank"),
+        "report", "Output", ("merge", *COMBINING, "sort", "rank"),
         "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
         kind="file", written=True, neutral=True,
     ),
@@ -78,7 +98,7 @@ OUTPUT = (
         kind="file", written=True, shared=False,
     ),
     Option(
-        "progress", "Output", ("merge", "rank", "batch"),
+        "progress", "Output", ("merge", *COMBINING, "rank", "batch"),
         "Show on a terminal how far the work is, or do not.",
         default=True, off="no-progress",
     ),
@@ -91,7 +111,7 @@ OUTPUT = (
         letter="q", neutral=True,
     ),
     Option(
-        "verbose", "Output", ("merge", "sort", "rank"),
+        "verbose", "Output", ("merge", *COMBINING, "sort", "rank"),
         "Print a table on standard error that says what took the time.",
         letter="v", neutral=True, aliases=("stats",),
     ),
@@ -125,7 +145,7 @@ WHERE = (
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
-        "device", "Where to run", (*_FILES, "rank"),
+        "device", "Where to run", ("merge", "sort", "check", "rank"),
         "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first. "
         "A check takes one.",
         kind="numbers", neutral=True,
@@ -147,7 +167,7 @@ WHERE = (
         kind="number", least=1,
     ),
     Option(
-        "memory", "Where to run", ("merge", "check", "rank"),
+        "memory", "Where to run", ("merge", *COMBINING, "check", "rank"),
         "Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
         "share of the machine's. By default a quarter of the free memory.",
         letter="S", kind="size",
@@ -177,7 +197,7 @@ WHERE = (
         letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
     ),
     Option(
-        "temporary-directory", "Where to run", ("merge", "check", "rank", "path"),
+        "temporary-directory", "Where to run", ("merge", *COMBINING, "check", "rank", "path"),
         "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True,
     ),
@@ -244,7 +264,10 @@ ABOUT = (
         "Show this and exit.",
         letter="h", settable=False,
     ),
-    Option("help", "About the program", ("merge", "check", "rank", "path"), "Show this and exit.", settable=False),
+    Option(
+        "help", "About the program", ("merge", *COMBINING, "check", "rank", "path"), "Show this and exit.",
+        settable=False,
+    ),
     Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),
 )  # fmt: skip
 

@@ -1,0 +1,155 @@
+"""gpumerge_cli.union, intersect, difference and symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.arrays.host import Host, numbered
+from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.options import host_threads, same_side
+from gpumerge_cli.arrays.payload import gathered, payload
+from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.backends.select import host
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Equals
+
+Array = NDArray[Any]
+
+
+def union(
+    *arrays: Any,
+    distinct: bool = False,
+    values: Iterable[Any] | None = None,
+    key: str | None = None,
+    descending: bool = False,
+    threads: int | None = None,
+) -> Any:
+    """The items that any of several sorted arrays holds.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.union(np.array([1, 2, 2]), np.array([2, 5]))
+    array([1, 2, 2, 5])
+
+    An item that one array holds m times and the next n times goes out max(m, n) times; further arrays meet that result.
+    Of equal items those of the first array go out ahead.
+
+    Parameters
+    ----------
+    arrays:
+        One or more sorted 1-D arrays of one dtype, of any lengths, in host memory: all that `merge` takes there. Their
+        order is not checked (see is_sorted).
+    distinct:
+        Equal items of one array count as one, so that no item goes out twice.
+    values:
+        One array for each of `arrays`, of the same length: rows that go where their keys go.
+    key, descending, threads:
+        See merge.
+
+    Returns
+    -------
+    The keys as a new NumPy array of the arrays' dtype, or (keys, values) if values are given.
+
+    Raises
+    ------
+    UsageError: arrays that do not fit, or that lie on a GPU: sets are made by the CPU.
+    """
+    return _combined(Equals.UNION, arrays, (distinct, values, key, descending, threads))
+
+
+def intersect(
+    *arrays: Any,
+    distinct: bool = False,
+    values: Iterable[Any] | None = None,
+    key: str | None = None,
+    descending: bool = False,
+    threads: int | None = None,
+) -> Any:
+    """The items that all of several sorted arrays hold: min(m, n) of those that one holds m times and another n times.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.intersect(np.array([1, 2, 2]), np.array([2, 5]))
+    array([2])
+
+    They are the first ones of the first array. Parameters, results and errors are those of union.
+    """
+    return _combined(Equals.INTERSECT, arrays, (distinct, values, key, descending, threads))
+
+
+def difference(
+    *arrays: Any,
+    distinct: bool = False,
+    values: Iterable[Any] | None = None,
+    key: str | None = None,
+    descending: bool = False,
+    threads: int | None = None,
+) -> Any:
+    """The items of a sorted array that are left when each item of the other arrays takes one equal item away.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.difference(np.array([1, 2, 2]), np.array([2, 5]))
+    array([1, 2])
+
+    They are the last ones of several equal items. Parameters, results and errors are those of union.
+    """
+    return _combined(Equals.DIFFERENCE, arrays, (distinct, values, key, descending, threads))
+
+
+def symmetric(
+    *arrays: Any,
+    distinct: bool = False,
+    values: Iterable[Any] | None = None,
+    key: str | None = None,
+    descending: bool = False,
+    threads: int | None = None,
+) -> Any:
+    """The items that one of two sorted arrays holds and the other does not: |m - n| of those they hold m and n times.
+
+    >>> import gpumerge_cli, numpy as np
+    >>> gpumerge_cli.symmetric(np.array([1, 2, 2]), np.array([2, 5]))
+    array([1, 2, 5])
+
+    Further arrays meet that result. Parameters, results and errors are those of union.
+    """
+    return _combined(Equals.SYMMETRIC, arrays, (distinct, values, key, descending, threads))
+
+
+def _combined(
+    equals: Equals, arrays: Sequence[Any], options: tuple[bool, Iterable[Any] | None, str | None, bool, int | None]
+) -> Any:
+    distinct, values, key, descending, threads = options
+    name = equals.name_of_set
+    if not arrays:
+        raise UsageError(f"no arrays for {name}", way_out="give at least one")
+    given = [taken(array) for array in arrays]
+    keys = ArrayKeys.of(given, key, descending)
+    if same_side(given):
+        raise UsageError(f"{name} works in host memory, and the arrays lie on a GPU", way_out="give array.get()")
+    rows = None if values is None else payload(values, given)
+    equals = Equals.of_sets(name, distinct=distinct)
+    worker = Host(host(), host_threads(threads))
+    runs = [keys.run(array) for array in given]
+    nats = [keys.nats(run) for run in runs]
+    if rows is None and not any(nats):
+        return worker.combined(runs, keys, equals).view(keys.dtype)
+    ranks = _ranks(worker, runs, keys, equals, nats)
+    found = gathered(runs, ranks).view(keys.dtype)
+    return found if rows is None else (found, gathered(rows, ranks))
+
+
+def _ranks(
+    worker: Host, runs: Sequence[Array], keys: ArrayKeys, equals: Equals, nats: Sequence[int]
+) -> NDArray[np.int64]:
+    """The indices of the items that go out, into the runs laid one behind the other. nats: the NaTs of each run."""
+    both, of_pairs = numbered(runs, keys)
+    ends = np.cumsum([len(run) for run in runs])
+    pairs = [both[end - len(run) : end] for run, end in zip(runs, ends, strict=True)]
+    parts = [keys.split(pair, count) for pair, count in zip(pairs, nats, strict=True)]
+    kept = [nat[low:high] for (_, nat), (low, high) in zip(parts, equals.kept(nats), strict=True)]
+    found = [worker.combined([dates for dates, _ in parts], of_pairs, equals), *kept]
+    if keys.order.descending:
+        found = [*kept, found[0]]
+    return np.concatenate([np.ascontiguousarray(part["place"]) for part in found])

@@ -1,0 +1,50 @@
+"""gpumerge union, intersect, difference, symmetric: sets of sorted files; compare: the columns of comm."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cli import merge
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Equals, Margin
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.tasks import Task
+    from gpumerge_cli.engine.request import MergeRequest
+
+
+def combine(values: Values) -> None:
+    """Carry out the command line of a set. Raises GpumergeError."""
+    merge.carry_out(merge.task_of(values), values)
+
+
+def compare(values: Values) -> None:
+    """Carry out the command line of compare. Raises GpumergeError."""
+    # As comm, it says nothing but what is asked for.
+    values = values if values.verbose else values.saying(quiet=True)
+    merge.carry_out(_columns(merge.task_of(values), values), values)
+
+
+def _columns(task: Task[MergeRequest], values: Values) -> Task[MergeRequest]:
+    """The task that compares its two inputs."""
+    inputs = task.request.inputs
+    if len(inputs) != 2:
+        files = "1 file" if len(inputs) == 1 else f"{len(inputs)} files"
+        raise UsageError(
+            f"compare takes two files, not {files}", way_out="name two, or use union and the like for more"
+        )
+    given = os.fsencode(values.output_delimiter).replace(b"\\t", b"\t")
+    between = given or b"\0"  # as comm has it, but not between the numbers of --total
+    hides = (values.without_first, values.without_second, values.without_both)
+    total = given if values.total else None
+    if hides.count(False) == 1 and total is None:
+        equals = Equals.INTERSECT if not values.without_both else Equals.DIFFERENCE
+        of_second = inputs[::-1] if not values.without_second else inputs
+        return replace(task, request=replace(task.request, inputs=of_second, equals=equals))
+    ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
+    first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
+    margin = Margin(columns=(both, first, second), total=total)
+    return replace(task, request=replace(task.request, equals=Equals.UNION, margin=margin))

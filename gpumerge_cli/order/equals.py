@@ -1,0 +1,115 @@
+"""The items that go out of several that compare equal: one value for merges, unique outputs and sets.
+
+A set is folded from the left, two inputs at a time, as the multisets of the C++ standard are: equal items of the two
+meet in pairs, the first of one with the first of the other. The twin of the rules is kernels/sets.cuh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+
+class Equals(Enum):
+    """The items that go out of several that compare equal. The sets of several inputs also have a distinct form."""
+
+    ALL = "all"
+    FIRST = "first"
+    UNION = "union"
+    INTERSECT = "intersect"
+    DIFFERENCE = "difference"
+    SYMMETRIC = "symmetric"
+    DISTINCT_UNION = "distinct union"
+    DISTINCT_INTERSECT = "distinct intersect"
+    DISTINCT_DIFFERENCE = "distinct difference"
+    DISTINCT_SYMMETRIC = "distinct symmetric"
+
+    @classmethod
+    def of(cls, unique: bool) -> Equals:
+        """The value that --unique asks for, or that holds without it."""
+        return cls.FIRST if unique else cls.ALL
+
+    @classmethod
+    def of_sets(cls, name: str, *, distinct: bool) -> Equals:
+        """The value for a name of SETS. distinct: equal items of one input count as one."""
+        return cls(f"distinct {name}" if distinct else name)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether as many bytes go out as come in, so that each chunk's place in the output is known ahead."""
+        return self is Equals.ALL
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it counts how many of several equal items each input has. Such items must lie in one chunk."""
+        return self not in (Equals.ALL, Equals.FIRST)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether equal items of one input count as one."""
+        return self.value.startswith("distinct ")
+
+    @property
+    def name_of_set(self) -> str:
+        """The name in SETS; "merge" for the others."""
+        return self.value.rpartition(" ")[2] if self.is_set else "merge"
+
+    def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.
+
+        counts: the number of these items that each input holds, one or more inputs. This is the plain form of the rule.
+        """
+        if self is Equals.FIRST:
+            first = next((at for at, count in enumerate(counts) if count), -1)
+            return [(0, int(at == first)) for at in range(len(counts))]
+        if self.is_distinct:
+            return Equals(self.name_of_set).kept([min(1, count) for count in counts])
+        if self in (Equals.INTERSECT, Equals.DIFFERENCE):
+            first, others = counts[0], counts[1:]
+            stays = (0, min(counts)) if self is Equals.INTERSECT else (min(first, sum(others)), first)
+            return [stays, *[(0, 0) for _ in others]]
+        if self is Equals.SYMMETRIC:
+            return _odd_ones(counts)
+        most, ranges = 0, []
+        for count in counts:
+            ranges.append((min(most, count) if self is Equals.UNION else 0, count))
+            most = max(most, count)
+        return ranges
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Text beside each line that goes out.
+
+    count: of equal lines the first goes out with their number, as uniq -c has it "ahead" of it, or "after" it behind a
+    tab; None for no count. columns: for a union of two inputs, the texts ahead of a line of both, of the first alone,
+    and of the second alone, None where such lines stay out; () for no columns. total: a last line says how many lines
+    the columns have, the first input's ahead, with this text between the numbers; None for no such line.
+    """
+
+    count: Literal["ahead", "after"] | None = None
+    columns: tuple[bytes | None, ...] = ()
+    total: bytes | None = None
+
+    def last_line(self, counts: Sequence[int], both: int, end: int) -> bytes:
+        """The line of `total`. counts: lines of each input. both: lines that met. end: the byte that ends a line."""
+        first, second = counts
+        numbers = [b"%d" % number for number in (first - both, second - both, both)]
+        return (self.total or b"").join([*numbers, b"total"]) + bytes([end])
+
+
+SETS = (Equals.UNION.value, Equals.INTERSECT.value, Equals.DIFFERENCE.value, Equals.SYMMETRIC.value)
+"""The names of the sets, which are commands."""
+
+
+def _odd_ones(counts: Sequence[int]) -> list[tuple[int, int]]:
+    """The ranges of a symmetric difference: the last items of the one input that is left over."""
+    holder, left = 0, counts[0]
+    for at, count in enumerate(counts[1:], start=1):
+        if count > left:
+            holder, left = at, count - left
+        else:
+            left -= count
+    return [(count - left, count) if at == holder else (0, 0) for at, count in enumerate(counts)]

@@ -1,0 +1,86 @@
+// Sets of two sorted sequences: which items go out, and where the work can be cut.
+//
+// A walk goes through A and B at once. Each step looks at the next item of each. If they are equal, the step passes both;
+// otherwise it passes the lesser one. A rule says for each of these three cases whether the item goes out: of equal items it
+// is A's. So the k-th of equal items of A meets the k-th of B, and the rules are those of the multisets of the C++ standard:
+// union, intersection, difference and symmetric difference. A merge is a walk that never passes two items.
+// Source: Green, McColl and Bader, GPU Merge Path, 2012, for the cut of a merge; Baxter, moderngpu, Balanced Path, 2013, for
+// that of a walk.
+#pragma once
+
+#include "corank.cuh"
+
+// The bits of a rule: the cases in which an item goes out.
+constexpr unsigned EQUAL = 1, ONLY_A = 2, ONLY_B = 4;
+
+__device__ __forceinline__ unsigned goes_out(unsigned rule, bool a_first, bool b_first)
+{
+    return rule >> (a_first + 2 * b_first) & 1;
+}
+
+// The number of items of a[0 .. end) that go before `item`. It is near `end` if few items equal it.
+template <typename Index, typename Sequence>
+__device__ __forceinline__ Index group_start(Sequence a, Index end, Item item, Lines lines)
+{
+    Index low = 0, step = 1;
+    for (; step <= end; step *= 2) {
+        if (before(a[end - step], item, lines)) {
+            low = end - step + 1;
+            break;
+        }
+        end -= step;
+    }
+    while (low < end) {
+        const Index middle = (low + end) >> 1;
+        if (before(a[middle], item, lines)) low = middle + 1;
+        else end = middle;
+    }
+    return low;
+}
+
+// The first index in [start, m] whose item goes behind `item`. It is near `start` if few items equal it.
+template <typename Index, typename Sequence>
+__device__ __forceinline__ Index group_end(Sequence a, Index start, Index m, Item item, Lines lines)
+{
+    Index high = m, step = 1;
+    for (; step <= m - start; step *= 2) {
+        if (before(item, a[start + step - 1], lines)) {
+            high = start + step - 1;
+            break;
+        }
+        start += step;
+    }
+    while (start < high) {
+        const Index middle = (start + high) >> 1;
+        if (before(item, a[middle], lines)) high = middle;
+        else start = middle + 1;
+    }
+    return start;
+}
+
+// The numbers of items of A and B that a walk has passed.
+template <typename Index>
+struct Passed {
+    Index a, b;
+
+    __device__ __forceinline__ Index both() const { return a + b; }
+};
+
+// A state of the walk that has passed k items, or k - 1 where step k would pass two. k must lie in [0, m + n]. Whatever the
+// items are, `a` lies in [0, m] and `b` in [0, n].
+template <typename Index, typename SequenceA, typename SequenceB>
+__device__ __forceinline__ Passed<Index> walk_cut(Index k, SequenceA a, Index m, SequenceB b, Index n, Lines lines)
+{
+    const Index i = co_rank<Index>(k, a, m, b, n, lines), j = k - i;
+    if (i == m && j == n) return {i, j};
+    const Item next = j < n && (i == m || before(b[j], a[i], lines)) ? b[j] : a[i];
+    const Index first_a = group_start<Index>(a, i, next, lines), first_b = group_start<Index>(b, j, next, lines);
+    const Index inside = k - first_a - first_b;
+    if (inside == 0) return {i, j};
+    // The cut lies inside a group of equal items, which a merge takes from A first, and a walk in pairs.
+    const Index of_a = group_end<Index>(a, i, m, next, lines) - first_a;
+    const Index of_b = group_end<Index>(b, j, n, next, lines) - first_b;
+    const Index pairs = smaller(of_a, of_b);
+    const Index steps = inside >= 2 * pairs ? inside - pairs : inside / 2;
+    return {first_a + smaller(steps, of_a), first_b + smaller(steps, of_b)};
+}

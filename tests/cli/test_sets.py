@@ -1,0 +1,95 @@
+"""The command lines of sets, compare and --count: held against comm and uniq, and what they refuse."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import run
+from tests import against_comm
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("comm", "uniq", "sort", "bash"))), reason="needs comm, uniq and sort")
+def test_random_command_lines_are_those_of_comm_and_uniq(capfd: pytest.CaptureFixture[str]) -> None:
+    seed = random.randrange(1 << 30)
+    assert not against_comm.failures(seed, range(100)), (seed, capfd.readouterr().err)
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> list[str]:
+    (tmp_path / "a.txt").write_text("a 1\na 2\nb\nd\n")
+    (tmp_path / "b.txt").write_text("a 3\nc\nd\n")
+    (tmp_path / "a.i32").write_bytes(bytes(8))
+    return [str(tmp_path / name) for name in ("a.txt", "b.txt", "a.i32")]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["union", "-k1,1"], "a 1|a 2|b|c|d|"),
+        (["intersect", "-k1,1"], "a 1|d|"),
+        (["difference", "-k1,1"], "a 2|b|"),
+        (["difference", "--distinct", "-k1,1"], "b|"),
+        (["symmetric"], "a 1|a 2|a 3|b|c|"),
+        (["union", "--count", "-k1,1"], "      2 a 1|      1 b|      1 c|      1 d|"),
+        (["merge", "--count=after", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["compare", "-k1,1"], "\t\ta 1|a 2|b|\tc|\t\td|"),
+        (["compare", "-12", "-k1,1"], "a 1|d|"),
+        (["compare", "-13"], "a 3|c|"),
+    ],
+)
+def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: list[str], tmp_path: Path) -> None:
+    command, *options = words
+    assert run([command, *options, *names[:2], "-q", "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text().replace("\n", "|") == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["compare", "{a}"], "compare takes two files, not 1 file; name two"),
+        (["compare", "{a}", "{b}", "{a}"], "compare takes two files, not 3 files"),
+        (["compare", "{n}", "{n}"], "counts and columns stand beside lines of text"),
+        (["merge", "--count", "{n}"], "counts and columns stand beside lines of text"),
+        (["merge", "--count", "--unique", "{a}"], "use one of the two"),
+        (["union", "--count", "--distinct", "{a}"], "use one of the two"),
+        (["merge", "--count", "--compare", "{a}", "{b}"], "--compare counts nothing"),
+        (["union", "--backend", "gpu", "{a}", "{b}"], "sets and counts are made by the CPU alone"),
+        (["union", "{a}", "{n}"], "holds"),
+        (["union"], "no file was named"),
+        (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),
+        (["merge", "--count=beside", "{a}"], "no word for it"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str], told: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = dict(zip(("a", "b", "n"), names, strict=True))
+    output = str(tmp_path / "out")
+    assert run([*(word.format(**files) for word in words), *([] if "--compare" in words else ["-o", output])]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize("command", ["union", "intersect", "difference", "symmetric", "compare"])
+def test_disorder_is_told(command: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.txt").write_text("b\na\n")
+    assert run([command, names[0], str(tmp_path / "bad.txt"), "-o", str(tmp_path / "out")]) == 2
+    assert "bad.txt:2: disorder: 'a' comes after 'b'" in capsys.readouterr().err
+
+
+def test_jobs_of_a_batch(names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "jobs.toml").write_text(
+        "[defaults]\n"
+        'inputs = ["a.txt", "b.txt"]\noutput = "{job}.out"\nkey = ["1,1"]\n'
+        '[[job]]\nname = "both"\noperation = "intersect"\n'
+        '[[job]]\nname = "some"\noperation = "merge"\ncount = "after"\n'
+    )
+    assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
+    assert (tmp_path / "both.out").read_text() == "a 1\nd\n"
+    assert (tmp_path / "some.out").read_text() == "a 1\t3\nb\t1\nc\t1\nd\t2\n"

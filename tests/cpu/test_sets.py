@@ -1,0 +1,108 @@
+"""The library's sets of keys and of lines: every rule against the plain one; several threads, and unsorted items."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cmp_to_key
+from itertools import chain, groupby
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests.cpu import keys_library as lib
+from tests.cpu.keys_library import Array
+from tests.cpu.rows_library import PATH, RADIX, Launch, Rows, loaded
+from tests.cpu.test_keys import ROUNDS, chance, keys, order, runs_of  # noqa: F401
+
+SETS = [one for one in Equals if one.is_set]
+WORDS = [b"", b"a", b"a\tb", b"b", b"bb", b"same start 1", b"same start 2", b"same start 2 and more of it", b"7", b"07"]
+
+
+def number_of(equals: Equals) -> int:
+    found = int(getattr(lib.library(), f"SETS_{equals.name_of_set.upper()}"))
+    return found + lib.library().DISTINCT * equals.is_distinct
+
+
+def by_rule(runs: Sequence[Sequence[Any]], key: Any, equals: Equals) -> list[Any]:
+    """The items that go out by the plain rule."""
+    found: list[Any] = []
+    numbered = sorted(((item, at) for at, run in enumerate(runs) for item in run), key=lambda one: key(one[0]))
+    for _, group in groupby(numbered, lambda one: key(one[0])):
+        each: list[list[Any]] = [[] for _ in runs]
+        for item, at in group:
+            each[at].append(item)
+        ranges = equals.kept(list(map(len, each)))
+        found += chain.from_iterable(some[low:high] for some, (low, high) in zip(each, ranges, strict=True))
+    return found
+
+
+def combined(order: Order, runs: list[Array], equals: Equals, threads: int, tile: int) -> Array:  # noqa: F811
+    with lib.workspace(order, runs, threads) as opened:
+        assert lib.library().gm_merge(opened, lib.launch(tile=tile), number_of(equals)) == 0
+        nbytes, items = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        address = lib.library().gm_result(opened, nbytes.ctypes.data, items.ctypes.data)
+        data = lib.ctypes.string_at(address, int(nbytes[0])) if nbytes[0] else b""
+    assert len(data) == items[0] * order.width
+    return np.frombuffer(data, order.dtype)
+
+
+@pytest.mark.parametrize("equals", SETS)
+def test_keys(order: Order, equals: Equals, chance: random.Random) -> None:  # noqa: F811
+    for _ in range(ROUNDS // 3 + 1):
+        runs = runs_of(order, chance.randint(0, 5), 900, chance)
+        found = combined(order, runs, equals, 1, chance.choice([2, 64, 200, 65536]))
+        split = [[(image, item) for image, item in zip(order.image(run).tolist(), run, strict=True)] for run in runs]
+        wanted = [item for _, item in by_rule(split, lambda one: one[0], equals)]
+        assert found.tobytes() == b"".join(item.tobytes() for item in wanted), [len(run) for run in runs]
+
+
+@pytest.mark.parametrize("equals", SETS)
+def test_keys_by_threads(equals: Equals, chance: random.Random) -> None:  # noqa: F811
+    """Pieces of threads are cut inside groups of equal items, also of very long ones."""
+    order = Order.of("int32")  # noqa: F811
+    draw = np.random.default_rng(chance.randrange(1 << 62))
+    for values in (1, 3, 40_000):
+        runs = [np.sort(draw.integers(0, values, 90_000).astype(np.int32)) for _ in range(3)]
+        one, several = (combined(order, runs, equals, threads, 4096) for threads in (1, 4))
+        assert one.tobytes() == several.tobytes()
+        counts = np.array([np.bincount(run, minlength=values) for run in runs])
+        kept = [sum(high - low for low, high in equals.kept(group.tolist())) for group in counts.T]
+        assert np.array_equal(np.bincount(one, minlength=values), kept)
+
+
+@pytest.mark.parametrize("equals", SETS)
+def test_unsorted_keys_touch_no_other_memory(equals: Equals, chance: random.Random) -> None:  # noqa: F811
+    """The sanitizers see that; here the result is not longer than the input."""
+    for name in ("int8", "int32", "float64"):
+        order = Order.of(name)  # noqa: F811
+        for _ in range(ROUNDS):
+            runs = [keys(order, chance.choice([0, 5, 3000]), chance) for _ in range(chance.randint(1, 4))]
+            found = combined(order, runs, equals, chance.choice([1, 3]), chance.choice([2, 64, 500]))
+            assert len(found) <= sum(map(len, runs))
+
+
+@pytest.mark.parametrize("rules", [LineOrder(stable=True), LineOrder((LineKey("numeric"),), stable=True)])
+@pytest.mark.parametrize("equals", SETS)
+def test_lines(equals: Equals, rules: LineOrder, chance: random.Random) -> None:  # noqa: F811
+    library, order = loaded(), Order.lines(rules)  # noqa: F811
+    key = (lambda line: line) if not rules.keys else cmp_to_key(lambda x, y: _number(x) - _number(y))
+    for _ in range(ROUNDS):
+        sizes = [chance.choice([0, 1, 40, 900]) for _ in range(chance.randint(1, 4))]
+        runs = [sorted(chance.choices(WORDS, k=size), key=key) for size in sizes]
+        rows = Rows(library, order, [b"".join(line + b"\n" for line in run) for run in runs], chance.choice([1, 3]))
+        try:
+            found = rows.run(
+                "gm_merge", number_of(equals), Launch(PATH, 1, 0, chance.choice([2, 64, 1 << 14]), RADIX, 1)
+            )
+            assert found == b"".join(line + b"\n" for line in by_rule(runs, key, equals)), sizes
+        finally:
+            rows.close()
+
+
+def _number(line: bytes) -> int:
+    return int(line) if line.isdigit() else 0
