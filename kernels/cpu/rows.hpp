@@ -238,8 +238,9 @@ private:
             const int64_t begin = first > 0 ? group_ends_[static_cast<size_t>(first) - 1] : 0;
             const int64_t stop = group_ends_[static_cast<size_t>(last) - 1];
             const Item* const rows = sorted_ + first * GROUP;
-            if (margin.kind != NO_MARGIN) return beside().copy(rows, 0, stop - begin, out + begin);
-            copy_rows(lines_, rows, std::min(last * GROUP, kept_) - first * GROUP, out + begin, out + stop);
+            const int64_t count = std::min(last * GROUP, kept_) - first * GROUP;
+            if (margin.kind != NO_MARGIN) beside().copy_all(rows, count, out + begin, out + stop);
+            else copy_rows(lines_, rows, count, out + begin, out + stop);
         });
         result = out;
     }

@@ -6,57 +6,104 @@ struct Beside {
     const Margin& margin;
     const Lines& lines;
 
+    static constexpr long long SHORT = 32;  // bytes of a text that is copied at once
+
+    // The text beside a row. SHORT bytes of it are readable if it is no longer.
+    struct Said {
+        const unsigned char* text;
+        long long bytes;
+        bool ahead, out;  // whether it stands ahead of the line; whether the row goes out
+    };
+
     bool counts() const { return margin.kind == COUNT_AHEAD || margin.kind == COUNT_AFTER; }
 
-    // Calls part(text, bytes) for each stretch of the row, in turn.
-    template <typename Part>
-    void each(const Item& row, Part part) const
+    // A row's text. It lies in the room, or lasts as long as the margin.
+    Said said(const Item& row, unsigned char (&room)[SHORT]) const
     {
-        const unsigned char* const line = lines.text + start_of_row(lines, row.line);
-        const long long bytes = bytes_of_row(lines, row.line);
         if (margin.kind == COLUMNS) {
             const int64_t lengths[] = {margin.equal, margin.only_a, margin.only_b};
+            const int64_t bytes = lengths[row.prefix];
             const unsigned char* text = margin.text;
             for (uint64_t at = 0; at < row.prefix; ++at) text += lengths[at] > 0 ? lengths[at] : 0;
-            if (lengths[row.prefix] < 0) return;
-            part(text, lengths[row.prefix]);
-            return part(line, bytes);
+            if (bytes > SHORT) return {text, bytes, true, true};
+            for (int64_t at = 0; at < bytes; ++at) room[at] = text[at];
+            return {room, bytes > 0 ? bytes : 0, true, bytes >= 0};
         }
-        unsigned char room[24];
-        unsigned char* const end = room + sizeof room;
-        unsigned char* start = end;
         const bool ahead = margin.kind == COUNT_AHEAD;
-        if (ahead) *--start = ' ';
-        for (uint64_t left = row.prefix; start == end - ahead || left > 0; left /= 10)
-            *--start = static_cast<unsigned char>('0' + left % 10);
-        while (ahead && end - start < 8) *--start = ' ';
-        if (!ahead) {
-            *--start = '\t';
-            part(line, bytes - 1);
-        }
-        part(start, end - start);
-        part(ahead ? line : line + bytes - 1, ahead ? bytes : 1);
+        int digits = 1;
+        for (uint64_t left = row.prefix / 10; left > 0; left /= 10) ++digits;
+        const int width = ahead && digits < 7 ? 7 : digits, first = ahead ? 0 : 1;
+        for (int at = 0; at < width - digits; ++at) room[at] = ' ';
+        uint64_t left = row.prefix;
+        for (int at = first + width; at > first + width - digits; left /= 10)
+            room[--at] = static_cast<unsigned char>('0' + left % 10);
+        room[ahead ? width : 0] = ahead ? ' ' : '\t';
+        return {room, width + 1, ahead, true};
     }
 
     long long bytes_of(const Item* rows, long long count) const
     {
+        unsigned char room[SHORT];
         long long total = 0;
-        for (long long at = 0; at < count; ++at)
-            each(rows[at], [&](const unsigned char*, long long bytes) { total += bytes; });
+        for (long long at = 0; at < count; ++at) {
+            const Said text = said(rows[at], room);
+            total += text.out ? text.bytes + bytes_of_row(lines, rows[at].line) : 0;
+        }
         return total;
+    }
+
+    // Copies the rows to out, which they fill up to `stop`. As copy_rows, it may write ahead of where it is, but not behind
+    // `stop`.
+    void copy_all(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
+    {
+        unsigned char room[SHORT];
+        for (long long at = 0; at < count; ++at) {
+            if (at + AHEAD < count) __builtin_prefetch(lines.text + start_of_row(lines, rows[at + AHEAD].line));
+            const Said text = said(rows[at], room);
+            if (!text.out) continue;
+            const unsigned char* const line = lines.text + start_of_row(lines, rows[at].line);
+            const long long bytes = bytes_of_row(lines, rows[at].line), whole = text.bytes + bytes;
+            if (stop - out < whole + 96 || text.bytes > SHORT || bytes > LONG) {
+                copy(rows + at, 0, whole, out);
+            } else if (text.ahead) {
+                ::copy<SHORT>(out, text.text);
+                copy_line(out + text.bytes, line, bytes);
+            } else {
+                copy_line(out, line, bytes);
+                ::copy<SHORT>(out + bytes - 1, text.text);
+                out[whole - 1] = line[bytes - 1];
+            }
+            out += whole;
+        }
     }
 
     // Copies `nbytes` bytes of the rows to out. The first `skip` bytes of them are left out.
     void copy(const Item* row, long long skip, long long nbytes, unsigned char* out) const
     {
-        for (; nbytes > 0; ++row)
-            each(*row, [&](const unsigned char* text, long long bytes) {
-                const long long left_out = smaller(skip, bytes), taken = smaller(bytes - left_out, nbytes);
-                if (taken > 0) __builtin_memcpy(out, text + left_out, static_cast<size_t>(taken));
-                skip -= left_out;
-                out += taken;
-                nbytes -= taken;
-            });
+        unsigned char room[SHORT];
+        const auto part = [&](const unsigned char* text, long long bytes) {
+            const long long left_out = smaller(skip, bytes), taken = smaller(bytes - left_out, nbytes);
+            if (taken > 0) __builtin_memcpy(out, text + left_out, static_cast<size_t>(taken));
+            skip -= left_out;
+            out += taken;
+            nbytes -= taken;
+        };
+        for (; nbytes > 0; ++row) {
+            const Said text = said(*row, room);
+            if (!text.out) continue;
+            const unsigned char* const line = lines.text + start_of_row(lines, row->line);
+            const long long bytes = bytes_of_row(lines, row->line), front = text.ahead ? 0 : bytes - 1;
+            part(line, front);
+            part(text.text, text.bytes);
+            part(line + front, bytes - front);
+        }
+    }
+
+private:
+    // May write up to 63 bytes beyond the end.
+    static void copy_line(unsigned char* out, const unsigned char* line, long long bytes)
+    {
+        for (long long done = 0; done < bytes; done += 64) ::copy<64>(out + done, line + done);
     }
 };
 
