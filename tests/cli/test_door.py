@@ -28,7 +28,22 @@ from gpumerge_cli.engine.request import BackendChoice
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError, UsageError
 from gpumerge_cli.formats.kinds import format_names
 
-COMMANDS = ("merge", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
+COMMANDS = (
+    "merge",
+    "union",
+    "intersect",
+    "difference",
+    "symmetric",
+    "compare",
+    "sort",
+    "check",
+    "rank",
+    "batch",
+    "bench",
+    "path",
+    "generate",
+    "info",
+)
 ROOT = Path(__file__).parents[2]
 
 

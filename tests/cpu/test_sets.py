@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from functools import cmp_to_key
 from itertools import chain, groupby
@@ -102,6 +103,46 @@ def test_lines(equals: Equals, rules: LineOrder, chance: random.Random) -> None:
             assert found == b"".join(line + b"\n" for line in by_rule(runs, key, equals)), sizes
         finally:
             rows.close()
+
+
+@pytest.mark.parametrize("kind", ["COLUMNS", "COUNT_AHEAD", "COUNT_AFTER"])
+def test_margins(kind: str, chance: random.Random) -> None:  # noqa: F811
+    """Texts of every length, lines that are left out, and results that are received in parts."""
+    library, order = loaded(), Order.lines(LineOrder(stable=True))  # noqa: F811
+    for _ in range(3 * ROUNDS):
+        texts = [chance.choice([None, b"", b"\t", b"x" * 31, b"y" * 40]) for _ in range(3)]
+        runs = [sorted(chance.choices([*WORDS, b"z" * 2000], k=chance.choice([0, 1, 40, 900]))) for _ in range(2)]
+        rows = Rows(library, order, [b"".join(line + b"\n" for line in run) for run in runs], chance.choice([1, 3]))
+        try:
+            text = b"".join(one or b"" for one in texts)
+            lengths = [-1 if one is None else len(one) for one in texts]
+            columns = kind == "COLUMNS"
+            margin = lib.library().Margin(getattr(lib.library(), kind), *(lengths if columns else [0, 0, 0]))
+            kept = lib.ctypes.create_string_buffer(text)
+            margin.text = lib.ctypes.addressof(kept)
+            library.gm_margin(rows._room, lib.ctypes.byref(margin))
+            found = rows.run("gm_merge", number_of(Equals.UNION) if columns else 1)
+            assert found == _beside(runs, texts, kind)
+            position = chance.randrange(len(found) + 1)
+            some = chance.randrange(len(found) - position + 1)
+            assert rows.receive(position, some) == found[position : position + some]
+        finally:
+            rows.close()
+
+
+def _beside(runs: list[list[bytes]], texts: list[bytes | None], kind: str) -> bytes:
+    """The lines with their margins, made the plain way."""
+    counts, found = [Counter(run) for run in runs], []
+    for line in sorted(counts[0] | counts[1]):
+        first, second = (count[line] for count in counts)
+        if kind == "COLUMNS":
+            both = min(first, second)
+            for text, times in zip(texts, (both, first - both, second - both), strict=True):
+                found += [text + line] * times if text is not None else []
+        else:
+            total = first + second
+            found.append(b"%7d %s" % (total, line) if kind == "COUNT_AHEAD" else b"%s\t%d" % (line, total))
+    return b"".join(line + b"\n" for line in found)
 
 
 def _number(line: bytes) -> int:

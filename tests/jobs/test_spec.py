@@ -171,7 +171,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('[[job]]\ninputs = "a.txt"\noutput = "o"', [(1, "the job has no operation; use merge, sort, check")]),
+        ('[[job]]\ninputs = "a.txt"\noutput = "o"', [(1, "the job has no operation; use merge, union")]),
         ('[[job]]\noperation = "marge"\ninputs = "a.txt"', [(2, "operation 'marge' is none; did you mean merge?")]),
         ('[[job]]\noperation = ["merge"]\ninputs = "a.txt"', [(2, "operation ['merge'] is none")]),
         ('[[job]]\noperation = 3\ninputs = "a.txt"\noutput = "o"', [(2, "operation 3 is none")]),

@@ -33,7 +33,7 @@ Exit codes:
 _BATCH = """\b
 A job file in TOML, with paths relative to it:
   [defaults]
-  operation = "merge"                 # merge, sort or check
+  operation = "merge"                 # merge, sort, check or a set, as union
   numeric-sort = true                 # an option of the operation
   output = "merged/{job}.txt"
   [[job]]
