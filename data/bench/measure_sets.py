@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from measure_text import lines  # type: ignore[import-not-found]
+from measure_text import lines
 
 OURS = f"{sys.executable} -m gpumerge_cli"
 _BLOCK = 200_000
