@@ -25,6 +25,7 @@ from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.order.equals import Equals
 
 _ITEMS = 3_000_000
 
@@ -82,7 +83,7 @@ def jobs(found: dict[str, list[str]]) -> list[tuple[str, Callable[..., Any], Any
     memory = 8 << 20  # small pieces, many runs
     return [
         (".i32", merge_files, MergeRequest(tuple(found["sorted"]))),
-        (".txt", merge_files, MergeRequest(tuple(found["lines"]), unique=True)),
+        (".txt", merge_files, MergeRequest(tuple(found["lines"]), equals=Equals.FIRST)),
         (".i32", sort_files, SortFilesRequest(tuple(found["shuffled"]), memory=memory)),
         (".txt", sort_files, SortFilesRequest(tuple(found["loose"]), memory=memory)),
         (".i32", sort_files, SortFilesRequest(tuple(found["shuffled"]), memory=memory, unique=True)),

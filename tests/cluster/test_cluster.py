@@ -20,6 +20,7 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeReques
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
@@ -57,7 +58,8 @@ def in_both(
     ours, theirs = (
         [(folder / name.replace("here", which)).read_bytes() for name in names] for which in ("here", "there")
     )
-    assert (ours == theirs) if not request.unique else b"".join(ours) == b"".join(theirs)
+    keeps_all = not request.unique if isinstance(request, SortFilesRequest) else request.equals.keeps_all
+    assert (ours == theirs) if keeps_all else b"".join(ours) == b"".join(theirs)
     assert (here.items, here.dropped, here.written) == (there.items, there.dropped, there.written)
     assert [one.items for one in here.inputs] == [one.items for one in there.inputs]
 
@@ -72,7 +74,7 @@ def test_keys(name: str, unique: bool, machines: Machines, tmp_path: Path) -> No
         for kind, found, items in (("loose", loose, values), ("sorted", names, np.sort(values))):
             found.append(str(tmp_path / f"{kind}{number}.npy"))
             np.save(found[-1], items)
-    in_both(merge_files, MergeRequest(tuple(names), unique=unique), machines, tmp_path, suffix)
+    in_both(merge_files, MergeRequest(tuple(names), equals=Equals.of(unique)), machines, tmp_path, suffix)
     for one in tmp_path.glob("*here*"):
         one.unlink()
     request = SortFilesRequest(tuple(loose), unique=unique, memory=4 << 20)
@@ -132,7 +134,7 @@ def test_lines(order: str, unique: bool, machines: Machines, tmp_path: Path) -> 
     for at, name in enumerate(done):
         os.rename(name, tmp_path / f"sorted{at}.csv")
     runs = tuple(str(tmp_path / f"sorted{at}.csv") for at in range(2))
-    in_both(merge_files, MergeRequest(runs, items=items, unique=unique), machines, tmp_path, ".csv")
+    in_both(merge_files, MergeRequest(runs, items=items, equals=Equals.of(unique)), machines, tmp_path, ".csv")
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
@@ -142,7 +144,7 @@ def test_parts(unique: bool, machines: Machines, tmp_path: Path) -> None:
     for number in range(2):
         names.append(str(tmp_path / f"{number}.i32"))
         np.sort(rng.integers(0, 5000, _ITEMS, np.int32)).tofile(names[-1])
-    in_both(merge_files, MergeRequest(tuple(names), parts=3, unique=unique), machines, tmp_path, ".i32")
+    in_both(merge_files, MergeRequest(tuple(names), parts=3, equals=Equals.of(unique)), machines, tmp_path, ".i32")
     for one in tmp_path.glob("*here*"):
         one.unlink()
     in_both(sort_files, SortFilesRequest(tuple(names), parts=3, unique=unique), machines, tmp_path, ".i32")

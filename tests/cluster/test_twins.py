@@ -21,6 +21,7 @@ from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequ
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import ClusterError
+from gpumerge_cli.order.equals import Equals
 
 
 class KilledWorker(Exception):  # noqa: N818 - Dask's name
@@ -117,8 +118,11 @@ def test_twins_and_losses_change_no_byte(
         else:
             values.tofile(names[-1])
     out = ("out{part}" if parts else "out") + names[0][-4:]
-    request: Any = (MergeRequest if kind.startswith("merge") else SortFilesRequest)(
-        tuple(names), str(tmp_path / out), unique=unique, parts=parts
+    merges, where = kind.startswith("merge"), (tuple(names), str(tmp_path / out))
+    request: Any = (
+        MergeRequest(*where, equals=Equals.of(unique), parts=parts)
+        if merges
+        else SortFilesRequest(*where, unique=unique, parts=parts)
     )
     do: Any = merge_files if kind.startswith("merge") else sort_files
 
