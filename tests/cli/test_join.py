@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
+import pickle
 import random
 import shutil
 import subprocess
@@ -204,3 +206,30 @@ def test_a_job_of_a_batch(tmp_path: Path) -> None:
     )
     assert door.run(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0
     assert (tmp_path / "out.csv").read_bytes() == b"n,x,y\n9,1,\n10,2,3\n"
+
+
+def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.engine.inputs import opened
+    from gpumerge_cli.engine.outlet import RunsOutlet
+    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.site import Site, work_of
+    from gpumerge_cli.engine.task import TaskWork
+    from gpumerge_cli.order.equals import Equals
+    from gpumerge_cli.order.joins import Join
+
+    join = Join(fields=(0, 1), separator=44, between=44, columns=((0, 0), (2, 0)), filler=b"-")
+    names = [str(tmp_path / "a"), str(tmp_path / "b")]
+    (tmp_path / "a").write_bytes(b"h,v\n" + b"".join(b"%06d,1\n" % number for number in range(50_000)))
+    (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))
+    items = ItemRequest(lines=join.orders[0], header_lines=1)
+    with opened(names, items, alike=False) as inputs:
+        work = work_of(inputs, items, "merge", LaunchRequest(), equals=Equals.JOIN, check=True, join=join)
+        again = TaskWork.from_dict(json.loads(json.dumps(work.as_dict())))
+        assert again == pickle.loads(pickle.dumps(work)) == work
+        planner = Site(again, inputs.sources, RunsOutlet(lambda _: None)).planner
+        chunks = planner.split(planner.whole(), 100_000)
+        assert len(chunks) > 5
+        for chunk in chunks:
+            (_, a), (_, b) = chunk.ranges
+            assert a == b  # whole groups lie in one chunk, though the keys lie in different fields
