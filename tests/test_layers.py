@@ -59,6 +59,7 @@ ONLY = {
 CPU_ONLY = {
     "backends.cpu": {"backends.select", "engine.heads"},
     "backends.cpu.cuts": {"plan"},
+    "backends.cpu.joins": {"engine.joining"},
     "backends.cpu.mapping": {"compare.writing", "formats.output"},
     "backends.cpu.comparison": {
         "engine.rank", "engine.ranks",

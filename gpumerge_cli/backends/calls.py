@@ -14,6 +14,7 @@ from gpumerge_cli.extents import Extent, Target
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.joins import Join
 
 Bytes = NDArray[np.uint8]
 
@@ -38,7 +39,7 @@ class ChunkWork:
 
     policy: how a chunk's runs are merged, or sorted again. equals: the items that go out of several that compare equal.
     targets: where results go, by the numbers of the output's parts; none if they stay in memory.
-    margin: text beside each line.
+    margin: text beside each line. join: set if chunks are joined.
     """
 
     sources: Sequence[Readable]
@@ -48,6 +49,7 @@ class ChunkWork:
     equals: Equals
     targets: Sequence[Target]
     margin: Margin | None = None
+    join: Join | None = None
 
 
 class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
@@ -61,7 +63,8 @@ class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
 class ChunkWorker(Protocol):
     """Works on one chunk at a time, for one thread.
 
-    counts: items of each source in the last chunk. dropped: those left out of it. merged_bytes: of its result.
+    counts: items of each source in the last chunk. dropped: those left out of it. merged_bytes: of its result; negative
+    if it is made while `outputs` is read, and only then counted.
     """
 
     counts: list[int]

@@ -45,7 +45,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not say
     otherwise.
     """
-    from gpumerge_cli.cli import check, merge
+    from gpumerge_cli.cli import check, join, merge
     from gpumerge_cli.cli.application import read_task
     from gpumerge_cli.cli.sort import read_task as read_sort
 
@@ -58,6 +58,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     readers: dict[str, Parse] = {
         "merge": partial(read_task, "merge", merge.job_of),
         **{name: partial(read_task, name, merge.task_of) for name in SETS},
+        "join": partial(read_task, "join", join.task_of),
         "sort": read_sort,
         "check": partial(read_task, "check", check.task_of),
     }

@@ -25,6 +25,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge compare january.txt february.txt", "Write what only one of two lists holds, and what both hold."),
         ("gpumerge compare -12 january.txt february.txt", "Write the lines that both lists hold."),
     ),
+    "join": (
+        ("gpumerge join -t , -j 2 -n january.csv february.csv", "Join lines by the numbers in their second fields."),
+        ("gpumerge join -t , -j 2 -n -a 1 -e none -o auto january.csv february.csv", "Keep all lines of the first."),
+        ("gpumerge join --csv -j amount -n monday.csv tuesday.csv", "Join CSV by a column of both headers."),
+    ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),

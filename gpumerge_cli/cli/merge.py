@@ -121,7 +121,7 @@ def _plan(request: MergeRequest) -> None:
 
 
 def carry_out(task: tasks.Task[MergeRequest], values: Values) -> None:
-    """Merge, with progress and a line at the end. Raises GpumergeError."""
+    """Do a merge, a set or a join, and say on standard error what was done. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with tasks.progress(values.progress and not values.quiet and not _is_terminal(task.request.output)) as advance:

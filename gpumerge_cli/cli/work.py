@@ -38,6 +38,12 @@ def _compare() -> Callable[[Values], Any]:
     return compare
 
 
+def _join() -> Callable[[Values], Any]:
+    from gpumerge_cli.cli.join import join
+
+    return join
+
+
 def _check() -> Callable[[Values], Any]:
     from gpumerge_cli.cli.check import check
 
@@ -84,6 +90,7 @@ _WORK = {
     "merge": _merge,
     **dict.fromkeys(SETS, _combine),
     "compare": _compare,
+    "join": _join,
     "check": _check,
     "batch": _batch,
     "bench": _bench,

@@ -49,7 +49,8 @@ class Inputs:
     """Opened inputs. dtype: that of the first one, byte order included; None for lines.
 
     rest: makes what progress is told to of what it was told to while they were opened. names: those that they were
-    opened by, which may hold secrets; the sources have them as messages do.
+    opened by, which may hold secrets; the sources have them as messages do. new_head: the start of the output where it
+    is not that of an input.
     """
 
     sources: tuple[Source, ...]
@@ -58,6 +59,7 @@ class Inputs:
     dtype: np.dtype[Any] | None
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
     names: tuple[str, ...] = ()
+    new_head: bytes | None = None
 
     @property
     def nbytes(self) -> int:
@@ -78,6 +80,8 @@ class Inputs:
     @property
     def head(self) -> bytes:
         """The start of the output, ahead of all items: the header of the first input that has one."""
+        if self.new_head is not None:
+            return self.new_head
         headers = (source.header for source in self.sources if isinstance(source, LineSource))
         return next(filter(None, headers), b"")
 
@@ -135,12 +139,14 @@ def opened(
     advance: Advance | None = None,
     *,
     outputs: Sequence[str] = (),
+    alike: bool = True,
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
-    outputs: where the items are to go, which OutputError is raised for before an input is read.
+    outputs: where the items are to go, which OutputError is raised for before an input is read. alike: their headers
+    must be the same.
     """
     formats = formats_of(names, items)
     look_at(names)
@@ -160,7 +166,8 @@ def opened(
             for source in sources:
                 stack.callback(source.close)
         inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names))
-        same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
+        if alike:
+            same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
         _warn(inputs)
         yield inputs
 

@@ -12,6 +12,7 @@ from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
@@ -27,6 +28,9 @@ from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport
+
+_LEAST_GROUP = 4 << 20
+"""Bytes of equal keys that a join holds whatever the memory."""
 
 
 def merge_files(
@@ -50,12 +54,14 @@ def merge_files(
     names = output_names(request.output, request.parts)
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=names, alike=request.join is None) as inputs,
     ):
         advance = inputs.rest(advance)
+        if request.join is not None:
+            request, inputs = prepared(request, inputs)
         _judge_margin(request, inputs)
         if request.by_groups and machines is not None:
-            raise UsageError("sets and counts are made by one machine", way_out="leave --cluster out")
+            raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
         with stopwatch.span("plan"):
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
@@ -90,13 +96,15 @@ def merge_files(
                 source.check_unchanged()
             settle()
             output.commit(outcome, durable=request.durable)
+            if request.join is not None:
+                outcome.dropped = 0  # a line may go out more than once
         except BaseException:
             output.abort()
             raise
         checked = request.check or request.lenient
         told = output.parts(outcome) if request.parts is not None else ()
         merged = tuple(map(sum, zip(*(part.lengths for part in parts), strict=True)))
-        kind, some = request.equals.name_of_set, not request.equals.keeps_all
+        kind, some = request.equals.name_of_set, not request.equals.keeps_all and request.join is None
         ran = Ran(kind, request.output, some, checked, choice.why, choice.expected, told, sizes=merged)
         return report(ran, inputs, outcome, stopwatch, clock)
 
@@ -104,7 +112,8 @@ def merge_files(
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        why = "sets and counts are made by the CPU alone"
+        made = "joins are made" if request.join is not None else "sets and counts are made"
+        why = f"{made} by the CPU alone"
         if on.backend == "gpu":
             raise UsageError(why, way_out="leave --backend gpu out")
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
@@ -139,9 +148,14 @@ def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
 
 def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:
     check, equals = request.check or request.lenient, request.equals
-    work = work_of(inputs, request.items, "merge", request.on.launch, equals=equals, check=check, margin=request.margin)
+    work = work_of(
+        inputs, request.items, "merge", request.on.launch, equals=equals, check=check,
+        margin=request.margin, join=request.join,
+    )  # fmt: skip
     lenient = request.lenient and request.parts is None
-    return Site(work, inputs.sources, SinkOutlet(output.sinks, equals), lenient, parts)
+    memory = default_memory() if request.memory is None else request.memory
+    most = max(memory, _LEAST_GROUP) if request.join is not None else 0
+    return Site(work, inputs.sources, SinkOutlet(output.sinks, equals), lenient, parts, most=most)
 
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:
@@ -157,7 +171,7 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> Diso
 
     backend = hired.station.backend if hired.station is not None else select.host()
     threads = hired.station.shares.workers if hired.station is not None else cores()
-    error = disorder_in(site.sources[found.source], site.work.order, backend, threads)
+    error = disorder_in(site.sources[found.source], site.order_of(found.source), backend, threads)
     assert error is not None
     return error
 

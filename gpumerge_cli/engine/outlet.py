@@ -18,7 +18,10 @@ from gpumerge_cli.order.equals import Equals
 
 
 class Merged(Protocol):
-    """The result of a chunk. counts: items of each source. dropped: those left out. merged_bytes: its size."""
+    """The result of a chunk. counts: items of each source. dropped: those left out. merged_bytes: its size.
+
+    merged_bytes is negative if the size is known, as the others are, only when all parts are made.
+    """
 
     counts: list[int]
     dropped: int
@@ -94,6 +97,11 @@ class SinkOutlet:
                     sink.write_at(at, data)
                     merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
                 written += len(data)
+            if last and left:  # the end of a result that was made meanwhile
+                end = Place(place.part, place.offset + written)
+                with self._places.place(turn, end, 0, last=True) as at:
+                    if at is None:
+                        return None
         except DeviceError as error:
             if self._in_turns and written:
                 raise HalfWrittenError(error) from error

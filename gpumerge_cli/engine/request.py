@@ -9,6 +9,7 @@ from typing import Literal
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.rules import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]
@@ -142,7 +143,7 @@ class MergeRequest:
     they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in
     place of their numbers. None for one file. ranks: the items of the merge that go out, None for all; they go with
     neither another `equals` nor `lenient`. The order is checked where items are read. margin: text beside each line
-    that goes out, for lines alone.
+    that goes out, for lines alone. join: joins two inputs; `equals` is JOIN then.
     """
 
     inputs: tuple[str, ...]
@@ -158,8 +159,9 @@ class MergeRequest:
     parts: int | None = None
     ranks: RankRange | None = None
     margin: Margin | None = None
+    join: Join | None = None
 
     @property
     def by_groups(self) -> bool:
         """Whether all items that compare equal must lie in one chunk."""
-        return self.equals.is_set or self.margin is not None
+        return self.equals.groups or self.margin is not None

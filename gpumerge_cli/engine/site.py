@@ -14,8 +14,11 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.task import Action, InputName, TaskWork
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.units import format_bytes
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Site:
 
     sources: the opened inputs of the work. outlet: takes the results. parts: of the sources, one for each part of the
     output; none if that is one file with all items. grid: see Planner. lenient: an item out of order is no error; the
-    work ends ahead of it.
+    work ends ahead of it. most: bytes of the largest chunk that memory has room for, where chunks hold whole groups; 0
+    for any.
     """
 
     work: TaskWork
@@ -33,6 +37,7 @@ class Site:
     lenient: bool = False
     parts: Sequence[Chunk] = ()
     grid: tuple[int, int] = (1, 0)
+    most: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -42,12 +47,31 @@ class Site:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        return Planner(self.sources, self.work.order, self.grid, groups=self.work.by_groups)
+        work = self.work
+        if work.join is None:
+            return Planner(self.sources, work.order, self.grid, groups=work.by_groups)
+        return Planner(self.sources, Order.lines(work.join.key), groups=True, compared=work.join.orders)
+
+    def judge_group(self, chunk: Chunk) -> None:
+        """Raise InputError if a chunk that cannot be cut, since all its keys are equal, needs too much memory."""
+        if not 0 < self.most < chunk.nbytes:
+            return
+        source, (start, _) = max(zip(self.sources, chunk.ranges, strict=True), key=lambda one: one[1][1] - one[1][0])
+        raise InputError(
+            f"lines with equal keys begin here that take {format_bytes(chunk.nbytes)} in both inputs, and "
+            f"{format_bytes(self.most)} of memory may be used",
+            where=source.place(start),
+            way_out="allow more with -S",
+        )
+
+    def order_of(self, source: int) -> Order:
+        """The order that a source is in."""
+        return self.work.order if self.work.join is None else Order.lines(self.work.join.orders[source])
 
 
 def work_of(
     inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest, *, equals: Equals,
-    check: bool = False, margin: Margin | None = None,
+    check: bool = False, margin: Margin | None = None, join: Join | None = None,
 ) -> TaskWork:  # fmt: skip
     """The work on opened inputs. items: the way in which they were read."""
     return TaskWork(
@@ -63,6 +87,7 @@ def work_of(
         launch,
         inputs.item_bytes,
         margin,
+        join,
     )
 
 
@@ -72,7 +97,7 @@ def opened_site(work: TaskWork, outlet: Outlet) -> Iterator[Site]:
 
     Raises InputError for an input that cannot be opened, or that has changed since the task was made.
     """
-    with opened([one.name for one in work.inputs], work.items) as inputs:
+    with opened([one.name for one in work.inputs], work.items, alike=work.join is None) as inputs:
         for source, one in zip(inputs.sources, work.inputs, strict=True):
             if source.size != one.size:
                 raise InputError(

@@ -75,7 +75,9 @@ class Station:
         with self._lock:
             if not self._opened and work.action == "merge":
                 targets = site.outlet.targets
-                told = ChunkWork(site.sources, work.order, self.policy, work.check, work.equals, targets, work.margin)
+                told = ChunkWork(
+                    site.sources, work.order, self.policy, work.check, work.equals, targets, work.margin, work.join
+                )
                 self.calls = self.backend.chunk_calls(told)
                 self.written_by_calls = self.calls is not None and len(targets) > 0
             self._opened = True
@@ -148,6 +150,7 @@ class Hand:
                         pieces.popleft()
                         pieces.extendleft(reversed(parts))
                         continue
+                    self._site.judge_group(pieces[0])
                 try:
                     self._do_piece(task, pieces[0], done, last=len(pieces) == 1)
                 except DeviceMemoryError:
@@ -168,7 +171,10 @@ class Hand:
         if self._station.written_by_calls:
             written: int | None = merged.merged_bytes
         else:
-            written = self._site.outlet.put(task.turn, place, merged, last=last)
+            try:
+                written = self._site.outlet.put(task.turn, place, merged, last=last)
+            except Disordered as found:
+                raise FoundDisorderError(found.source) from None
         if written is not None:
             done.counts[:] = map(operator.add, done.counts, merged.counts)
             done.dropped += merged.dropped

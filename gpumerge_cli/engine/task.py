@@ -16,6 +16,7 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk
 
 Action = Literal["merge", "sort", "check"]
@@ -48,7 +49,8 @@ class TaskWork:
 
     items: the way to read the inputs. order: compares items. equals: says which of equal items go out. check: the
     inputs' order is checked on the way. launch: the kernel asked for, and the algorithm if it is a sort.
-    item_bytes: bytes of an item on average. margin: text beside each line that goes out.
+    item_bytes: bytes of an item on average. margin: text beside each line that goes out. join: set if the inputs are
+    joined; `order` is then that of the first one.
     """
 
     action: Action
@@ -60,11 +62,12 @@ class TaskWork:
     launch: LaunchRequest | SortRequest
     item_bytes: float
     margin: Margin | None = None
+    join: Join | None = None
 
     @property
     def by_groups(self) -> bool:
         """See MergeRequest."""
-        return self.equals.is_set or self.margin is not None
+        return self.equals.groups or self.margin is not None
 
     @property
     def nbytes(self) -> int:

@@ -25,6 +25,7 @@ class Equals(Enum):
     DISTINCT_INTERSECT = "distinct intersect"
     DISTINCT_DIFFERENCE = "distinct difference"
     DISTINCT_SYMMETRIC = "distinct symmetric"
+    JOIN = "join"
 
     @classmethod
     def of(cls, unique: bool) -> Equals:
@@ -44,7 +45,12 @@ class Equals(Enum):
     @property
     def is_set(self) -> bool:
         """Whether it counts how many of several equal items each input has. Such items must lie in one chunk."""
-        return self not in (Equals.ALL, Equals.FIRST)
+        return self not in (Equals.ALL, Equals.FIRST, Equals.JOIN)
+
+    @property
+    def groups(self) -> bool:
+        """Whether equal items of all inputs must lie in one chunk, which the CPU then works on."""
+        return self.is_set or self is Equals.JOIN
 
     @property
     def is_distinct(self) -> bool:
@@ -53,8 +59,8 @@ class Equals(Enum):
 
     @property
     def name_of_set(self) -> str:
-        """The name in SETS; "merge" for the others."""
-        return self.value.rpartition(" ")[2] if self.is_set else "merge"
+        """The name in SETS, or "join"; "merge" for the others."""
+        return self.value.rpartition(" ")[2] if self.groups else "merge"
 
     def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.

@@ -51,7 +51,7 @@ def stage_name(stage: str) -> str:
 
 def done(report: MergeReport) -> str:
     """The verb of the line that tells the work, in the past."""
-    return {"sort": "sorted", "merge": "merged"}.get(report.kind, f"{report.kind} of")
+    return {"sort": "sorted", "merge": "merged", "join": "joined"}.get(report.kind, f"{report.kind} of")
 
 
 def summary(report: MergeReport) -> str:

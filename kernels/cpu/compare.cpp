@@ -77,3 +77,10 @@ int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size
     if (result == 0) result = (a_size > b_size) - (a_size < b_size);
     return lines.flags & REVERSE ? -result : result;
 }
+
+Bytes key_part(const int64_t* table, Bytes line)
+{
+    const LineOrder& order = *reinterpret_cast<const LineOrder*>(table);
+    const Text part = key_text(order.key(0), order.separator, {line.at, line.at + line.size});
+    return {part.start, part.stop - part.start};
+}

@@ -20,3 +20,10 @@ bool is_plain(const OrderSpec& order);
 // The image of an item that is no line, in an order by one field: an item with a smaller image goes first. Keys of bytes have the
 // image of their first 8 bytes.
 uint64_t image_of_key(const OrderSpec& order, const unsigned char* item);
+
+// The part of a line that is the first key of the order that `table` describes.
+struct Bytes {
+    const unsigned char* at;
+    int64_t size;
+};
+Bytes key_part(const int64_t* table, Bytes line);

@@ -72,9 +72,11 @@ struct LaunchSpec {
  * at `position` into `out` and returns `nbytes` (anything else is a failure: ctypes returns 0 where an exception is lost).
  * size: the bytes of the source. held: the bytes that exist; if this is one less than `size`, the last line lacks its
  * terminator. swap: the bytes of a key if its byte order is foreign
- * and must be turned while it is read, else 0. */
+ * and must be turned while it is read, else 0. key: null, or LineOrder.table() of an order by one key. Then only this part of
+ * each line is compared, as if it were the line; the order that a call is given is that of these parts. */
 struct SourceSpec {
     int64_t descriptor, start, size, held, swap;
+    const int64_t* key;
     const unsigned char* memory;
     int64_t (*read)(int64_t context, int64_t position, unsigned char* out, int64_t nbytes);
     int64_t context;
@@ -188,6 +190,40 @@ struct BoundSpec {
 };
 int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, int64_t* ahead, int64_t* behind,
     struct Failure* failure);
+/* Joins of two sources of lines, A and B, whose `key` is set. Lines with equal keys are a group; each line of A's group goes
+ * out with each of B's.
+ * keys: the order of the keys. separator: goes out between fields. shows: a sum of JoinShows. A line that goes out has the key,
+ * then the other fields of A, then those of B. columns: null, or the fields that go out, `count` of them, two numbers each: 0
+ * for the key, 1 or 2 for A or B; and the field, counted from 0. filler: these bytes stand for fields that are empty or not
+ * there. */
+enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8 };
+struct JoinSpec {
+    const struct SourceSpec* sources;
+    const struct OrderSpec* keys;
+    const int64_t* columns;
+    const unsigned char* filler;
+    int64_t count, filler_bytes, separator, shows;
+};
+/* A part of a join's result: where it lies until the next call, its bytes and lines. taken[0], taken[1]: the lines of A and B
+ * that are behind it. over: 1 if nothing follows. *_ns: as in ChunkResult. */
+struct JoinResult {
+    const unsigned char* at;
+    int64_t nbytes, lines, taken_a, taken_b, over, read_ns, kernel_ns;
+};
+/* Opens a join; null if there is no memory. The spec, and all it points to, must outlive it. One thread at a time uses it. */
+struct Join* gm_join_open(const struct JoinSpec* spec);
+void gm_join_close(struct Join* join);
+/* Reads these ranges, start and stop in A and in B, which must hold whole groups. check: disorder is an error, in them and
+ * between a range's first line and the one ahead of it. */
+int64_t gm_join_start(struct Join* join, const int64_t* ranges, int64_t check, struct JoinResult* result,
+    struct Failure* failure);
+/* The next part of the result, which ends as soon as it has `most` bytes. */
+int64_t gm_join_next(struct Join* join, int64_t most, struct JoinResult* result, struct Failure* failure);
+/* The line that two lines make, whatever their keys. Each comes without its terminator, and may be null. */
+int64_t gm_join_pair(struct Join* join, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size,
+    struct JoinResult* result);
+/* The number of fields in a line of A (input 0) or B (input 1), or -1 if there is no memory. */
+int64_t gm_join_fields(struct Join* join, int64_t input, const unsigned char* line, int64_t size);
 
 /* Merges and sorts of arrays of keys in memory. runs, counts: the address and the number of items of each. */
 int64_t gm_merge_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,

@@ -188,7 +188,7 @@ Bytes Items::key_in(const unsigned char* at, int64_t nbytes) const
 {
     if (!lines()) return {at + key_.at, key_.nbytes};
     const void* found = std::memchr(at, static_cast<int>(order_->terminator), static_cast<size_t>(nbytes));
-    return {at, found == nullptr ? nbytes : static_cast<const unsigned char*>(found) - at};
+    return part_of({at, found == nullptr ? nbytes : static_cast<const unsigned char*>(found) - at});
 }
 
 Stretch Items::key_of(int64_t start)
@@ -201,15 +201,15 @@ Bytes Items::key(int64_t start)
 {
     const auto [at, nbytes] = key_of(start);
     if (!holds(at, at + nbytes) && nbytes <= SHORT) look(at, at + nbytes);
-    if (holds(at, at + nbytes)) return {held(at), nbytes};
+    if (holds(at, at + nbytes)) return part_of({held(at), nbytes});
     LongLine& line = window_->long_line;
     const bool is_long = knows_long() && line.start == start;
-    if (is_long && line.held) return {window_->item.data(), nbytes};
+    if (is_long && line.held) return part_of({window_->item.data(), nbytes});
     line.held = false;
     unsigned char* whole = window_->item.reserve(static_cast<size_t>(nbytes));
     read_source(*source_, *order_, input_, at, whole, nbytes);
     line.held = is_long;
-    return {whole, nbytes};
+    return part_of({whole, nbytes});
 }
 
 Bytes Items::read_key(int64_t start, Buffer& out)
@@ -218,12 +218,12 @@ Bytes Items::read_key(int64_t start, Buffer& out)
     unsigned char* copy = out.reserve(static_cast<size_t>(nbytes));
     if (holds(at, at + nbytes)) std::memcpy(copy, held(at), static_cast<size_t>(nbytes));
     else read_source(*source_, *order_, input_, at, copy, nbytes);
-    return {copy, nbytes};
+    return part_of({copy, nbytes});
 }
 
 int Items::compare(int64_t start, Bytes other)
 {
-    if (lines() && is_plain(*order_)) return compare_begun(start, other);
+    if (lines() && source_->key == nullptr && is_plain(*order_)) return compare_begun(start, other);
     return compare_keys(key(start), other);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "compare.hpp"
 #include "entries.h"
 #include "memory.hpp"
 
@@ -13,11 +14,6 @@ void read_source(const SourceSpec& source, const OrderSpec& order, int64_t input
     int64_t nbytes);
 
 constexpr int64_t LOOK = 4096;  // the bytes of a window, unless an item is longer
-
-struct Bytes {
-    const unsigned char* at;
-    int64_t size;
-};
 
 struct Stretch {
     int64_t at, nbytes;
@@ -60,8 +56,8 @@ public:
 
     // The key of the first item at `at`, which must end within `nbytes` bytes.
     Bytes key_in(const unsigned char* at, int64_t nbytes) const;
-    // The key of an item: a line without its terminator, the key of a record, or the item itself. It is valid until the next
-    // call.
+    // The key of an item: a line without its terminator or the part of it that is its source's key, the key of a record, or the
+    // item itself. It is valid until the next call.
     Bytes key(int64_t start);
     // The same, copied to `out`.
     Bytes read_key(int64_t start, Buffer& out);
@@ -89,6 +85,7 @@ private:
     const unsigned char* held(int64_t position) const { return window_->room.data() + (position - window_->from); }
     Stretch key_of(int64_t start);  // the place of the key
     int compare_begun(int64_t start, Bytes other);
+    Bytes part_of(Bytes item) const { return source_->key == nullptr ? item : key_part(source_->key, item); }
 
     const SourceSpec* source_;
     const OrderSpec* order_;

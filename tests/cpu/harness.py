@@ -30,7 +30,9 @@ class OrderSpec(c.Structure):
 
 
 class SourceSpec(c.Structure):
-    _fields_ = _fields("descriptor start size held swap memory read context", memory=c.c_void_p, read=READ)
+    _fields_ = _fields(
+        "descriptor start size held swap key memory read context", key=c.c_void_p, memory=c.c_void_p, read=READ
+    )
 
 
 class SinkSpec(c.Structure):
@@ -87,14 +89,14 @@ def file_source(descriptor: int, start: int, size: int, held: int | None = None,
 
 def memory_source(data: bytes, held: int | None = None) -> SourceSpec:
     room = np.frombuffer(data + b"?" * 64, np.uint8)
-    spec = SourceSpec(-1, 0, len(data), len(data) if held is None else held, 0, room.ctypes.data)
+    spec = SourceSpec(-1, 0, len(data), len(data) if held is None else held, memory=room.ctypes.data)
     spec.kept = room
     return spec
 
 
 def callback_source(size: int, read: Any) -> SourceSpec:
     function = READ(read)
-    spec = SourceSpec(-1, 0, size, size, 0, None, function, 7)
+    spec = SourceSpec(-1, 0, size, size, read=function, context=7)
     spec.kept = function
     return spec
 

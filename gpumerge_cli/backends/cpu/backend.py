@@ -21,10 +21,11 @@ from gpumerge_cli.backends.base import (
     SortRequest,
     judge_recursion,
 )
-from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.backends.cpu import policy as policies
 from gpumerge_cli.backends.cpu.baselines import versions
 from gpumerge_cli.backends.cpu.chunks import Chunks
+from gpumerge_cli.backends.cpu.joins import Joins
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.backends.cpu.team import Team
@@ -117,8 +118,8 @@ class CpuBackend:
     def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
         """See Backend. The library is compiled already."""
 
-    def chunk_calls(self, work: ChunkWork) -> Chunks:
-        return Chunks(work)
+    def chunk_calls(self, work: ChunkWork) -> ChunkCalls:
+        return Chunks(work) if work.join is None else Joins.of(work)
 
     def versions(self) -> dict[str, str]:
         return versions()

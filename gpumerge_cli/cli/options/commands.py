@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
-from gpumerge_cli.cli.options.items import INPUT, ORDER
+from gpumerge_cli.cli.options.items import INPUT, JOIN, ORDER
 from gpumerge_cli.cli.options.model import GROUPS, SUFFIXES, Argument, Command, Option
 from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
 
-_ROWS: tuple[Option, ...] = (*ACTIONS, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
+_ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
 SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
 
@@ -96,6 +96,17 @@ files and more, the result of the first two meets the third, and so on.
 
 {_EPILOG}"""
 
+_JOIN = f"""\b
+Letters mean what they mean in coreutils' join: -o names columns, -v lines
+without a partner, -i ignores case. --output names the output's file.
+
+\b
+Files that gpumerge sort writes with these options are in order:
+  keys by bytes    sort -s -k 1b,1        with -t: sort -s -t , -k 1,1
+  numbers (-n)     sort -s -n -k 1b,1
+
+{_EPILOG}"""
+
 _SETS_CHECK = (
     "Items are equal if their keys are, as with sort -u; those that go out come as they are, those of the first file "
     "ahead. The order of all files is checked on the way. Equal items are held in memory together, however many there "
@@ -166,6 +177,16 @@ COMMANDS = (
         "by the options of order. The order of both files is checked on the way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_EPILOG,
+    ),
+    _command(
+        "join",
+        "Join two files, sorted by a field of each.",
+        "Lines of A and B with equal keys are pairs: for each line of A all of B, in the order of the files. A pair "
+        "goes out as the key, the other fields of A and the other fields of B. Without options for the order, keys "
+        "compare by their bytes; then options and output are those of coreutils' join in the C locale. Both files must "
+        "be sorted by their keys, which is checked on the way. Runs on the CPU.",
+        Argument("files", "A B", "Two sorted files; - is standard input."),
+        ending=_JOIN,
     ),
     _command(
         "sort",

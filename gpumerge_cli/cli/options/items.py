@@ -9,6 +9,7 @@ from gpumerge_cli.order.equals import SETS
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
 _TYPED = (*_ORDERED, "generate")
+_KEYED = (*_ORDERED, "join")
 
 _SORT_WORDS = ("general-numeric", "human-numeric", "month", "numeric", "random", "version")
 
@@ -56,13 +57,21 @@ INPUT = (
         "The files are CSV: fields may be quoted, and -k counts or names fields. Names imply --header 1.",
     ),
     Option(
+        "csv", "Input", ("join",),
+        "The files are CSV: fields may be quoted, and -1, -2 and -j count or name fields. Names imply --header.",
+    ),
+    Option(
+        "header", "Input", ("join",),
+        "The first line of each file is its header; these go out joined, ahead of all others.",
+    ),
+    Option(
         "header", "Input", _ORDERED,
         "Each file begins with N lines of header. The output of a merge or sort begins with those of the "
         "first file.",
         kind="number", default=0,
     ),
     Option(
-        "zero-terminated", "Input", _ORDERED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
+        "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
     ),
     Option("compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed."),
     Option(
@@ -105,27 +114,34 @@ ORDER = (
         "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
         letter="t", kind="text", placeholder="BYTE", gnu=True,
     ),
+    Option(
+        "field-separator", "Order", ("join",),
+        "The byte between fields, \\0 for NUL and \\t for a tab; '' for lines that are one field. By default blanks; "
+        "several count as one, and a space goes out for them.",
+        letter="t", kind="text", placeholder="BYTE",
+    ),
+    Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i"),
     Option("ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True),
-    Option("dictionary-order", "Order", _ORDERED, "Only blanks, letters and digits count.", letter="d", gnu=True),
+    Option("dictionary-order", "Order", _KEYED, "Only blanks, letters and digits count.", letter="d", gnu=True),
     Option("ignore-case", "Order", _ORDERED, "Lower case counts as upper case.", letter="f", gnu=True),
     Option(
-        "general-numeric-sort", "Order", _ORDERED,
+        "general-numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading numbers, as 1e3, inf or 0x1p4.",
         letter="g", gnu=True,
     ),
     Option(
-        "human-numeric-sort", "Order", _ORDERED,
+        "human-numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading sizes, as 2K or 1G.",
         letter="h", gnu=True,
     ),
     Option("ignore-nonprinting", "Order", _ORDERED, "Only printable characters count.", letter="i", gnu=True),
     Option(
-        "month-sort", "Order", _ORDERED,
+        "month-sort", "Order", _KEYED,
         "Lines are in the order of their leading months: unknown < JAN < ... < DEC.",
         letter="M", gnu=True,
     ),
     Option(
-        "numeric-sort", "Order", _ORDERED,
+        "numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading numbers, which may have any length.",
         letter="n", gnu=True,
     ),
@@ -140,9 +156,11 @@ ORDER = (
         "FILE seeds the hash of -R, so that the same file gives the same order.",
         kind="file", gnu=True,
     ),
-    Option("reverse", "Order", _TYPED, "The order is descending. Ties keep input order.", letter="r", gnu=True),
     Option(
-        "version-sort", "Order", _ORDERED,
+        "reverse", "Order", (*_TYPED, "join"), "The order is descending. Ties keep input order.", letter="r", gnu=True,
+    ),
+    Option(
+        "version-sort", "Order", _KEYED,
         "Lines are in the order of the versions in them: 1.9 < 1.10.",
         letter="V", gnu=True,
     ),
@@ -172,5 +190,46 @@ ORDER = (
         "unique", "Order", ("check",),
         "Equal items are in disorder, too, as in sort -cu.",
         letter="u",
+    ),
+)  # fmt: skip
+
+JOIN = (
+    Option(
+        "key", "Input", ("join",),
+        "Join by this field of both files, counted from 1; 1 by default. With --csv it may be a name.",
+        letter="j", kind="text", placeholder="FIELD",
+    ),
+    Option(
+        "key-1", "Input", ("join",), "Join by this field of A.", letter="1", kind="text", placeholder="FIELD",
+    ),
+    Option(
+        "key-2", "Input", ("join",), "Join by this field of B.", letter="2", kind="text", placeholder="FIELD",
+    ),
+    Option(
+        "type", "Output", ("join",),
+        "The lines that go out: pairs (inner, by default), also lines of A (left), of B (right) or of both (outer) "
+        "without a partner, only those of A (anti), or those of A that have one, once each (semi).",
+        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
+    ),
+    Option(
+        "unpaired", "Output", ("join",),
+        "Write also the lines of this file, 1 or 2, that have no partner. May be given again.",
+        letter="a", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
+    ),
+    Option(
+        "only-unpaired", "Output", ("join",),
+        "Write these lines, and no pairs. May be given again.",
+        letter="v", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
+    ),
+    Option(
+        "columns", "Output", ("join",),
+        "The fields that go out, with commas between: 0 is the key, 1.2 the second field of A. auto: those of the "
+        "first line of each file, in every line.",
+        letter="o", kind="text", placeholder="LIST", multiple=True,
+    ),
+    Option(
+        "empty", "Output", ("join",),
+        "TEXT stands for fields that are empty or not there.",
+        letter="e", kind="text", placeholder="TEXT",
     ),
 )  # fmt: skip

@@ -6,8 +6,8 @@ from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.cli.options.model import COMBINING, Option
 from gpumerge_cli.order.equals import SETS
 
-_ALL = ("merge", *COMBINING, "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
-_FILES = ("merge", *COMBINING, "sort", "check")
+_ALL = ("merge", *COMBINING, "join", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
+_FILES = ("merge", *COMBINING, "join", "sort", "check")
 _KERNELS = ("auto", *NAMES)
 
 OUTPUT = (
@@ -16,6 +16,12 @@ OUTPUT = (
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
         letter="o", kind="file", written=True, gnu=True,
+    ),
+    Option(
+        "output", "Output", ("join",),
+        "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
+        "at all.",
+        kind="file", written=True,
     ),
     Option(
         "output", "Output", ("bench",),
@@ -72,7 +78,7 @@ OUTPUT = (
     ),
     Option("total", "Output", ("compare",), "Write a last line that says how many lines each column has."),
     Option(
-        "fsync", "Output", ("merge", *COMBINING, "sort", "rank"),
+        "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
         "Force the output to storage before it is renamed to its name, and the name afterwards.",
         neutral=True,
     ),
@@ -87,7 +93,7 @@ OUTPUT = (
         kind="file", written=True,
     ),
     Option(
-        "report", "Output", ("merge", *COMBINING, "sort", "rank"),
+        "report", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
         "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
         kind="file", written=True, neutral=True,
     ),
@@ -98,7 +104,7 @@ OUTPUT = (
         kind="file", written=True, shared=False,
     ),
     Option(
-        "progress", "Output", ("merge", *COMBINING, "rank", "batch"),
+        "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
         "Show on a terminal how far the work is, or do not.",
         default=True, off="no-progress",
     ),
@@ -114,6 +120,11 @@ OUTPUT = (
         "verbose", "Output", ("merge", *COMBINING, "sort", "rank"),
         "Print a table on standard error that says what took the time.",
         letter="v", neutral=True, aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("join",),
+        "Print a table on standard error that says what took the time.",
+        neutral=True, aliases=("stats",),
     ),
     Option(
         "verbose", "Output", ("batch",),
@@ -167,7 +178,7 @@ WHERE = (
         kind="number", least=1,
     ),
     Option(
-        "memory", "Where to run", ("merge", *COMBINING, "check", "rank"),
+        "memory", "Where to run", ("merge", *COMBINING, "join", "check", "rank"),
         "Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
         "share of the machine's. By default a quarter of the free memory.",
         letter="S", kind="size",
@@ -197,7 +208,7 @@ WHERE = (
         letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
     ),
     Option(
-        "temporary-directory", "Where to run", ("merge", *COMBINING, "check", "rank", "path"),
+        "temporary-directory", "Where to run", ("merge", *COMBINING, "join", "check", "rank", "path"),
         "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
         letter="T", kind="folder", multiple=True,
     ),
@@ -265,7 +276,7 @@ ABOUT = (
         letter="h", settable=False,
     ),
     Option(
-        "help", "About the program", ("merge", *COMBINING, "check", "rank", "path"), "Show this and exit.",
+        "help", "About the program", ("merge", *COMBINING, "join", "check", "rank", "path"), "Show this and exit.",
         settable=False,
     ),
     Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),

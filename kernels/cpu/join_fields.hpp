@@ -1,0 +1,146 @@
+// The lines of a join, and their fields. Included by join.cpp, behind lines.cuh.
+#pragma once
+
+// text: a line without its terminator, and of CSV without the carriage return ahead of it. key: what compares. image: has the
+// order of keys, but keys of equal images may differ unless both images are `told`. judge() tells the rest: `field`, the join
+// field as it stands, and whether the other fields can be copied as they lie.
+struct JoinLine {
+    WideWord image = 0;
+    Text text{nullptr, nullptr}, key{nullptr, nullptr}, field{nullptr, nullptr};
+    bool told = false, raw = false, returns = false;  // returns: a carriage return follows the text
+};
+
+// Compares keys. `order` is that of keys as if they were lines.
+class KeyOrder {
+public:
+    explicit KeyOrder(const OrderSpec& order)
+        : order_(order), plain_(is_plain(order)), turned_((order.table[0] & REVERSE) != 0 ? ~WideWord{0} : 0)
+    {
+    }
+
+    // Makes the image of the line's key.
+    __attribute__((always_inline)) void see(JoinLine& line) const
+    {
+        if (plain_) {
+            line.image = WideText(line.key, false).bytes ^ turned_;
+            return;
+        }
+        const Prefix prefix = key_prefix(*reinterpret_cast<const LineOrder*>(order_.table), line.key);
+        line.image = prefix.bits;
+        line.told = prefix.told;
+    }
+
+    // Negative, zero or positive, if the key of x goes before, with or behind that of y.
+    __attribute__((always_inline)) int compare(const JoinLine& x, const JoinLine& y) const
+    {
+        return x.image != y.image ? (x.image < y.image ? -1 : 1) : compare_rest(x, y);
+    }
+
+private:
+    // Compares keys whose images are equal.
+    int compare_rest(const JoinLine& x, const JoinLine& y) const
+    {
+        if (x.told && y.told) return 0;
+        const long long x_size = x.key.stop - x.key.start, y_size = y.key.stop - y.key.start;
+        if (!plain_) return compare_items(order_, x.key.start, x_size, y.key.start, y_size);
+        if (x_size == y_size && x_size <= 16) return 0;
+        const int result = compare_bytes(x.key, y.key);
+        return turned_ != 0 ? -result : result;
+    }
+
+    const OrderSpec order_;
+    bool plain_;
+    WideWord turned_;
+};
+
+// The fields of a line. there: whether there is a line.
+struct FieldView {
+    const Text* at = nullptr;
+    size_t count = 0;
+    bool there = false;
+};
+
+// Finds the key and the fields of one input's lines. TEXT_PADDING bytes behind each line must be readable.
+class LineReader {
+public:
+    explicit LineReader(const int64_t* table)
+        : order_(*reinterpret_cast<const LineOrder*>(table)),
+          begins_with_key_(order_.separator < QUOTED && order_.key(0).start_field == 0)
+    {
+    }
+
+    // Finds the key of a line.
+    __attribute__((always_inline)) void read(Text text, JoinLine& found) const
+    {
+        found.text = text;
+        if (begins_with_key_) {
+            const Place begin = order_.separator < 0 ? skip_blanks(text.start, text.stop) : text.start;
+            const Place end = order_.separator < 0 ? find_blank(begin, text.stop) : find_byte(begin, text.stop, order_.separator);
+            found.key = {begin, end};
+            return;
+        }
+        found.key = FieldMarks(order_, text).part(order_.key(0));
+        if (order_.separator >= QUOTED) {
+            const Place end = record_end(text);
+            found.returns = end < text.stop;
+            found.text.stop = end;
+        }
+    }
+
+    void judge(JoinLine& line) const
+    {
+        line.field = line.key;
+        if (order_.separator >= QUOTED) {
+            if (line.key.start > line.text.start && line.key.start[-1] == '"') --line.field.start;
+            if (line.field.start < line.key.start && line.key.stop < line.text.stop) ++line.field.stop;
+        }
+        // If the field lies at the line's end, and nothing is in it, there may be none.
+        const bool there = line.field.start < line.text.stop;
+        line.raw = there && (order_.separator >= 0 || is_simple(line.text));
+    }
+
+    // Appends all fields of a line as they stand. There are none in an empty line, and none in blanks that fields do not lie
+    // between. Blanks at a line's end have an empty field behind them.
+    void split(Text text, std::vector<Text>& fields) const
+    {
+        Place at = text.start;
+        if (at == text.stop) return;
+        if (order_.separator < 0) return split_by_blanks(text, fields);
+        for (;; ++at) {
+            const Place end = field_end(at, text.stop, order_.separator);
+            fields.push_back({at, end});
+            if (end == text.stop) return;
+            at = end;
+        }
+    }
+
+private:
+    static void split_by_blanks(Text text, std::vector<Text>& fields)
+    {
+        Place at = skip_blanks(text.start, text.stop);
+        if (at == text.stop) return;
+        while (at < text.stop) {
+            const Place end = find_blank(at, text.stop);
+            fields.push_back({at, end});
+            if (end == text.stop) return;
+            at = skip_blanks(end, text.stop);
+        }
+        fields.push_back({at, at});
+    }
+
+    // Whether single spaces, and no other blanks, separate the fields, and none is ahead of the first one.
+    static bool is_simple(Text text)
+    {
+        Word behind_blank = 1;  // a blank at the start is as one behind a blank
+        for (Place at = text.start; at < text.stop; at += 64) {
+            const Word inside = text.stop - at < 64 ? (1ull << (text.stop - at)) - 1 : ~0ull;
+            const Word spaces = matches_at(at, ' ') & inside;
+            if ((blanks_at(at) & inside) != spaces || (spaces & (spaces << 1 | behind_blank)) != 0) return false;
+            behind_blank = spaces >> 63;
+        }
+        return true;
+    }
+
+    const LineOrder& order_;
+    bool begins_with_key_;
+};

@@ -1,0 +1,235 @@
+"""gpumerge join: coreutils' join is the oracle for text, and a few lines of Python are for other orders and for CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import random
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cmp_to_key
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.backends.cpu.comparison import Comparison
+from gpumerge_cli.cli import app as door
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.rules import Comparison as Way
+from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests import against_join
+
+needs_join = pytest.mark.skipif(shutil.which("join") is None, reason="needs coreutils' join")
+CASES = os.environ.get("GPUMERGE_TEST_JOINS", "100")
+_WAYS: dict[str, Way] = {"-n": "numeric", "-g": "general", "-h": "human", "-M": "month", "-V": "version"}
+_PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8
+
+
+def joined(folder: Path, *arguments: str, a: bytes, b: bytes) -> bytes:
+    """The output of a join of files with this content."""
+    (folder / "a").write_bytes(a)
+    (folder / "b").write_bytes(b)
+    out = folder / "out"
+    assert door.run(["join", "-q", *arguments, str(folder / "a"), str(folder / "b"), "--output", str(out)]) == 0
+    return out.read_bytes()
+
+
+def refusal(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, a: bytes, b: bytes) -> str:
+    """The one line of an error, which leaves no output."""
+    (folder / "a").write_bytes(a)
+    (folder / "b").write_bytes(b)
+    out = folder / "out"
+    assert door.run(["join", *arguments, str(folder / "a"), str(folder / "b"), "--output", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert not out.exists()
+    return said
+
+
+@needs_join
+def test_the_bytes_of_coreutils_join(capsys: pytest.CaptureFixture[str]) -> None:
+    seed = random.randrange(1 << 30)
+    assert against_join.main(["--cases", CASES, "--seed", str(seed)]) == 0, capsys.readouterr().err
+
+
+def plainly(a: Sequence[list[bytes]], b: Sequence[list[bytes]], order: Order, shows: int) -> list[bytes]:
+    """The join of records by their first fields, line by line, with commas between fields."""
+    compare = Comparison(order)
+    pairs = [[compare(x[0], y[0]) == 0 for y in b] for x in a]
+    rows: list[tuple[bytes, int, int, bytes]] = []
+    for i, x in enumerate(a):
+        if shows & _PAIRS:
+            rows += [(x[0], 0, i, b",".join([*x, *y[1:]])) for y, same in zip(b, pairs[i], strict=True) if same]
+        if shows & (_PAIRED_A if any(pairs[i]) else _ONLY_A):
+            rows.append((x[0], 0, i, b",".join(x)))
+    if shows & _ONLY_B:
+        rows += [(y[0], 1, j, b",".join(y)) for j, y in enumerate(b) if not any(row[j] for row in pairs)]
+    return [row[3] for row in sorted(rows, key=cmp_to_key(lambda x, y: compare(x[0], y[0]) or x[1] - y[1]))]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize(
+    "options", [["-n"], ["-g"], ["-h"], ["-M"], ["-V"], ["-r"], ["-n", "-r"], ["-i"], ["-d", "-r"]]
+)
+def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    way = next((_WAYS[option] for option in options if option in _WAYS), "bytes")
+    key = LineKey(way, reverse="-r" in options, fold="-i" in options, dictionary="-d" in options)
+    order = Order.lines(LineOrder((key,), stable=True))
+    words = [b"1", b"1.0", b"01", b"-3", b"10", b"2K", b"", b"jan", b"FEB", b"Feb", b"x1.9", b"x1.10", b"b-a", b"ba"]
+    words += [b"123456789012345678901234567890", b"k" * 30, b"K" * 30]
+    files = []
+    compare = Comparison(order)
+    for name in (b"a", b"b"):
+        some = [[chance.choice(words), name + b"%d" % chance.randrange(9)] for _ in range(chance.randint(0, 60))]
+        files.append(sorted(some, key=cmp_to_key(lambda x, y: compare(x[0], y[0]))))
+    a, b = (b"".join(b",".join(fields) + b"\n" for fields in each) for each in files)
+    found = joined(tmp_path, "-t,", *options, "--type", kind, "--threads", "2", a=a, b=b)
+    assert found.splitlines() == plainly(*files, order, TYPES[kind]), seed
+
+
+def _rows(chance: random.Random, keys: int, count: int, name: str) -> list[list[str]]:
+    texts = ["x", "", "two, of it", 'a "quote"', "é", "new\nline"]
+    numbers = sorted(chance.randrange(keys) for _ in range(count))
+    return [[f"{name}{at}", str(number), chance.choice(texts)] for at, number in enumerate(numbers)]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("newlines", [False, True])
+def test_csv_by_columns_of_other_names(newlines: bool, end: str, tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    written, files = [], []
+    for name, count in (("left", 300), ("right", 200)):
+        rows = _rows(chance, 250, count, name)
+        rows = rows if newlines else [[field.replace("\n", " ") for field in row] for row in rows]
+        text = io.StringIO()
+        csv.writer(text, lineterminator=end).writerows([[name, f"id of {name}", "text"], *rows])
+        written.append(text.getvalue().encode())
+        files.append(rows)
+    a, b = written
+    options = ["--csv", "-1", "id of left", "-2", "id of right", "-n", "-S", "64K"]
+    found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=a, b=b).decode(), newline="")))
+    pairs = [[x[1], x[0], x[2], y[0], y[2]] for x in files[0] for y in files[1] if x[1] == y[1]]
+    assert found == [["id of left", "left", "text", "right", "text"], *pairs], seed
+
+
+def test_quoted_fields_stay_as_they_are(tmp_path: Path) -> None:
+    a, b = b'k,"the ""name"""\n1,"x, y"\n"2",z\n', b'"w",k\n"q",1\n5,2\n'
+    found = joined(tmp_path, "--csv", "-j", "k", a=a, b=b)
+    assert found == b'k,"the ""name""","w"\n1,"x, y","q"\n"2",z,5\n'
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_a_group_larger_than_the_memory_of_its_product(threads: str, tmp_path: Path) -> None:
+    """The product is 60 times as large as what a chunk may hold; its parts go out one by one."""
+    a = b"".join(b"k a%d\n" % number for number in range(1500)) + b"z 1\n"
+    b = b"a 0\n" + b"".join(b"k b%d\n" % number for number in range(1500))
+    found = joined(tmp_path, "-a1", "-S", "64K", "--threads", threads, a=a, b=b)
+    pairs = [b"k a%d b%d" % (x, y) for x in range(1500) for y in range(1500)]
+    assert found.split(b"\n") == [*pairs, b"z 1", b""]
+
+
+def test_equal_keys_beyond_the_memory_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = b"a\n" + b"k some more bytes to fill the memory\n" * 150_000
+    said = refusal(tmp_path, capsys, "-S", "1M", a=a, b=b"k\n")
+    assert "a:2: lines with equal keys begin here that take 5.55 MB" in said
+    assert "-S" in said
+
+
+@pytest.mark.parametrize(("a", "b", "place"), [(b"b\na\n", b"a\n", "a:2"), (b"x 1\n", b"h\nx 3\nx 2\na 1\n", "b:4")])
+def test_disorder_is_an_error_with_its_place(
+    a: bytes, b: bytes, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"{place}: disorder" in refusal(tmp_path, capsys, a=a, b=b)
+
+
+def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [b"%06d some text\n" % number for number in range(40_000)]
+    lines[25_000] = b"000001 x\n"
+    said = refusal(tmp_path, capsys, "-S", "64K", "--threads", "2", a=b"".join(lines), b=b"".join(lines[:1000]))
+    assert "a:25001: disorder" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-1", "0"], "there is no field 0"),
+        (["-j", "name"], "no number of a field"),
+        (["-j", "1", "-2", "2"], "name different fields"),
+        (["-o", "3.1"], "no column"),
+        (["-o", "auto", "-o", "0"], "auto goes with no other"),
+        (["--type", "left", "-a", "1"], "use one of them"),
+        (["-a", "3"], "-a"),
+        (["-n", "-M"], "incompatible"),
+        (["-t", "::"], "more than one byte"),
+        (["--csv", "-j", "other"], "no field 'other'"),
+        (["--backend", "gpu"], "CPU alone"),
+        (["--record-size", "8"], "no option"),
+    ],
+)
+def test_what_cannot_be(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said in refusal(tmp_path, capsys, *arguments, a=b"a\n", b=b"a\n")
+
+
+def test_it_takes_two_files_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.run(["join", str(tmp_path / "a")]) == 2
+    (tmp_path / "a.i32").write_bytes(bytes(8))
+    assert door.run(["join", str(tmp_path / "a.i32"), str(tmp_path / "a.i32")]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+@needs_join
+def test_standard_input_and_output_and_an_input_as_the_output(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a 1\nb 2\n")
+    (tmp_path / "b").write_bytes(b"b 3\n")
+    command = ["python", "-m", "gpumerge_cli", "join", "-q", "-", str(tmp_path / "b")]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, input=b"a 1\nb 2\n", capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stdout) == (0, b"b 2 3\n")
+    assert door.run(["join", "-q", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "b")]) == 0
+    assert (tmp_path / "b").read_bytes() == b"b 2 3\n"
+
+
+def test_a_job_of_a_batch(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"n,x\n9,1\n10,2\n")
+    (tmp_path / "b").write_bytes(b"y,n\n3,10\n")
+    (tmp_path / "jobs.toml").write_text(
+        '[[job]]\nname = "j"\noperation = "join"\ninputs = ["a", "b"]\noutput = "out.csv"\n'
+        'csv = true\nkey = "n"\nnumeric-sort = true\nunpaired = ["1"]\ncolumns = ["auto"]\n'
+    )
+    assert door.run(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0
+    assert (tmp_path / "out.csv").read_bytes() == b"n,x,y\n9,1,\n10,2,3\n"
+
+
+def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.engine.inputs import opened
+    from gpumerge_cli.engine.outlet import RunsOutlet
+    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.site import Site, work_of
+    from gpumerge_cli.engine.task import TaskWork
+    from gpumerge_cli.order.equals import Equals
+    from gpumerge_cli.order.joins import Join
+
+    join = Join(fields=(0, 1), separator=44, between=44, columns=((0, 0), (2, 0)), filler=b"-")
+    names = [str(tmp_path / "a"), str(tmp_path / "b")]
+    (tmp_path / "a").write_bytes(b"h,v\n" + b"".join(b"%06d,1\n" % number for number in range(50_000)))
+    (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))
+    items = ItemRequest(lines=join.orders[0], header_lines=1)
+    with opened(names, items, alike=False) as inputs:
+        work = work_of(inputs, items, "merge", LaunchRequest(), equals=Equals.JOIN, check=True, join=join)
+        again = TaskWork.from_dict(json.loads(json.dumps(work.as_dict())))
+        assert again == pickle.loads(pickle.dumps(work)) == work
+        planner = Site(again, inputs.sources, RunsOutlet(lambda _: None)).planner
+        chunks = planner.split(planner.whole(), 100_000)
+        assert len(chunks) > 5
+        for chunk in chunks:
+            (_, a), (_, b) = chunk.ranges
+            assert a == b  # whole groups lie in one chunk, though the keys lie in different fields

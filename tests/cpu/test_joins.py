@@ -1,0 +1,168 @@
+"""Joins of lines in memory, line by line against Python: also the lines at the very end of what may be read."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.calls import Disordered
+from gpumerge_cli.backends.cpu import joins, sources, specs
+from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
+from gpumerge_cli.backends.cpu.library import load
+from gpumerge_cli.extents import Extent
+from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
+from gpumerge_cli.order.rules import LineOrder
+from tests.cpu import libraries
+
+_COMMA = ord(",")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _library_under_test() -> Iterator[None]:
+    """Joins use the library that is tested, which may be one that a sanitizer watches."""
+    path = libraries.path()
+    loaded = load(path.parent, path.stem.removeprefix("gpumerge-"))
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (joins, sources, specs):
+            patched.setattr(module, "library", lambda: loaded)
+        yield
+
+
+class _Held:
+    """A source of lines in memory."""
+
+    name = "held"
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._data = np.frombuffer(b"".join(line + b"\n" for line in lines), np.uint8)
+        self.size = len(self._data)
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(-1, 0, self.size, memory=self._data)
+
+    def read_into(self, start: int, out: Any) -> None:
+        raise AssertionError("it is in memory")
+
+
+def joined(join: Join, a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes]:
+    """The lines of the join, which is one chunk."""
+    held = [_Held(a), _Held(b)]
+    worker = JoinWorker(Joins(held, join))
+    try:
+        worker.run([(0, held[0].size), (0, held[1].size)], 0, 0)
+        return b"".join(part.tobytes() for part in worker.outputs()).split(b"\n")[:-1]
+    finally:
+        worker.close()
+
+
+def fields_of(line: bytes, join: Join) -> list[bytes]:
+    if not line:
+        return []
+    if join.separator is not None:
+        return line.split(bytes([join.separator]))
+    bare = line.lstrip(b" \t")
+    return re.split(rb"[ \t]+", bare) if bare else []
+
+
+def expected(join: Join, a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes]:
+    """The join of lines in bytewise order, pair by pair."""
+    sides = [[fields_of(line, join) for line in lines] for lines in (a, b)]
+    key_a, key_b = ([_field(line, at) for line in side] for side, at in zip(sides, join.fields, strict=True))
+    found: list[bytes] = []
+    for key in sorted({*key_a, *key_b}):
+        some_a = [line for line, own in zip(sides[0], key_a, strict=True) if own == key]
+        some_b = [line for line, own in zip(sides[1], key_b, strict=True) if own == key]
+        if some_a and some_b:
+            found += [_line(join, x, y) for x in some_a for y in some_b if join.shows & PAIRS]
+            found += [_line(join, x, None) for x in some_a if join.shows & TYPES["semi"]]
+        elif join.shows & (ONLY_A if some_a else ONLY_B):
+            found += [_line(join, x, None) for x in some_a] + [_line(join, None, y) for y in some_b]
+    return found
+
+
+def _field(line: Sequence[bytes], number: int) -> bytes:
+    return line[number] if number < len(line) else b""
+
+
+def _line(join: Join, a: list[bytes] | None, b: list[bytes] | None) -> bytes:
+    key = _field(b or [], join.fields[1]) if a is None else _field(a, join.fields[0])
+    if join.columns is None:
+        others = [
+            field
+            for line, at in zip((a or [], b or []), join.fields, strict=True)
+            for number, field in enumerate(line)
+            if number != at
+        ]
+        words = [key, *others]
+    else:
+        words = [key if side == 0 else _field((a, b)[side - 1] or [], at) for side, at in join.columns]
+    return bytes([join.between]).join(word or join.filler for word in words)
+
+
+def _lines(chance: random.Random, join: Join, at: int, longest: int) -> list[bytes]:
+    gap = bytes([join.separator]) if join.separator is not None else b" "
+    made = []
+    for _ in range(chance.randint(0, 60)):
+        words = [bytes([chance.choice(b"abAB0")]) * chance.randint(0, longest) for _ in range(chance.randint(1, 5))]
+        margin = chance.choice([b"", b"", b" ", b"\t "]) if join.separator is None else b""
+        made.append(chance.choice([gap.join(words), margin + gap.join(words), gap.join(words) + margin, b""]))
+    return sorted(made, key=lambda line: _field(fields_of(line, join), at))
+
+
+@pytest.mark.parametrize("separator", [None, _COMMA])
+@pytest.mark.parametrize("longest", [2, 20, 100])
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    for _ in range(12):
+        columns = tuple((side, 0 if side == 0 else chance.randrange(6)) for side in chance.choices([0, 1, 2], k=4))
+        join = Join(
+            fields=(chance.randrange(3), chance.randrange(3)),
+            separator=separator,
+            between=32 if separator is None else separator,
+            shows=TYPES[kind],
+            columns=chance.choice([None, columns]),
+            filler=chance.choice([b"", b"", b"none"]),
+        )
+        a, b = (_lines(chance, join, at, longest) for at in join.fields)
+        assert joined(join, a, b) == expected(join, a, b), seed
+
+
+def test_a_part_ends_where_the_lines_of_a_pair_do() -> None:
+    """A product of 4 million pairs goes out in parts of a little more than a megabyte."""
+    held = [_Held([b"k a%04d" % number for number in range(2000)]), _Held([b"k b"] * 2000)]
+    worker = JoinWorker(Joins(held, Join()))
+    worker.run([(0, held[0].size), (0, held[1].size)], 0, 0)
+    total = 0
+    for part in worker.outputs():
+        assert len(part) < (1 << 20) + 100
+        assert part[-1] == ord("\n")
+        total += len(part)
+    worker.close()
+    assert total == 4_000_000 * len(b"k a0000 b\n")
+    assert worker.counts == [2000, 2000]
+    assert worker.dropped == 4000 - 4_000_000
+
+
+@pytest.mark.parametrize("way", ["bytes", "numeric", "version", "general", "human", "month"])
+def test_disorder_in_either_input(way: Any) -> None:
+    from gpumerge_cli.order.rules import LineKey
+
+    order = LineOrder((LineKey(way),), stable=True) if way != "bytes" else LineOrder(stable=True)
+    join = replace(Join(), key=order)
+    rising, falling = [b"1 x", b"2 y"], [b"2 y", b"1 x"]
+    if way == "month":
+        rising, falling = [b"JAN x", b"FEB y"], [b"FEB y", b"JAN x"]
+    assert len(joined(join, rising, rising)) == 2
+    for number, inputs in enumerate([(falling, rising), (rising, falling)]):
+        with pytest.raises(Disordered) as found:
+            joined(join, *inputs)
+        assert found.value.source == number
