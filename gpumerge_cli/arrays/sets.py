@@ -52,8 +52,8 @@ def union(
 
     Returns
     -------
-    The keys as a new array of the arrays' dtype, or (keys, values) if values are given: NumPy arrays, or CuPy arrays for
-    arrays on a GPU. A call on a GPU waits for the number of items, so a graph cannot capture it.
+    The keys as a new array of the arrays' dtype, or (keys, values) if values are given: NumPy arrays, or CuPy arrays
+    for arrays on a GPU. A call on a GPU waits for the number of items, so a graph cannot capture it.
 
     Raises
     ------

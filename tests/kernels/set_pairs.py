@@ -46,7 +46,7 @@ def items(order: Order, numbers: Run, random: np.random.Generator) -> Run:
     Records have random bytes around their keys.
     """
     if not order.record:
-        pool = in_order(order, np.unique(special_values(np.dtype(order.dtype)))) if order.kind == "float" else None
+        pool = in_order(order, special_values(np.dtype(order.dtype))) if order.kind == "float" else None
         chosen = numbers.astype(order.dtype) if pool is None else pool[numbers % len(pool)]
         return in_order(order, chosen)
     records = random.integers(0, 2, (len(numbers), order.record), np.uint8)

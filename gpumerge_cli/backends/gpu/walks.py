@@ -78,7 +78,7 @@ def most_items(equals: Equals, m: int, n: int) -> int:
 
 
 class Walk:
-    """Sets of two runs that are ready to launch on the current device: of keys, and of their values if there are columns.
+    """Sets of two runs that are ready to launch on the current device: of keys, and of values if there are columns.
 
     unit: the addresses of values are multiples of so many bytes.
     """
@@ -104,9 +104,7 @@ class Walk:
         """Whether it can work on so many items in all."""
         return self._columns is None or self._columns.takes(total)
 
-    def __call__(
-        self, runs: list[tuple[int, int]], out: int, room: int, values: list[int], moved: int
-    ) -> int:  # fmt: skip
+    def __call__(self, runs: list[tuple[int, int]], out: int, room: int, values: list[int], moved: int) -> int:
         """Put out the set of two runs, each an address and a count, on the current stream. Waits for their number.
 
         out: where keys go, which has room for `room` items; runs that are not in order put out no more. values, moved:
@@ -114,6 +112,23 @@ class Walk:
         """
         stream = current_stream()
         judge_waiting(stream, self._name)
+        answer = self._spare.pop() if self._spare else Answer()
+        memory = self.queue(runs, (out, room), (values, moved), stream, answer.address)
+        cupy.cuda.runtime.streamSynchronize(stream)
+        del memory
+        found = answer.word.value
+        self._spare.append(answer)
+        return found
+
+    def queue(
+        self,
+        runs: list[tuple[int, int]],
+        out: tuple[int, int],
+        values: tuple[list[int], int],
+        stream: int,
+        count: int,
+    ) -> Any:
+        """Queue the work of a call, which writes the number to the int64 at `count`. The result is memory that it uses."""
         (a, m), (b, n) = runs
         table = [a, b, m, n]
         tiles = -(-(m + n) // self._tile)
@@ -121,21 +136,17 @@ class Walk:
         memory = scratch(_NUMBER * (tiles + _RUNS * edges), stream)
         cuts = memory.ptr + _NUMBER * tiles
         stretch = partition_stretch(edges, _RUNS, self._limits)
-        told = [] if self._columns is None else self._columns.told(values, [m, n], out, moved)
-        answer = self._spare.pop() if self._spare else Answer()
+        told = [] if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
         cupy.cuda.runtime.memsetAsync(memory.ptr, 0, _NUMBER * tiles, stream)
         self._partition(-(-edges // stretch), stream, [*table, cuts, edges, stretch, self._tile, 0, 0])
-        words = [*table, out, room, cuts, memory.ptr, answer.address, 0, 0, *told]
+        words = [*table, *out, cuts, memory.ptr, count, 0, 0, *told]
         self._walk(tiles, stream, words, beside=self._beside)
-        cupy.cuda.runtime.streamSynchronize(stream)
-        found = answer.word.value
-        self._spare.append(answer)
-        return found
+        return memory
 
 
 @lru_cache(maxsize=256)
 def walk_of(device: int, order: Order, limits: DeviceLimits, equals: Equals, value_bytes: int | None) -> Walk:
-    """Sets of keys of an order, and of rows of values of so many bytes, on the current device, whose number is `device`."""
+    """Sets of keys, and of rows of values of so many bytes, on the current device, whose number is `device`."""
     columns = None if value_bytes is None else Columns(order, _RUNS, value_bytes)
     kernels = Kernels(device, order if columns is None else columns.order, limits)
     return Walk(kernels, limits, equals, columns)
