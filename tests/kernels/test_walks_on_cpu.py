@@ -1,4 +1,4 @@
-"""Sets of two runs on the CPU, under sanitizers, blocks at the same time, and compared with sets made group by group."""
+"""Sets of two runs on the CPU, under sanitizers, blocks at the same time, and compared with sets of groups."""
 
 from __future__ import annotations
 

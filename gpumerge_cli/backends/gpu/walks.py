@@ -128,7 +128,7 @@ class Walk:
         stream: int,
         count: int,
     ) -> Any:
-        """Queue the work of a call, which writes the number to the int64 at `count`. The result is memory that it uses."""
+        """Queue the work of a call, which writes the number to the int64 at `count`. The result is memory it uses."""
         (a, m), (b, n) = runs
         table = [a, b, m, n]
         tiles = -(-(m + n) // self._tile)
