@@ -97,6 +97,19 @@ __device__ __forceinline__ Said look_back_together(const Said* said, long long t
     return sum;
 }
 
+// The sum of `own` over all lanes up to this one. Every lane of the warp must call this.
+template <typename Number>
+__device__ __forceinline__ Number sum_up_to(Number own)
+{
+    const int lane = static_cast<int>(threadIdx.x) % WARP;
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) {
+        const Number other = __shfl_up_sync(ALL, own, step, WARP);
+        if (lane >= step) own += other;
+    }
+    return own;
+}
+
 // The sum of `own` over all threads with a lower number. COUNTED: only the first so many warps have numbers other than 0.
 // sums: WARPS numbers of shared memory, which are free. Every thread of the block must call this, and all must meet at a
 // barrier before they call it again.
@@ -104,12 +117,7 @@ template <int COUNTED = WARPS, typename Number>
 __device__ __forceinline__ Number sum_ahead(Number own, Number* sums)
 {
     const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
-    Number with_own = own;
-#pragma unroll
-    for (int step = 1; step < WARP; step *= 2) {
-        const Number other = __shfl_up_sync(ALL, with_own, step, WARP);
-        if (lane >= step) with_own += other;
-    }
+    const Number with_own = sum_up_to(own);
     if (lane == WARP - 1) sums[warp] = with_own;
     __syncthreads();  // the sums of all warps are there before any thread reads one
     Number ahead = with_own - own;
@@ -117,4 +125,19 @@ __device__ __forceinline__ Number sum_ahead(Number own, Number* sums)
     for (int other = 0; other < COUNTED; ++other)
         if (other < warp) ahead += sums[other];
     return ahead;
+}
+
+// The same for numbers whose sum over the block is less than 2^16. *all becomes that sum.
+__device__ __forceinline__ unsigned sums_of(unsigned own, unsigned* sums, unsigned* all)
+{
+    const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
+    const unsigned with_own = sum_up_to(own);
+    if (lane == WARP - 1) sums[warp] = with_own;
+    __syncthreads();  // the sums of all warps are there before any thread reads one
+    unsigned both = lane < WARPS ? sums[lane] : 0;  // of all warps, and above it of those ahead
+    if (lane < warp) both |= both << 16;
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) both += __shfl_xor_sync(ALL, both, step);
+    *all = both & 0xffff;
+    return with_own - own + (both >> 16);
 }

@@ -60,16 +60,21 @@ struct Share {
     int a, a_end, b, b_end, size;
 };
 
-// Walks through a share. CHECKED: a slice may end ahead of the share. follows: the first item equals one ahead of it.
+// Walks through a share. CHECKED: a slice may end ahead of the share. last: with DISTINCT, an item that goes ahead of the share
+// and may equal its first one, if has_last.
+//
+// The share ends behind `size` items, or one item earlier if the step there would pass two. So every step but the last one
+// asks only whether two items are left; as a step passes two items at the most, those of the first half need not ask.
 template <typename By, bool CHECKED>
-__device__ __forceinline__ void walk_share(Walked* walked, Share share, [[maybe_unused]] bool follows, Lines lines)
+__device__ __forceinline__ void walk_share(
+    Walked* walked, Share share, [[maybe_unused]] Item last, [[maybe_unused]] bool has_last, Lines lines)
 {
     int a = share.a, b = share.b;
-    const int end = a + b + share.size;
+    const int one_left = a + b + share.size - SIZE;
     Item x = item_at(a), y = item_at(b);
     typename By::Compared x_image = By::of(x), y_image = By::of(y);
     unsigned kept = 0;
-    [[maybe_unused]] typename By::Compared last_image{};
+    [[maybe_unused]] typename By::Compared last_image = By::of(last);
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
         bool take_a = !By::goes_before(y, y_image, x, x_image, lines);
@@ -79,9 +84,12 @@ __device__ __forceinline__ void walk_share(Walked* walked, Share share, [[maybe_
             take_a = has_a && (!has_b || take_a);
             take_b = has_b && (!has_a || take_b);
         }
-        // A step passes two items at the most. So a whole share has room for half of its steps, and the others must ask.
-        if (CHECKED || 2 * (turn + 1) > ITEMS_PER_THREAD) {
-            const bool fits = a + b + (take_a ? SIZE : 0) + (take_b ? SIZE : 0) <= end;
+        if (turn == ITEMS_PER_THREAD - 1) {
+            const bool fits = a + b < one_left || (a + b == one_left && !(take_a && take_b));
+            take_a = take_a && fits;
+            take_b = take_b && fits;
+        } else if (CHECKED || 2 * turn >= ITEMS_PER_THREAD - 1) {
+            const bool fits = a + b < one_left;
             take_a = take_a && fits;
             take_b = take_b && fits;
         }
@@ -89,8 +97,12 @@ __device__ __forceinline__ void walk_share(Walked* walked, Share share, [[maybe_
         bool goes = take_a ? (RULE & (take_b ? EQUAL : ONLY_A)) != 0 : take_b && (RULE & ONLY_B);
 #if DISTINCT
         const typename By::Compared item_image = take_a ? x_image : y_image;
-        if (turn == 0 ? follows : !By::goes_before(walked->items[turn - 1], last_image, item, item_image, lines)) goes = false;
-        last_image = item_image;
+        if (has_last && !By::goes_before(last, last_image, item, item_image, lines)) goes = false;
+        if (take_a || take_b) {
+            last = item;
+            last_image = item_image;
+            has_last = true;
+        }
 #endif
         walked->items[turn] = item;
         if (goes) kept |= 1u << turn;
@@ -130,12 +142,13 @@ __device__ __forceinline__ void walk_tile(
     const Passed<int> state = thread == 0 ? Passed<int>{0, 0} : walk_state<By>(begin, a, m, b, n, lines);
     const Share share{staged.begin[0] + state.a * SIZE, staged.begin[0] + m * SIZE, staged.begin[1] + state.b * SIZE,
         staged.begin[1] + n * SIZE, (end - state.both()) * SIZE};
+    Item next{};
     bool follows = false;
 #if DISTINCT
-    // The state's next item, and those that it has passed last.
+    // Whether the next item equals one that was passed last.
     if (state.both() < m + n) {
         const bool from_b = state.b < n && (state.a == m || before(b[state.b], a[state.a], lines));
-        const Item next = from_b ? b[state.b] : a[state.a];
+        next = from_b ? b[state.b] : a[state.a];
         if (state.a > 0) follows = !before(a[state.a - 1], next, lines);
         else if (low[0] > 0 && state.b == 0) follows = !before(runs.items_of(0)[low[0] - 1], next, lines);
         if (state.b > 0) follows = follows || !before(b[state.b - 1], next, lines);
@@ -143,8 +156,8 @@ __device__ __forceinline__ void walk_tile(
     }
 #endif
     if (end - begin == ITEMS_PER_THREAD && state.a + ITEMS_PER_THREAD <= m && state.b + ITEMS_PER_THREAD <= n)
-        walk_share<By, false>(walked, share, follows, lines);
-    else walk_share<By, true>(walked, share, follows, lines);
+        walk_share<By, false>(walked, share, next, follows, lines);
+    else walk_share<By, true>(walked, share, next, follows, lines);
 }
 
 // Grid: one block a tile. cuts: the states of the walk at the tile edges, from `partition`. out: room for `room` items; what
@@ -192,17 +205,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #endif
 
     const unsigned kept = static_cast<unsigned>(__popc(walked.kept));
-    int at = static_cast<int>(sum_ahead(kept, shared->sums));  // behind its barrier the slices may be written over
-    int all = 0;
-#pragma unroll
-    for (int warp = 0; warp < WARPS; ++warp) all += static_cast<int>(shared->sums[warp]);
+    unsigned sum;
+    int at = static_cast<int>(sums_of(kept, shared->sums, &sum));  // behind its barrier the slices may be written over
+    int all = static_cast<int>(sum);
     if (threadIdx.x < WARP) {
         if (threadIdx.x == 0) say(said + tile, (tile == 0 ? SUM : OWN) | static_cast<Said>(all));
         const Said ahead = look_back_together(said, tile);
         if (threadIdx.x == 0) {
-            const long long sum = static_cast<long long>(ahead) + all;
-            if (tile > 0) say(said + tile, SUM | static_cast<Said>(sum));
-            if (tile == gridDim.x - 1) *count = smaller(sum, room);
+            const long long up_to = static_cast<long long>(ahead) + all;
+            if (tile > 0) say(said + tile, SUM | static_cast<Said>(up_to));
+            if (tile == gridDim.x - 1) *count = smaller(up_to, room);
             shared->place = static_cast<long long>(ahead);
         }
     }
