@@ -104,7 +104,7 @@ def merge_files(
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        why = "sets and counts are made by the CPU alone"
+        why = "sets and counts of files are made by the CPU alone"
         if on.backend == "gpu":
             raise UsageError(why, way_out="leave --backend gpu out")
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
