@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times sets of two sorted arrays in device memory, beside Thrust's. Writes a Markdown table.
 
-usage: python3 data/bench/measure_device_sets.py OUT.md [--turns 7] [--bits 28] [--only REGEX] [--shapes "512x23x2 256x15x4"]
+usage: python3 data/bench/measure_device_sets.py OUT.md [--turns 7] [--bits 28] [--only REGEX] [--shapes SHAPES]
 
 A time is the median of the device's: of the work that is queued, of a whole call from Python, and of Thrust's call.
 The last two wait for the number of items, so the host's time counts in them. Beside them stands a device copy that
-reads and writes as many bytes. Every result is compared with Thrust's. --shapes: shapes of blocks to compare.
+reads and writes as many bytes. Every result is compared with Thrust's. --shapes: blocks to compare, as 512x23x2.
 """
 
 from __future__ import annotations
