@@ -1,7 +1,8 @@
 // Sets of two sorted runs: each block walks through one tile of both (see sets.cuh). Its slices come into shared memory as in
 // merge_path.cu, between two states of the walk that partition.cu found. Every thread finds the state where its share begins,
 // walks through a fixed number of items, and keeps those that go out in registers. Their numbers are added up, in the block
-// and over the tiles ahead (see lookback.cuh), and then the tile's items go out in one piece.
+// and over the tiles ahead (see lookback.cuh), and then the tile's items go out in one piece. Blocks begin in the order of
+// their numbers, so those ahead are under way.
 // Source: Baxter, moderngpu, Balanced Path, 2013.
 //
 // Macros: RULE, the cases in which an item goes out; DISTINCT 1 if equal items of one run count as one; BLOCK_SIZE threads a

@@ -97,11 +97,11 @@ def passes(program: Program, chosen: list[Case]) -> None:
 
 
 def test_sets_within_bounds(checked: Program) -> None:
-    passes(checked, list(cases(checked)))
+    passes(checked, list(cases(checked, step=2)))
 
 
 def test_sets_without_a_race(raced: Program) -> None:
-    passes(raced, list(cases(raced, step=6)))
+    passes(raced, list(cases(raced, step=8)))
 
 
 def test_runs_that_are_not_in_order(checked: Program, rng: np.random.Generator) -> None:
@@ -111,7 +111,7 @@ def test_runs_that_are_not_in_order(checked: Program, rng: np.random.Generator) 
         for turn, (_, a, b) in enumerate(set_pairs(variant.order, variant.tile, seed=number)):
             way = (lambda run: run[::-1], rng.permutation)[turn % 2]
             chosen.append(case(number, variant, way(a), way(b), turn, loose=True))
-    passes(checked, chosen[:: 1 if len(checked.variants) == len(VARIANTS) else 4])
+    passes(checked, chosen[:: 3 if len(checked.variants) == len(VARIANTS) else 8])
 
 
 def test_every_barrier_says_what_it_protects() -> None:

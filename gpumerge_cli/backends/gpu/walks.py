@@ -45,12 +45,13 @@ class WalkShape(TileShape):
 _SHAPES = {
     1: WalkShape(256, 31, 4),
     2: WalkShape(256, 31, 4),
-    4: WalkShape(512, 23, 2),
-    8: WalkShape(384, 15, 2),
+    4: WalkShape(256, 23, 5),
+    8: WalkShape(256, 15, 4),
     12: WalkShape(256, 11, 2),
     16: WalkShape(256, 9, 2),
 }
-"""By item bytes. Odd item counts spread accesses over the banks of shared memory."""
+"""By item bytes: the most blocks of a multiprocessor whose items stay in registers. Not yet swept. Odd item counts spread
+accesses over the banks of shared memory."""
 
 
 def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
