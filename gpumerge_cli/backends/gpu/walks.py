@@ -50,7 +50,7 @@ _SHAPES = {
     12: WalkShape(256, 11, 2),
     16: WalkShape(256, 9, 2),
 }
-"""By item bytes: the most blocks of a multiprocessor whose items stay in registers. Not yet swept. Odd item counts spread
+"""By item bytes: so many blocks of a multiprocessor that items stay in registers. Not yet swept. Odd item counts spread
 accesses over the banks of shared memory."""
 
 
