@@ -22,8 +22,10 @@ __device__ __forceinline__ unsigned goes_out(unsigned rule, bool a_first, bool b
 template <typename Index, typename Sequence>
 __device__ __forceinline__ Index group_start(Sequence a, Index end, Item item, Lines lines)
 {
-    Index low = 0, step = 1;
-    for (; step <= end; step *= 2) {
+    if (end == 0 || before(a[end - 1], item, lines)) return end;
+    if (!before(a[0], item, lines)) return 0;
+    Index low = 1, step = 1;
+    for (--end; step <= end; step *= 8) {
         if (before(a[end - step], item, lines)) {
             low = end - step + 1;
             break;
@@ -42,8 +44,10 @@ __device__ __forceinline__ Index group_start(Sequence a, Index end, Item item, L
 template <typename Index, typename Sequence>
 __device__ __forceinline__ Index group_end(Sequence a, Index start, Index m, Item item, Lines lines)
 {
-    Index high = m, step = 1;
-    for (; step <= m - start; step *= 2) {
+    if (start == m || before(item, a[start], lines)) return start;
+    if (!before(item, a[m - 1], lines)) return m;
+    Index high = m - 1, step = 1;
+    for (++start; step <= m - start; step *= 8) {
         if (before(item, a[start + step - 1], lines)) {
             high = start + step - 1;
             break;
@@ -66,21 +70,31 @@ struct Passed {
     __device__ __forceinline__ Index both() const { return a + b; }
 };
 
-// A state of the walk that has passed k items, or k - 1 where step k would pass two. k must lie in [0, m + n]. Whatever the
-// items are, `a` lies in [0, m] and `b` in [0, n].
+// The state of the walk at a cut of the merge, which takes equal items from A first, where a walk takes them in pairs. It has
+// passed i + j items, or one less where the next step would pass two. i must lie in [0, m], and j in [0, n]. Whatever the items
+// are, `a` lies in [0, m] and `b` in [0, n].
 template <typename Index, typename SequenceA, typename SequenceB>
-__device__ __forceinline__ Passed<Index> walk_cut(Index k, SequenceA a, Index m, SequenceB b, Index n, Lines lines)
+__device__ __forceinline__ Passed<Index> walk_from_cut(
+    Index i, Index j, SequenceA a, Index m, SequenceB b, Index n, Lines lines)
 {
-    const Index i = co_rank<Index>(k, a, m, b, n, lines), j = k - i;
     if (i == m && j == n) return {i, j};
     const Item next = j < n && (i == m || before(b[j], a[i], lines)) ? b[j] : a[i];
     const Index first_a = group_start<Index>(a, i, next, lines), first_b = group_start<Index>(b, j, next, lines);
-    const Index inside = k - first_a - first_b;
+    const Index inside = i + j - first_a - first_b;
     if (inside == 0) return {i, j};
-    // The cut lies inside a group of equal items, which a merge takes from A first, and a walk in pairs.
-    const Index of_a = group_end<Index>(a, i, m, next, lines) - first_a;
-    const Index of_b = group_end<Index>(b, j, n, next, lines) - first_b;
-    const Index pairs = smaller(of_a, of_b);
-    const Index steps = inside >= 2 * pairs ? inside - pairs : inside / 2;
-    return {first_a + smaller(steps, of_a), first_b + smaller(steps, of_b)};
+    // The merge took all of A's equal items before it took one of B's. The walk begins so many pairs in as many items, if
+    // there are enough.
+    const Index most = (inside + 1) / 2;
+    if (j > first_b && i - first_a < most) return {i, j};
+    if (most <= n - first_b && !before(next, b[first_b + most - 1], lines)) return {first_a + inside / 2, first_b + inside / 2};
+    const Index pairs = group_end<Index>(b, j, smaller(n, first_b + most), next, lines) - first_b;
+    return {first_a + inside - pairs, first_b + pairs};
+}
+
+// A state of the walk that has passed k items, or k - 1 where step k would pass two. k must lie in [0, m + n].
+template <typename Index, typename SequenceA, typename SequenceB>
+__device__ __forceinline__ Passed<Index> walk_cut(Index k, SequenceA a, Index m, SequenceB b, Index n, Lines lines)
+{
+    const Index i = co_rank<Index>(k, a, m, b, n, lines);
+    return walk_from_cut<Index>(i, k - i, a, m, b, n, lines);
 }

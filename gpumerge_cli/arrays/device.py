@@ -14,6 +14,7 @@ from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, 
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Equals
 
 
 class Device:
@@ -95,6 +96,24 @@ class Device:
         """Merge runs into `out`, which has room for all of them. All have dtype ArrayKeys.items."""
         policy = self._backend.resolve(request, self._keys.order, len(runs))
         self._backend.merge_arrays(runs, self._keys.order, policy, out)
+
+    def combined(
+        self, arrays: Sequence[Any], equals: Equals, values: Sequence[Any] | None = None
+    ) -> tuple[Any, Sequence[Any] | None]:
+        """(the keys of a set, of the arrays' dtype; their rows of values, None if there are none). Waits.
+
+        More than two arrays are folded from the left.
+        """
+        import cupy
+
+        order = self._keys.order
+        runs = [self.run(array) for array in arrays]
+        rows = None if values is None else [cupy.ascontiguousarray(each) for each in values]
+        found, moved = self._backend.combined(runs[:2], order, equals, None if rows is None else rows[:2])
+        for at in range(2, len(runs)):
+            along = None if rows is None else [moved, rows[at]]
+            found, moved = self._backend.combined([found, runs[at]], order, equals, along)
+        return found.view(self._keys.dtype), moved
 
     def sort(self, run: Any, request: SortRequest, out: Any) -> None:
         """Sort a run into `out`, which is as long. Both have dtype ArrayKeys.items."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host, numbered
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import host_threads, same_side
@@ -40,8 +41,8 @@ def union(
     Parameters
     ----------
     arrays:
-        One or more sorted 1-D arrays of one dtype, of any lengths, in host memory: all that `merge` takes there. Their
-        order is not checked (see is_sorted).
+        One or more sorted 1-D arrays of one dtype, of any lengths: all that `merge` takes. Arrays on a GPU are combined
+        there. Their order is not checked (see is_sorted).
     distinct:
         Equal items of one array count as one, so that no item goes out twice.
     values:
@@ -51,11 +52,12 @@ def union(
 
     Returns
     -------
-    The keys as a new NumPy array of the arrays' dtype, or (keys, values) if values are given.
+    The keys as a new array of the arrays' dtype, or (keys, values) if values are given: NumPy arrays, or CuPy arrays
+    for arrays on a GPU. A call on a GPU waits for the number of items, so a graph cannot capture it.
 
     Raises
     ------
-    UsageError: arrays that do not fit, or that lie on a GPU: sets are made by the CPU.
+    UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
     """
     return _combined(Equals.UNION, arrays, (distinct, values, key, descending, threads))
 
@@ -126,10 +128,14 @@ def _combined(
         raise UsageError(f"no arrays for {name}", way_out="give at least one")
     given = [taken(array) for array in arrays]
     keys = ArrayKeys.of(given, key, descending)
-    if same_side(given):
-        raise UsageError(f"{name} works in host memory, and the arrays lie on a GPU", way_out="give array.get()")
+    on_device = same_side(given)
     rows = None if values is None else payload(values, given)
     equals = Equals.of_sets(name, distinct=distinct)
+    if on_device:
+        device = Device(given, keys, "gpu")
+        with device.current():
+            combined, moved = device.combined(given, equals, rows)
+        return combined if rows is None else (combined, moved)
     worker = Host(host(), host_threads(threads))
     runs = [keys.run(array) for array in given]
     nats = [keys.nats(run) for run in runs]

@@ -112,7 +112,7 @@ def merge_files(
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        made = "joins are made" if request.join is not None else "sets and counts are made"
+        made = "joins are made" if request.join is not None else "sets and counts of files are made"
         why = f"{made} by the CPU alone"
         if on.backend == "gpu":
             raise UsageError(why, way_out="leave --backend gpu out")

@@ -80,7 +80,7 @@ __device__ __forceinline__ void make_plan(Plan* plan, long long total, int where
             own += counts[share];
             if (counts[share] == static_cast<unsigned long long>(total)) counting->same[pass] = 1;
         }
-        unsigned long long ahead = sum_ahead(own, counting->sums);
+        unsigned long long ahead = sum_ahead<COUNTING_WARPS>(own, counting->sums);
 #pragma unroll
         for (int share = 0; share < BINS; ++share) {
             if (first < DIGITS) starts[share] = ahead;

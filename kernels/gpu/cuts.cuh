@@ -12,6 +12,7 @@
 #pragma once
 
 #include "runs.cuh"
+#include "warp.cuh"
 
 // A kernel that was launched for it may begin while the kernel ahead of it still runs: as soon as all blocks of that one have
 // called let_next_begin. It must not read what that one writes before await_previous returns. Otherwise these do nothing.
@@ -35,7 +36,6 @@ struct Cut {
     long long rank;
 };
 
-constexpr int WARP = 32;
 constexpr int WINDOWS = RUNS == 2 ? 1 : RUNS;  // searched for one cut
 
 // The threads of a block share the search for several cuts. The threads of one cut are neighbours in one warp: one thread

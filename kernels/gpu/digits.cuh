@@ -8,24 +8,19 @@
 #ifndef PASSES
 #define PASSES 4
 #endif
-#ifndef WIDE
-#define WIDE 0
-#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif
 
-#include "../corank.cuh"
+#include "lookback.cuh"
 
 extern __shared__ __align__(16) unsigned char shared_bytes[];
 
-constexpr int WARP = 32;
-constexpr int WARPS = BLOCK_SIZE / WARP;
 constexpr int DIGIT_BITS = 8;
 constexpr int DIGITS = 1 << DIGIT_BITS;
 constexpr int BINS = (DIGITS + BLOCK_SIZE - 1) / BLOCK_SIZE;  // a thread's share of the digits
-constexpr unsigned ALL = 0xffffffffu;
-static_assert(BLOCK_SIZE % WARP == 0 && (BINS == 1 || BINS * BLOCK_SIZE == DIGITS), "all threads have the same share of digits");
+constexpr int COUNTING_WARPS = WARPS < DIGITS / BINS / WARP ? WARPS : DIGITS / BINS / WARP;  // that have digits
+static_assert(BINS == 1 || BINS * BLOCK_SIZE == DIGITS, "all threads have the same share of digits");
 
 // Digit number `pass` of the key, from the lowest one on.
 __device__ __forceinline__ unsigned digit_of(const Item& item, int pass)
@@ -130,62 +125,3 @@ struct Plan {
 // A pass reads items from `from` and writes them to `to`: 0 the input, 1 and 2 the buffers; with PAIRS `to` may be 0, the
 // arrays of Ends. turn: the passes ahead of it. The route of a pass that is not needed is 0.
 __device__ __forceinline__ unsigned route(int from, int to, int turn) { return 1u | from << 1 | to << 3 | turn << 5; }
-
-// A tile publishes one word for each digit: the number of items that have it. OWN: the tile's own items are counted. SUM: those
-// of all tiles up to it. 0: nothing was published yet. A word is written and read as a whole. It guards no other memory, so it
-// needs no fence.
-#if WIDE
-typedef unsigned long long Said;
-#else
-typedef unsigned Said;
-#endif
-constexpr Said OWN = static_cast<Said>(1) << (8 * sizeof(Said) - 2);
-constexpr Said SUM = OWN << 1;
-
-#if defined(__CUDA_ARCH__) && WIDE
-__device__ __forceinline__ void say(Said* at, Said said)
-{
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(said) : "memory");
-}
-__device__ __forceinline__ Said heard(const Said* at)
-{
-    Said said;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(said) : "l"(at) : "memory");
-    return said;
-}
-#elif defined(__CUDA_ARCH__)
-__device__ __forceinline__ void say(Said* at, Said said)
-{
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(said) : "memory");
-}
-__device__ __forceinline__ Said heard(const Said* at)
-{
-    Said said;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(said) : "l"(at) : "memory");
-    return said;
-}
-#else
-inline void say(Said* at, Said said) { __atomic_store_n(at, said, __ATOMIC_RELAXED); }
-inline Said heard(const Said* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
-#endif
-
-// The sum of `own` over all threads with a lower number. sums: WARPS numbers of shared memory, which are free. Every thread
-// of the block must call this, and all must meet at a barrier before they call it again.
-template <typename Number>
-__device__ __forceinline__ Number sum_ahead(Number own, Number* sums)
-{
-    const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
-    Number with_own = own;
-#pragma unroll
-    for (int step = 1; step < WARP; step *= 2) {
-        const Number other = __shfl_up_sync(ALL, with_own, step, WARP);
-        if (lane >= step) with_own += other;
-    }
-    if (lane == WARP - 1) sums[warp] = with_own;
-    __syncthreads();  // the sums of all warps are there before any thread reads one
-    Number ahead = with_own - own;
-#pragma unroll
-    for (int other = 0; other < smaller(WARPS, DIGITS / BINS / WARP); ++other)
-        if (other < warp) ahead += sums[other];
-    return ahead;
-}

@@ -2,7 +2,9 @@
 //
 // A block cuts a stretch of tiles in three levels: the two ends, then every STRIDEth edge between them, then all other edges.
 // Each level searches the windows that the level before left. For two runs a stretch is no longer than STRIDE, so the second
-// level has nothing to do. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in a stretch.
+// level has nothing to do. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in a stretch; WALK 1 if cuts are states of
+// the walk through two runs (see sets.cuh), 0 if they are those of a merge.
+#include "../sets.cuh"
 #include "cuts.cuh"
 
 #ifndef PARTITION_SIZE
@@ -13,6 +15,9 @@
 #endif
 #ifndef MOST_EDGES
 #define MOST_EDGES 128
+#endif
+#ifndef WALK
+#define WALK 0
 #endif
 
 static_assert(PARTITION_SIZE >= WINDOWS, "a cut needs a thread for each of its windows");
@@ -58,6 +63,15 @@ extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __g
         const bool active = each.cut < each.at_once && done + each.cut < count;
         const int edge = active ? done + each.cut : 0;
         const Cut* const below = &marks[edge / STRIDE];
-        cut_between(runs, each, active, rank_of(begin + edge), below, below + 1, cuts + RUNS * (begin + edge), lines);
+        long long* const at = cuts + RUNS * (begin + edge);
+        cut_between(runs, each, active, rank_of(begin + edge), below, below + 1, at, lines);
+#if WALK
+        if (active && each.leads()) {
+            const Passed<long long> passed = walk_from_cut<long long>(
+                at[0], at[1], runs.items_of(0), runs.count_of(0), runs.items_of(1), runs.count_of(1), lines);
+            at[0] = passed.a;
+            at[1] = passed.b;
+        }
+#endif
     }
 }

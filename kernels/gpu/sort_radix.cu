@@ -112,7 +112,7 @@ __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD]
         }
         sum += bins[share];
     }
-    unsigned before = sum_ahead(sum, staged->sums);
+    unsigned before = sum_ahead<COUNTING_WARPS>(sum, staged->sums);
 #pragma unroll
     for (int share = 0; share < BINS; ++share) {
         const int bin = static_cast<int>(threadIdx.x) * BINS + share;
@@ -149,27 +149,6 @@ __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD]
             if (masked) masks[digit] = 0;
         }
         if (turn < turns) staged->items[place] = items[turn];
-    }
-}
-
-// The number of items with digit `bin` in the tiles ahead of `tile`.
-__device__ __forceinline__ Said look_back(const Said* said, long long tile, int bin)
-{
-    Said sum = 0;
-    for (long long before = tile - 1;;) {
-        Said words[LOOKED_AT];
-#pragma unroll
-        for (int step = 0; step < LOOKED_AT; ++step)
-            words[step] = before - step >= 0 ? heard(said + (before - step) * DIGITS + bin) : SUM;
-        bool waits = false;
-#pragma unroll
-        for (int step = 0; step < LOOKED_AT; ++step) {
-            waits = waits || words[step] == 0;
-            if (waits) continue;
-            sum += words[step] & (OWN - 1);
-            if (words[step] & SUM) return sum;
-            --before;
-        }
     }
 }
 
@@ -261,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         for (int share = 0; share < BINS; ++share) {
             const int bin = static_cast<int>(threadIdx.x) * BINS + share;
             if (bin < DIGITS) {
-                const Said sum = look_back(own_said, tile, bin);
+                const Said sum = look_back<DIGITS, LOOKED_AT>(own_said, tile, bin);
                 say(of_tile + bin, SUM | (sum + bins[share]));
                 if (PASSES > 1) next_said[tile * DIGITS + bin] = 0;
                 staged->places[bin] = static_cast<Said>(starts[bin]) + sum - ahead[share];

@@ -57,7 +57,7 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["merge", "--count", "--unique", "{a}"], "use one of the two"),
         (["union", "--count", "--distinct", "{a}"], "use one of the two"),
         (["merge", "--count", "--compare", "{a}", "{b}"], "--compare counts nothing"),
-        (["union", "--backend", "gpu", "{a}", "{b}"], "sets and counts are made by the CPU alone"),
+        (["union", "--backend", "gpu", "{a}", "{b}"], "sets and counts of files are made by the CPU alone"),
         (["union", "{a}", "{n}"], "holds"),
         (["union"], "no file was named"),
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),

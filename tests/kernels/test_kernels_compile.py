@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from set_pairs import EVERY_SET
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
+from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.sort_policy import digit_shape, pair_order, resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     column_macros,
@@ -29,6 +31,7 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
     values_macros,
 )
+from gpumerge_cli.backends.gpu.walks import macros_of_walk
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.backends.variants.rung4_path import path_tile
@@ -36,6 +39,7 @@ from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import DTYPES, Keys, Order
 from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 RECORD_ORDERS = [
@@ -294,6 +298,37 @@ def test_levels_of_every_fan_in(fan_in: int) -> None:
 def test_merges_by_values(architecture: int, fan_in: int) -> None:
     for order in (Keys("uint", 1), Keys("int", 2), Keys("int", 1, True)):
         compile_for(architecture, "merge_values.cu", compiler_options((*order_macros(order), *values_macros(fan_in))))
+
+
+def walks_compile(architecture: int, order: Order, equals: Equals) -> None:
+    """The launches of a set on such a device."""
+    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    cutting, walking = macros_of_walk(order, limits, equals)
+    compile_for(architecture, "partition.cu", compiler_options((*comparison_macros(order), *cutting)))
+    compile_for(architecture, "walk.cu", compiler_options((*comparison_macros(order), *walking)))
+
+
+@pytest.mark.parametrize(("order", "equals"), one_of_each(KEY_ORDERS[::2], EVERY_SET))
+def test_sets_of_every_key(order: Order, equals: Equals) -> None:
+    walks_compile(90, order, equals)
+
+
+@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize("order", [Keys("uint", 1), Keys("int", 4, True), Keys("float", 8)])
+def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
+    walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])
+
+
+@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize(("key", "value"), [("uint8", 2), ("int32", 12), ("float64", 8)])
+def test_sets_with_values(architecture: int, key: str, value: int) -> None:
+    columns = Columns(Order.of(key), 2, value)
+    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    along = columns.macros(reads=True, writes=True)
+    for file, macros in zip(
+        ("partition.cu", "walk.cu"), macros_of_walk(columns.order, limits, EVERY_SET[0]), strict=True
+    ):
+        compile_for(architecture, file, compiler_options((*comparison_macros(columns.order), *macros, *along)))
 
 
 @pytest.mark.parametrize("architecture", [90, 100, 120])

@@ -35,11 +35,13 @@ from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.gpu.units import units_of
+from gpumerge_cli.backends.gpu.walks import combined
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -178,6 +180,16 @@ class GpuBackend:
         """Calls of one kind, ready to launch (see prepared.Kind); None if it takes several passes to merge the runs."""
         with device_errors(), self._device:
             return prepare(Kind(operation, order, runs, value_bytes), self._device.id, self._limits)
+
+    def combined(self, arrays: Sequence[Any], order: Order, equals: Equals, values: Sequence[Any] | None = None) -> Any:
+        """The set of one or two sorted CuPy arrays of keys, and of their values (None if there are none).
+
+        It waits for the number of items. values: contiguous arrays of rows, one for each of the arrays.
+        """
+        with device_errors(), self._device:
+            for array in arrays:
+                check_array(array, order)
+            return combined(arrays, order, equals, values, (self._device.id, self._limits))
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """See Backend. CuPy arrays, sorted on the current stream without waiting.

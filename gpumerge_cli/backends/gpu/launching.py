@@ -73,6 +73,17 @@ class _Arguments:
         struct.pack_into(f"{len(told)}q", self.memory, _WORD * words, *told)
 
 
+class Answer:
+    """A word of pinned memory, which the device can write to."""
+
+    __slots__ = ("_memory", "address", "word")
+
+    def __init__(self) -> None:
+        self._memory = cupy.cuda.alloc_pinned_memory(ctypes.sizeof(ctypes.c_int64))
+        self.address: int = self._memory.ptr
+        self.word = ctypes.c_int64.from_address(self.address)
+
+
 class _CapturedMemory:
     """Memory of a graph that is being captured: taken and given back whenever the graph runs."""
 

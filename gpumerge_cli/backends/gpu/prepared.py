@@ -5,7 +5,6 @@ The first call of a kind chooses kernels and launch sizes. Later calls fill a ta
 
 from __future__ import annotations
 
-import ctypes
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
 from gpumerge_cli.backends.gpu.joining import join_runs
-from gpumerge_cli.backends.gpu.launching import Launch, current_stream, judge_stream, judge_waiting, scratch
+from gpumerge_cli.backends.gpu.launching import Answer, Launch, current_stream, judge_stream, judge_waiting, scratch
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.passes import MergePass
@@ -271,7 +270,7 @@ class _Check(Prepared):
     def __init__(self, kernels: Kernels, limits: DeviceLimits) -> None:
         self._check = kernels.checking()
         self._most_blocks = _CHECK_BLOCKS * limits.multiprocessors
-        self._spare: list[_Answer] = []
+        self._spare: list[Answer] = []
 
     def takes(self, total: int) -> bool:
         return total > 0
@@ -284,7 +283,7 @@ class _Check(Prepared):
         try:
             answer = self._spare.pop()
         except IndexError:
-            answer = _Answer()
+            answer = Answer()
         answer.word.value = 0
         self._check(
             min(-(-total // _CHECK_THREADS), self._most_blocks), stream, [addresses[0], total, answer.address, 0, 0]
@@ -293,14 +292,3 @@ class _Check(Prepared):
         found = answer.word.value
         self._spare.append(answer)
         return found == 0
-
-
-class _Answer:
-    """A word of pinned memory, which the device can write to."""
-
-    __slots__ = ("_memory", "address", "word")
-
-    def __init__(self) -> None:
-        self._memory = cupy.cuda.alloc_pinned_memory(ctypes.sizeof(ctypes.c_int64))
-        self.address: int = self._memory.ptr
-        self.word = ctypes.c_int64.from_address(self.address)

@@ -117,6 +117,11 @@ def digit_macros(passes: int, *, wide: bool, pairs: bool) -> Macros:
     return ("PASSES", passes), ("WIDE", int(wide)), ("PAIRS", int(pairs))
 
 
+def walk_macros(rule: int, *, distinct: bool, bulk: bool) -> Macros:
+    """The macros of walk.cu."""
+    return ("RULE", rule), ("DISTINCT", int(distinct)), ("BULK", int(bulk))
+
+
 def shape_macros(block_size: int, items_per_thread: int, resident: int) -> Macros:
     """The macros of the shape of a block."""
     return (

@@ -1,0 +1,191 @@
+"""Sets of two sorted runs in device memory (see walk.cu): their shapes, and their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.launching import Answer, Launch, current_stream, judge_waiting, scratch
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes, partition_size, partition_stretch
+from gpumerge_cli.backends.gpu.sort_policy import TileShape
+from gpumerge_cli.backends.gpu.source import partition_macros, shape_macros, walk_macros
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.equals import Equals
+
+RULES = {"union": 7, "intersect": 1, "difference": 2, "symmetric": 6}
+"""The bits of the rules in kernels/sets.cuh, by the names of sets."""
+_RUNS = 2
+_VECTOR = 16
+_SHARED = 256  # of a block, beside the buffer of its items
+_NUMBER = 8
+_BULK_CAPABILITY = 90
+
+
+@dataclass(frozen=True)
+class WalkShape(TileShape):
+    """The shape that walk.cu is compiled for."""
+
+    def shared_bytes(self, size: int) -> int:
+        """The bytes of dynamic shared memory of a block, for items of `size` bytes."""
+        vectors = -(-(self.room + 1) * size // _VECTOR) + 2 * _RUNS
+        slack = -(-(self.items_per_thread + 1) * size // _VECTOR) + 1
+        return (vectors + slack) * _VECTOR + _SHARED
+
+
+_SHAPES = {
+    1: WalkShape(256, 31, 4),
+    2: WalkShape(256, 31, 4),
+    4: WalkShape(256, 23, 5),
+    8: WalkShape(256, 15, 4),
+    12: WalkShape(256, 11, 2),
+    16: WalkShape(256, 9, 2),
+}
+"""By item bytes: so many blocks of a multiprocessor that items stay in registers. Not yet swept. Odd item counts spread
+accesses over the banks of shared memory."""
+
+
+def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
+    """The shape of walk.cu. If the device has no room for the tuned one, threads have fewer items."""
+    size = item_bytes(order)
+    shape = _SHAPES[size]
+    while shape.resident > 1 and shape.resident * shape.shared_bytes(size) > limits.dynamic_shared:
+        shape = replace(shape, resident=shape.resident - 1)
+    while shape.shared_bytes(size) > limits.dynamic_shared and shape.items_per_thread > 1:
+        shape = replace(shape, items_per_thread=shape.items_per_thread - 1)
+    return shape
+
+
+def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> tuple[Macros, Macros]:
+    """The macros of partition.cu and of walk.cu, beside those of the order and of columns."""
+    shape, bulk = walk_shape(order, limits), limits.capability >= _BULK_CAPABILITY
+    walking = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=bulk)
+    shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
+    return (*partition_macros(_RUNS, batched=False), ("WALK", 1)), (*walking, *shaped)
+
+
+def most_items(equals: Equals, m: int, n: int) -> int:
+    """The most items that go out of runs of m and n."""
+    return {"intersect": min(m, n), "difference": m}.get(equals.name_of_set, m + n)
+
+
+class Walk:
+    """Sets of two runs that are ready to launch on the current device: of keys, and of values if there are columns.
+
+    unit: the addresses of values are multiples of so many bytes.
+    """
+
+    def __init__(self, kernels: Kernels, limits: DeviceLimits, equals: Equals, columns: Columns | None = None) -> None:
+        self.unit = 1 if columns is None else columns.unit
+        order = kernels.order
+        shape = walk_shape(order, limits)
+        cutting, walking = macros_of_walk(order, limits, equals)
+        along: Macros = () if columns is None else columns.macros(reads=True, writes=True)
+        words = 0 if columns is None else columns.words
+        for name, macros in (("partition", cutting), ("walk", walking)):  # both are compiled side by side
+            kernels.begin(name, (*macros, *along))
+        shared = shape.shared_bytes(item_bytes(order))
+        runs = 2 * _RUNS
+        self._partition = kernels.ready("partition", partition_size(_RUNS), runs + 6, (*cutting, *along), 0)
+        self._walk: Launch = kernels.ready("walk", shape.block_size, runs + 7 + words, (*walking, *along), shared)
+        self._name, self._tile, self._columns = equals.name_of_set, shape.room, columns
+        self._limits, self._beside = limits, begins_beside(limits)
+        self._spare: list[Answer] = []
+
+    def takes(self, total: int) -> bool:
+        """Whether it can work on so many items in all."""
+        return self._columns is None or self._columns.takes(total)
+
+    def __call__(self, runs: list[tuple[int, int]], out: int, room: int, values: list[int], moved: int) -> int:
+        """Put out the set of two runs, each an address and a count, on the current stream. Waits for their number.
+
+        out: where keys go, which has room for `room` items; runs that are not in order put out no more. values, moved:
+        where the rows of values come from and go. The runs have an item at least, and takes(their sum).
+        """
+        stream = current_stream()
+        judge_waiting(stream, self._name)
+        answer = self._spare.pop() if self._spare else Answer()
+        memory = self.queue(runs, (out, room), (values, moved), stream, answer.address)
+        cupy.cuda.runtime.streamSynchronize(stream)
+        del memory
+        found = answer.word.value
+        self._spare.append(answer)
+        return found
+
+    def queue(
+        self,
+        runs: list[tuple[int, int]],
+        out: tuple[int, int],
+        values: tuple[list[int], int],
+        stream: int,
+        count: int,
+    ) -> Any:
+        """Queue the work of a call, which writes the number to the int64 at `count`. The result is memory it uses."""
+        (a, m), (b, n) = runs
+        table = [a, b, m, n]
+        tiles = -(-(m + n) // self._tile)
+        edges = tiles + 1
+        memory = scratch(_NUMBER * (tiles + _RUNS * edges), stream)
+        cuts = memory.ptr + _NUMBER * tiles
+        stretch = partition_stretch(edges, _RUNS, self._limits)
+        told = [] if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
+        cupy.cuda.runtime.memsetAsync(memory.ptr, 0, _NUMBER * tiles, stream)
+        self._partition(-(-edges // stretch), stream, [*table, cuts, edges, stretch, self._tile, 0, 0])
+        words = [*table, *out, cuts, memory.ptr, count, 0, 0, *told]
+        self._walk(tiles, stream, words, beside=self._beside)
+        return memory
+
+
+@lru_cache(maxsize=256)
+def walk_of(device: int, order: Order, limits: DeviceLimits, equals: Equals, value_bytes: int | None) -> Walk:
+    """Sets of keys, and of rows of values of so many bytes, on the current device, whose number is `device`."""
+    columns = None if value_bytes is None else Columns(order, _RUNS, value_bytes)
+    kernels = Kernels(device, order if columns is None else columns.order, limits)
+    return Walk(kernels, limits, equals, columns)
+
+
+def combined(
+    arrays: Sequence[Any], order: Order, equals: Equals, values: Sequence[Any] | None, on: tuple[int, DeviceLimits]
+) -> tuple[Any, Any]:
+    """The set of one or two sorted arrays of keys, and the rows of their values, on the current device.
+
+    on: the number of the device, and its limits. The results hold at most twice the memory that they need.
+    """
+    m, n = len(arrays[0]), len(arrays[-1]) if len(arrays) > 1 else 0
+    room = most_items(equals, m, n) if len(arrays) > 1 else m
+    row = None if values is None else values[0].itemsize * prod(values[0].shape[1:])
+    keys = cupy.empty(room, arrays[0].dtype)
+    moved = None if values is None else cupy.empty((room, *values[0].shape[1:]), values[0].dtype)
+    if room == 0:
+        return keys, moved
+    walk = walk_of(on[0], order, on[1], equals if len(arrays) > 1 else _alone(equals), row or None)
+    if not walk.takes(m + n):
+        raise UsageError(f"{m + n} keys have values, which is too many", way_out="combine them in parts")
+    rows = [] if not row else [each.copy() if each.data.ptr % walk.unit else each for each in values or ()]
+    places = [each.data.ptr for each in rows]
+    runs = [(array.data.ptr, len(array)) for array in arrays]
+    if len(runs) == 1:
+        runs.append((runs[0][0], 0))
+        places += places
+    count = walk(runs, keys.data.ptr, room, places, moved.data.ptr if moved is not None and row else 0)
+    return _cut(keys, count), None if moved is None else _cut(moved, count)
+
+
+def _alone(equals: Equals) -> Equals:
+    """The set of a run and an empty one that has the items of `equals` of the run alone."""
+    return Equals.of_sets("union", distinct=equals.is_distinct)
+
+
+def _cut(array: Any, count: int) -> Any:
+    if count == len(array):
+        return array
+    return array[:count].copy() if 2 * count < len(array) else array[:count]

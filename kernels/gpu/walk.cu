@@ -1,0 +1,242 @@
+// Sets of two sorted runs: each block walks through one tile of both (see sets.cuh). Its slices come into shared memory as in
+// merge_path.cu, between two states of the walk that partition.cu found. Every thread finds the state where its share begins,
+// walks through a fixed number of items, and keeps those that go out in registers. Their numbers are added up, in the block
+// and over the tiles ahead (see lookback.cuh), and then the tile's items go out in one piece. Blocks begin in the order of
+// their numbers, so those ahead are under way.
+// Source: Baxter, moderngpu, Balanced Path, 2013.
+//
+// Macros: RULE, the cases in which an item goes out; DISTINCT 1 if equal items of one run count as one; BLOCK_SIZE threads a
+// block, a multiple of 32; ITEMS_PER_THREAD, 32 at most; BULK, see transfer.cuh; those of columns.cuh.
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 256
+#endif
+#ifndef ITEMS_PER_THREAD
+#define ITEMS_PER_THREAD 15
+#endif
+#ifndef BLOCKS_PER_MULTIPROCESSOR
+#define BLOCKS_PER_MULTIPROCESSOR 1
+#endif
+#ifndef RULE
+#define RULE 7
+#endif
+#ifndef DISTINCT
+#define DISTINCT 0
+#endif
+#define WIDE 1
+
+#include "../sets.cuh"
+#include "cuts.cuh"
+#include "lookback.cuh"
+#include "share.cuh"
+#include "stage.cuh"
+#include "tile.cuh"
+#include "transfer.cuh"
+
+static_assert(RUNS == 2 && ITEMS_PER_THREAD <= 32, "a walk goes through two runs, and a share has a bit for each item");
+constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
+// A tile has one item more if its walk begins ahead of a pair, and ends behind one.
+constexpr int SLICE_VECTORS = ((TILE + 1) * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
+constexpr int BUFFER_BYTES = (SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + 2 * VECTOR - 1) / VECTOR * VECTOR;
+
+// The shared memory of a block, behind the buffer of its items.
+struct Shared {
+    Staged staged;
+    Arrival arrival;
+    long long settled[RUNS];
+    unsigned sums[WARPS];
+    long long place;
+};
+
+static_assert(sizeof(Shared) <= 256, "walks.py counts on no more");
+[[maybe_unused]] constexpr int STAGED_BYTES = BUFFER_BYTES + static_cast<int>(sizeof(Shared));
+
+// The items of a share, and a bit for each that goes out.
+struct Walked {
+    Item items[ITEMS_PER_THREAD];
+    unsigned kept;
+};
+
+// The share of a thread: places in the staged slices, as bytes. size: all its items, as bytes.
+struct Share {
+    int a, a_end, b, b_end, size;
+};
+
+// Walks through a share. CHECKED: a slice may end ahead of the share. last: with DISTINCT, an item that goes ahead of the share
+// and may equal its first one, if has_last.
+//
+// The share ends behind `size` items, or one item earlier if the step there would pass two. So every step but the last one
+// asks only whether two items are left; as a step passes two items at the most, those of the first half need not ask.
+template <typename By, bool CHECKED>
+__device__ __forceinline__ void walk_share(
+    Walked* walked, Share share, [[maybe_unused]] Item last, [[maybe_unused]] bool has_last, Lines lines)
+{
+    int a = share.a, b = share.b;
+    const int one_left = a + b + share.size - SIZE;
+    Item x = item_at(a), y = item_at(b);
+    typename By::Compared x_image = By::of(x), y_image = By::of(y);
+    unsigned kept = 0;
+    [[maybe_unused]] typename By::Compared last_image = By::of(last);
+#pragma unroll
+    for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
+        bool take_a = !By::goes_before(y, y_image, x, x_image, lines);
+        bool take_b = !By::goes_before(x, x_image, y, y_image, lines);
+        if (CHECKED) {
+            const bool has_a = a < share.a_end, has_b = b < share.b_end;
+            take_a = has_a && (!has_b || take_a);
+            take_b = has_b && (!has_a || take_b);
+        }
+        if (turn == ITEMS_PER_THREAD - 1) {
+            const bool fits = a + b < one_left || (a + b == one_left && !(take_a && take_b));
+            take_a = take_a && fits;
+            take_b = take_b && fits;
+        } else if (CHECKED || 2 * turn >= ITEMS_PER_THREAD - 1) {
+            const bool fits = a + b < one_left;
+            take_a = take_a && fits;
+            take_b = take_b && fits;
+        }
+        const Item item = take_a ? x : y;
+        bool goes = take_a ? (RULE & (take_b ? EQUAL : ONLY_A)) != 0 : take_b && (RULE & ONLY_B);
+#if DISTINCT
+        const typename By::Compared item_image = take_a ? x_image : y_image;
+        if (has_last && !By::goes_before(last, last_image, item, item_image, lines)) goes = false;
+        if (take_a || take_b) {
+            last = item;
+            last_image = item_image;
+            has_last = true;
+        }
+#endif
+        walked->items[turn] = item;
+        if (goes) kept |= 1u << turn;
+        if (take_a) {
+            a += SIZE;
+            x = item_at(a);
+            x_image = By::of(x);
+        }
+        if (take_b) {
+            b += SIZE;
+            y = item_at(b);
+            y_image = By::of(y);
+        }
+    }
+    walked->kept = kept;
+}
+
+// The state of the walk through the staged slices at place `rank`.
+template <typename By>
+__device__ __forceinline__ Passed<int> walk_state(int rank, const Item* a, int m, const Item* b, int n, Lines lines)
+{
+    const int i = co_rank_near<By>(rank, a, m, b, n, lines);
+    return walk_from_cut<int>(i, rank - i, a, m, b, n, lines);
+}
+
+// The walk of this thread. shift: the items of the tile that lie ahead of its nominal start.
+template <typename By>
+__device__ __forceinline__ void walk_tile(
+    Walked* walked, const Runs& runs, const long long* low, const Staged& staged, int shift, Lines lines)
+{
+    const int m = staged.base[1], n = staged.base[2] - m;
+    const Item* const a = reinterpret_cast<const Item*>(shared_bytes + staged.begin[0]);
+    const Item* const b = reinterpret_cast<const Item*>(shared_bytes + staged.begin[1]);
+    const int thread = static_cast<int>(threadIdx.x);
+    const int begin = thread == 0 ? 0 : smaller(thread * ITEMS_PER_THREAD + shift, m + n);
+    const int end = smaller((thread + 1) * ITEMS_PER_THREAD + shift, m + n);
+    const Passed<int> state = thread == 0 ? Passed<int>{0, 0} : walk_state<By>(begin, a, m, b, n, lines);
+    const Share share{staged.begin[0] + state.a * SIZE, staged.begin[0] + m * SIZE, staged.begin[1] + state.b * SIZE,
+        staged.begin[1] + n * SIZE, (end - state.both()) * SIZE};
+    Item next{};
+    bool follows = false;
+#if DISTINCT
+    // Whether the next item equals one that was passed last.
+    if (state.both() < m + n) {
+        const bool from_b = state.b < n && (state.a == m || before(b[state.b], a[state.a], lines));
+        next = from_b ? b[state.b] : a[state.a];
+        if (state.a > 0) follows = !before(a[state.a - 1], next, lines);
+        else if (low[0] > 0 && state.b == 0) follows = !before(runs.items_of(0)[low[0] - 1], next, lines);
+        if (state.b > 0) follows = follows || !before(b[state.b - 1], next, lines);
+        else if (low[1] > 0 && state.a == 0) follows = follows || !before(runs.items_of(1)[low[1] - 1], next, lines);
+    }
+#endif
+    if (end - begin == ITEMS_PER_THREAD && state.a + ITEMS_PER_THREAD <= m && state.b + ITEMS_PER_THREAD <= n)
+        walk_share<By, false>(walked, share, next, follows, lines);
+    else walk_share<By, true>(walked, share, next, follows, lines);
+}
+
+// Grid: one block a tile. cuts: the states of the walk at the tile edges, from `partition`. out: room for `room` items; what
+// does not fit, which are items of runs that are not in order, is left out. said: a word of 0 for each tile. *count becomes the
+// number of items that went out. With TO_COLUMNS `out` is not used. Shared memory: STAGED_BYTES.
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) walk(
+    const __grid_constant__ Source source, Item* out, long long room, const long long* cuts, Said* said, long long* count,
+    const unsigned char* text, const long long* starts
+#if FROM_COLUMNS || TO_COLUMNS
+    ,
+    const __grid_constant__ Columns columns
+#endif
+)
+{
+    Shared* const shared = reinterpret_cast<Shared*>(shared_bytes + BUFFER_BYTES);
+    const Lines lines{text, starts};
+    const Runs& runs = source.group(0);
+    const long long tile = blockIdx.x;
+    const long long* const low = cuts + tile * RUNS;
+    await_previous();
+    if (threadIdx.x == 0) {
+        prepare(&shared->arrival);
+        lay_out(runs, low, low + RUNS, shared->settled, &shared->staged, &shared->arrival);
+    }
+    __syncthreads();  // the layout is written before any thread reads it
+#if FROM_COLUMNS
+    stage<ITEMS_PER_THREAD + 1>(runs, columns, &shared->staged);
+#elif BULK
+    await(&shared->arrival);
+#else
+    stage<SLICE_VECTORS>(&shared->staged);
+    __syncthreads();  // the slices have arrived before any thread searches them
+#endif
+
+    Walked walked;
+    const int shift = static_cast<int>(tile * TILE - low[0] - low[1]);
+#if WIDE_FLOATS
+    const unsigned char *const a = shared_bytes + shared->staged.begin[0], *const b = shared_bytes + shared->staged.begin[1];
+    const int m = shared->staged.base[1], n = shared->staged.base[2] - m;
+    if (all_numbers(reinterpret_cast<const Item*>(a), m) && all_numbers(reinterpret_cast<const Item*>(b), n))
+        walk_tile<ByNumber>(&walked, runs, low, shared->staged, shift, lines);
+    else walk_tile<ByImage>(&walked, runs, low, shared->staged, shift, lines);
+#else
+    walk_tile<ByImage>(&walked, runs, low, shared->staged, shift, lines);
+#endif
+
+    const unsigned kept = static_cast<unsigned>(__popc(walked.kept));
+    unsigned sum;
+    int at = static_cast<int>(sums_of(kept, shared->sums, &sum));  // behind its barrier the slices may be written over
+    int all = static_cast<int>(sum);
+    if (threadIdx.x < WARP) {
+        if (threadIdx.x == 0) say(said + tile, (tile == 0 ? SUM : OWN) | static_cast<Said>(all));
+        const Said ahead = look_back_together(said, tile);
+        if (threadIdx.x == 0) {
+            const long long up_to = static_cast<long long>(ahead) + all;
+            if (tile > 0) say(said + tile, SUM | static_cast<Said>(up_to));
+            if (tile == gridDim.x - 1) *count = smaller(up_to, room);
+            shared->place = static_cast<long long>(ahead);
+        }
+    }
+    __syncthreads();  // the tile's place is there before any thread reads it
+
+    const long long place = smaller(shared->place, room);
+    all = static_cast<int>(smaller(static_cast<long long>(all), room - place));
+    const int offset = TO_COLUMNS ? 0 : vector_offset(out + place);
+    Item* const to = reinterpret_cast<Item*>(shared_bytes + offset);
+    if (walked.kept != 0) {
+#pragma unroll
+        for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn)
+            if (walked.kept >> turn & 1) to[at++] = walked.items[turn];
+    }
+#if BULK
+    publish();
+#endif
+    __syncthreads();  // the tile is whole before it goes out
+#if TO_COLUMNS
+    write_columns(columns, shared_items(), place, all, BLOCK_SIZE);
+#else
+    store(reinterpret_cast<unsigned char*>(out + place), shared_bytes + offset, all * SIZE, BLOCK_SIZE);
+#endif
+}

@@ -1,0 +1,76 @@
+"""Runs that are hard for sets, and the plain form of sets of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import SETS, Equals
+from tests.strategies import special_values
+
+Run = np.ndarray[Any, Any]
+EVERY_SET = [Equals.of_sets(name, distinct=distinct) for name in SETS for distinct in (False, True)]
+
+
+def images(order: Order, run: Run) -> Run:
+    """The key images of a run of keys or of records, which are rows of bytes."""
+    return order.image(order.keys(run.reshape(-1)) if order.record else run)
+
+
+def in_order(order: Order, run: Run) -> Run:
+    """`run`, sorted by `order`."""
+    return run[np.argsort(images(order, run), kind="stable")]
+
+
+def set_of(order: Order, a: Run, b: Run, equals: Equals) -> Run:
+    """The set of two sorted runs, group by group."""
+    image_a, image_b = images(order, a), images(order, b)
+    ends = np.union1d(image_a, image_b)
+    parts = [a[:0]]
+    bounds = [
+        np.stack([np.searchsorted(each, ends, side) for side in ("left", "right")]) for each in (image_a, image_b)
+    ]
+    for group in range(len(ends)):
+        counts = [int(of[1, group] - of[0, group]) for of in bounds]
+        for run, of, (low, high) in zip((a, b), bounds, equals.kept(counts), strict=True):
+            parts.append(run[of[0, group] + low : of[0, group] + high])
+    return np.concatenate(parts)
+
+
+def items(order: Order, numbers: Run, random: np.random.Generator) -> Run:
+    """Sorted items, one for each of some numbers from 0 to 255, equal if their numbers are equal.
+
+    Records have random bytes around their keys.
+    """
+    if not order.record:
+        pool = in_order(order, special_values(np.dtype(order.dtype))) if order.kind == "float" else None
+        chosen = numbers.astype(order.dtype) if pool is None else pool[numbers % len(pool)]
+        return in_order(order, chosen)
+    records = random.integers(0, 2, (len(numbers), order.record), np.uint8)
+    return in_order(order, records)
+
+
+def set_pairs(order: Order, tile: int, seed: int) -> Iterator[tuple[str, Run, Run]]:
+    """Named pairs of sorted runs. tile: about the items of a block, so that groups and runs end around tiles' edges."""
+    random = np.random.default_rng(seed)
+
+    def pair(name: str, a: Run, b: Run) -> tuple[str, Run, Run]:
+        return name, items(order, a, random), items(order, b, random)
+
+    most = 127
+    for m, n in ((1, 0), (0, 1), (1, 1), (tile, tile), (2 * tile + 1, tile - 1), (3 * tile - 1, 2)):
+        yield pair(f"uniform {m} {n}", random.integers(0, most, m), random.integers(0, most, n))
+        yield pair(f"few {m} {n}", random.integers(0, 2, m), random.integers(0, 3, n))
+        yield pair(f"equal {m} {n}", np.full(m, 7), np.full(n, 7))
+    yield pair("disjoint", np.full(tile + 3, 3), np.full(2 * tile, 5))
+    yield pair("same", *[np.arange(2 * tile) * most // (2 * tile)] * 2)
+    for group in (2, 3, tile // 2, tile - 1, tile + 1, 3 * tile):
+        ranks = np.arange(3 * tile) // group
+        yield pair(f"groups of {group}", ranks % most, (ranks + (np.arange(3 * tile) % 3 == 0)) % most)
+        yield pair(f"pairs and {group}", np.arange(tile) % 120, np.repeat([5, 90], group))
+    for _ in range(4):
+        counts = random.integers(0, 2 * tile, (2, 4)) * random.integers(0, 2, (2, 4))
+        yield pair("uneven groups", *(np.repeat([1, 2, 50, 90], each) for each in counts))

@@ -1,0 +1,151 @@
+"""Sets of two runs on the CPU, under sanitizers, blocks at the same time, and compared with sets of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from kernel_shim import ALIGNED_SHARED, Case, Program, Variant, digest
+from set_pairs import EVERY_SET, Run, set_of, set_pairs
+from test_digits_on_cpu import barriers
+
+from gpumerge_cli.backends.gpu.source import flatten, order_macros, partition_macros, shape_macros, walk_macros
+from gpumerge_cli.backends.gpu.walks import RULES, most_items
+from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.order.equals import Equals
+
+SKEWS = [(0, 0, 0), (1, 0, 3), (3, 2, 1)]
+
+
+@dataclass(frozen=True)
+class Walk(Variant):
+    """walk.cu for one order and one set, in blocks of `path_block` threads of `path_items` items."""
+
+    path_block: int = 32
+    equals: Equals = Equals.UNION
+
+    def source(self) -> tuple[str, str]:
+        rule = RULES[self.equals.name_of_set]
+        macros = {
+            **dict(order_macros(self.order)), **dict(partition_macros(2, batched=False)), "WALK": 1,
+            "PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5,
+            **dict(walk_macros(rule, distinct=self.equals.is_distinct, bulk=bool(self.bulk))),
+            **dict(shape_macros(self.path_block, self.path_items, 1)),
+        }  # fmt: skip
+        head = "\n".join(f"#define {name} {value}" for name, value in macros.items())
+        texts = [self.change(file, flatten(file)).replace('extern "C"', "") for file in ("partition.cu", "walk.cu")]
+        cut, walk = (text.replace(ALIGNED_SHARED, "using shim::shared_bytes;") for text in texts)
+        name = f"walk_{digest([head, cut, walk])}"
+        derived = "#undef NARROW\n#undef SIGNED_IMAGES\n#undef ALIKE_IF_EQUAL\n#undef KEEPS_IMAGE"
+        body = f'namespace cutting {{\n{cut}\n}}\n{derived}\n{walk}\n#include "walk.inl"'
+        return f"{head}\nnamespace {name} {{\n{body}\n}}\n", name
+
+    @property
+    def tile(self) -> int:
+        """The items of a block."""
+        return self.path_block * self.path_items
+
+
+ORDERS = [
+    (Keys("int", 4), 3, 0), (Keys("uint", 1), 2, 1), (Keys("float", 4), 4, 1), (Keys("int", 8, True), 3, 1),
+    (Keys("float", 2, True), 1, 0), (Keys("float", 8), 5, 0), (Order.records(12, 1, np.dtype("i8")), 2, 1),
+    (Keys("uint", 2), 7, 0),
+]  # fmt: skip
+VARIANTS = [
+    Walk(order, path_items=count, bulk=bulk, equals=EVERY_SET[turn]) for turn, (order, count, bulk) in enumerate(ORDERS)
+]
+"""Each set once. Thorough runs have all sets of all orders."""
+OTHERS = [
+    Walk(order, path_items=count, bulk=bulk, equals=equals) for order, count, bulk in ORDERS for equals in EVERY_SET
+]
+
+
+@pytest.fixture(scope="module", params=["some", pytest.param("others", marks=pytest.mark.thorough)])
+def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(VARIANTS if request.param == "some" else OTHERS, "address", tmp_path_factory.mktemp("address"))
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program([VARIANTS[0], VARIANTS[6]], "thread", tmp_path_factory.mktemp("thread"))
+
+
+def case(number: int, variant: Walk, a: Run, b: Run, turn: int, *, loose: bool = False) -> Case:
+    room = most_items(variant.equals, len(a), len(b))
+    expected = b"" if loose else set_of(variant.order, a, b, variant.equals).tobytes()
+    return Case(
+        number, "sort", a.tobytes(), b.tobytes(), expected, len(a), len(b),
+        block=1 + turn % 3, tile=room, skews=SKEWS[turn % len(SKEWS)], loose=loose,
+    )  # fmt: skip
+
+
+def cases(program: Program, *, step: int = 1) -> Iterator[Case]:
+    turn = 0
+    for number, variant in enumerate(program.variants):
+        assert isinstance(variant, Walk)
+        for _, a, b in list(set_pairs(variant.order, variant.tile, seed=number))[number % step :: step]:
+            yield case(number, variant, a, b, turn)
+            turn += 1
+
+
+def passes(program: Program, chosen: list[Case]) -> None:
+    assert chosen
+    status, output = program.run(chosen)
+    assert status == 0, output
+
+
+def test_sets_within_bounds(checked: Program) -> None:
+    passes(checked, list(cases(checked, step=2)))
+
+
+def test_sets_without_a_race(raced: Program) -> None:
+    passes(raced, list(cases(raced, step=8)))
+
+
+def test_runs_that_are_not_in_order(checked: Program, rng: np.random.Generator) -> None:
+    chosen = []
+    for number, variant in enumerate(checked.variants):
+        assert isinstance(variant, Walk)
+        for turn, (_, a, b) in enumerate(set_pairs(variant.order, variant.tile, seed=number)):
+            way = (lambda run: run[::-1], rng.permutation)[turn % 2]
+            chosen.append(case(number, variant, way(a), way(b), turn, loose=True))
+    passes(checked, chosen[:: 3 if len(checked.variants) == len(VARIANTS) else 8])
+
+
+def test_every_barrier_says_what_it_protects() -> None:
+    text = flatten("walk.cu")
+    for place in barriers(text):
+        assert text[place.end() :].startswith("  // "), text[place.start() : place.end() + 80]
+
+
+@pytest.mark.thorough
+def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def without(which: int) -> Walk:
+        def change(name: str, text: str) -> str:
+            if name != "walk.cu":
+                return text
+            place = barriers(text)[which]
+            return text[: place.start()] + text[place.end() :]
+
+        return Walk(Keys("int", 4), path_items=2, path_block=64, equals=Equals.UNION, change=change)
+
+    # The barriers of the kernel itself, and the one of sums_of. The others stand in functions that it does not call.
+    text = flatten("walk.cu")
+    sums = text.index("unsigned sums_of(")
+    own = [
+        number
+        for number, place in enumerate(barriers(text))
+        if place.start() > text.index(") walk(") or sums < place.start() < text.index("\n}", sums)
+    ]
+    assert len(own) == 5
+    mutants = [without(which) for which in own]
+    program = Program(mutants, "thread", tmp_path_factory.mktemp("mutants"))
+    a, b = (np.arange(first, 240 + first, 2).astype(np.int32) for first in (0, 1))
+    unnoticed = []
+    for number, mutant in enumerate(mutants):
+        runs = (program.run([case(number, mutant, a, b, 1)]) for _ in range(10))
+        if not any(status != 0 and "data race" in output for status, output in runs):
+            unnoticed.append(own[number])
+    assert not unnoticed
