@@ -42,6 +42,7 @@ class Troubled:
     chance: random.Random
     lost: int
     patience: float = 0.0
+    together: int = 1
     waiting: list[Ticket] = field(default_factory=list)
     late: list[tuple[Ticket, Answer | BaseException]] = field(default_factory=list)
     done: int = 0
