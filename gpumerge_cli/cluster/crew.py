@@ -50,10 +50,11 @@ class Needs:
 
 
 class Crew:
-    """The workers of a connected client."""
+    """The workers of a connected client. here: all of them are processes of this machine."""
 
-    def __init__(self, client: Client, patience: float = 60.0) -> None:
+    def __init__(self, client: Client, patience: float = 60.0, *, here: bool = False) -> None:
         self.client = client
+        self.here = here
         self.patience = patience
         self.why = "asked for"
         self.standings: dict[str, Standing] = {}

@@ -118,7 +118,7 @@ class DaskPool:
         return [(one, TimeoutError("no answer")) for one, since in self._done.items() if now - since > _ANSWERS]
 
     def _told(self, future: Future, outcome: Any) -> list[tuple[Ticket, Answer | BaseException]]:
-        """What is to be told of each task of a bundle."""
+        """The outcome of each task of a bundle."""
         bundle = self._tickets.pop(future, ())
         if isinstance(outcome, list) and len(outcome) == len(bundle):
             for answer in outcome:
