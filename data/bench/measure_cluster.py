@@ -113,7 +113,7 @@ def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..
                 begun = time.perf_counter()
                 machines = None
                 if address is not None:
-                    machines = Machines(stack.enter_context(connected(address)).client)
+                    machines = Machines(stack.enter_context(connected(address)).client, here=True)
                 starts[case] = time.perf_counter() - begun
                 begun = time.perf_counter()
                 do(request, machines=machines)

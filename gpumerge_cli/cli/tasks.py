@@ -112,7 +112,7 @@ def machines_of(request: MergeRequest | SortFilesRequest | CheckRequest) -> Iter
 
     judge_names(request.inputs, plain=request.items.plain)
     with shared(on.cluster, on.cluster_wait) as cluster:
-        yield Machines(cluster.client, on.cluster_wait)
+        yield Machines(cluster.client, on.cluster_wait, here=cluster.workers is not None)
 
 
 def _check(

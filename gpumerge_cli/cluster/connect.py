@@ -8,16 +8,16 @@ import re
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cluster.local import LocalWorkers
-from gpumerge_cli.cluster.pool import await_workers
+from gpumerge_cli.cluster.pool import asked, await_workers
 from gpumerge_cli.errors import ClusterError, UsageError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 _ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
@@ -106,12 +106,18 @@ def _local(number: int, stack: ExitStack) -> Connection:
         )
     except OSError as error:
         raise ClusterError(f"no scheduler can be started here: {error}") from None
-    stack.callback(cluster.close, timeout=_CONNECT)
+    stack.callback(_close, cluster)
     client = Client(cluster.scheduler_address, set_as_default=False, timeout=_CONNECT)
-    stack.callback(client.close, timeout=_CONNECT)
+    stack.callback(_close, client)
     workers = LocalWorkers(cluster.scheduler_address, number, threads)
     stack.callback(workers.close)
     return Connection(client, workers)
+
+
+def _close(one: Client | LocalCluster) -> None:
+    """Close it; one that does not end in time is left to the end of the process."""
+    with suppress(TimeoutError):
+        one.close(timeout=_CONNECT)
 
 
 def _remote(address: str, stack: ExitStack) -> Client:
@@ -135,13 +141,16 @@ def _remote(address: str, stack: ExitStack) -> Client:
         raise ClusterError(
             f"--cluster {address}: no scheduler that this Dask understands ({type(error).__name__})", way_out=way_out
         ) from None
-    stack.callback(client.close, timeout=_CONNECT)
+    stack.callback(_close, client)
     return client
 
 
 def _judge_versions(client: Client) -> None:
     """Raise ClusterError if scheduler or workers have another Dask or Python than this process."""
-    versions = client.get_versions()
+    try:
+        versions = asked(client, client.get_versions)
+    except OSError:
+        raise ClusterError("the cluster does not tell its versions", way_out="look into its logs") from None
     own = versions["client"]
     others = {"the scheduler": versions["scheduler"]}
     others |= {f"the worker at {address}": told for address, told in versions["workers"].items()}

@@ -14,7 +14,7 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.executor import ClusterExecutor, RemoteWorker
-from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package, run_on_all
+from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package, run_on_all, workers_of
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
 from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
 from gpumerge_cli.engine.hiring import Hired
@@ -50,10 +50,11 @@ class Needs:
 
 
 class Crew:
-    """The workers of a connected client."""
+    """The workers of a connected client. here: all of them are processes of this machine."""
 
-    def __init__(self, client: Client, patience: float = 60.0) -> None:
+    def __init__(self, client: Client, patience: float = 60.0, *, here: bool = False) -> None:
         self.client = client
+        self.here = here
         self.patience = patience
         self.why = "asked for"
         self.standings: dict[str, Standing] = {}
@@ -122,7 +123,7 @@ class Crew:
             if not self.standings and time.monotonic() > until:
                 problem = next(iter(told.values()), "there is none")
                 raise ClusterError(f"no worker answers: {problem}", way_out="look into the logs of the workers")
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        known = workers_of(self.client)
         return {address: str(known.get(address, {}).get("name", address)) for address in self.standings}
 
     def _probed(self, packed: Packed) -> dict[str, Any]:

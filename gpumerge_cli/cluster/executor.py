@@ -51,6 +51,8 @@ class Pool(Protocol):
 
     patience: float
     """Seconds in which a worker must come back, once there is none."""
+    together: int
+    """Tasks that it sends to a worker as one, at most: more, the shorter they are."""
 
     def threads(self) -> int:
         """The threads of all workers that are there now."""
@@ -182,10 +184,11 @@ class ClusterExecutor:
                 f"no worker was there for {self.pool.patience:.0f} seconds",
                 way_out="look into the logs of the workers, or wait longer with --cluster-wait",
             )
-        if len(self._sent) >= _AHEAD * threads:
+        width = threads * self.pool.together
+        if len(self._sent) >= _AHEAD * width:
             return
         new: list[Ticket] = []
-        while not self._over and len(self._sent) + len(new) < _MOST_AHEAD * threads:
+        while not self._over and len(self._sent) + len(new) < _MOST_AHEAD * width:
             taken = self.job.supply.take(self.task_bytes)
             if taken is None or self.job.is_over(taken[0]):
                 self._over = True

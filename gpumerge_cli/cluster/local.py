@@ -14,6 +14,8 @@ import gpumerge_cli
 
 _LOOK = 0.1
 """Seconds between two looks for workers that have ended."""
+_END = 10.0
+"""Seconds in which a process that is killed must end."""
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from distributed.cli.dask_worker import main; "
     "sys.exit(main(prog_name='dask-worker'))"
@@ -59,11 +61,12 @@ class LocalWorkers:
     def close(self) -> None:
         """End all of them at once: what they were at is not wanted any more."""
         self._ended.set()
-        self._keeper.join()
+        self._keeper.join(_END)
         with self._lock:
             for process in self.processes:
                 with suppress(OSError):
                     process.kill()
             for process in self.processes:
-                process.wait()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_END)
         self._folder.cleanup()

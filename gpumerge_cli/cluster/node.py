@@ -172,6 +172,11 @@ def _bench(packed: Packed) -> Iterator[_Bench]:
             bench.close()
 
 
+def do_all(packed: Packed, pieces: Sequence[tuple[int, Ranges, Place]]) -> list[Answer]:
+    """Do tasks of a run, one after the other. See do."""
+    return [do(packed, *piece) for piece in pieces]
+
+
 def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
     """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
     began, start = time.time(), time.perf_counter()

@@ -118,7 +118,7 @@ class FolderOutlet(RangeOutlet):
                             self._own.crc = crc32(view, self._own.crc)
                         while len(view):
                             view = view[file.write(view[:_LARGEST_WRITE]) or 0 :]
-                    os.replace(path, final)
+                    self._name(path, place.part, merged.merged_bytes)
                 except BaseException:
                     os.unlink(path)
                     raise
@@ -126,6 +126,22 @@ class FolderOutlet(RangeOutlet):
             raise output_error(error, str(self._folder)) from None
         merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
         return merged.merged_bytes
+
+    def _name(self, path: Path, part: int, nbytes: int) -> None:
+        """Give a run its name, unless it is there: others may read the one of a twin by now, and judge it by its time.
+
+        A run of an earlier sort may be torn, so its checksum tells whether it stays.
+        """
+        final, crc = self._folder / run_name(part), self.crc
+        try:
+            os.link(path, final)
+        except OSError:  # it is there, or the file system has no links
+            there = os.path.exists(final) and (not self._sums or self.has(part, Known(nbytes, crc, ())))
+            self._own.crc = crc
+            if not there:
+                os.replace(path, final)
+                return
+        os.unlink(path)
 
 
 def run_name(number: int) -> str:

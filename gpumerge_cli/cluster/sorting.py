@@ -22,6 +22,7 @@ from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.machines import Sorting
 from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
 from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.runs import joined, part_of, pieces_of
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
@@ -32,6 +33,8 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 
 _LEAST_PIECE = 1 << 20
+_MEMORY = "/dev/shm"
+"""A folder in memory for all processes of a machine: two sort 1 GB in 2.2 to 2.4 s with it, in 3 to 7 s with ext4."""
 _MARK, _KEPT = ".gpumerge-runs-", ".gpumerge-kept-"
 
 
@@ -48,7 +51,7 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
     pieces = pieces_of(inputs.sources, size)
     log = _log(job, shipment, pieces, size)
-    folder = stack.enter_context(RunFolder(output.names[0], request.folders, log))
+    folder = stack.enter_context(RunFolder(output.names[0], run_folders(machines, job), log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0)
     shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
     hired = machines.hired(site, shipment)
@@ -121,6 +124,16 @@ def piece_bytes(machines: Crew, job: Sorting) -> int:
     memory = job.request.memory
     room = min((memory or one.memory) / one.threads for one in machines.standings.values())
     return max(_LEAST_PIECE, min(int(room / each), -(-job.inputs.nbytes // machines.threads)))
+
+
+def run_folders(machines: Crew, job: Sorting) -> Sequence[str]:
+    """The folders for runs: those of the request; else memory, if all workers are of this machine and it is enough."""
+    request, nbytes = job.request, job.inputs.nbytes
+    if request.folders or request.run_log or not machines.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return request.folders
+    allowed = default_memory() if request.memory is None else request.memory * len(machines.standings)
+    fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
+    return (_MEMORY,) if fits else ()
 
 
 class RunFolder:

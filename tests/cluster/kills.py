@@ -28,6 +28,8 @@ from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.order.equals import Equals
 
 _ITEMS = 3_000_000
+_EACH = 8
+"""Kills of one job at most, so that many jobs have some: workers that are killed faster than they start do nothing."""
 
 
 class Killer:
@@ -43,10 +45,10 @@ class Killer:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        ended = threading.Event()
+        ended, most = threading.Event(), min(self._most, self.kills + _EACH)
 
         def kill() -> None:
-            while self.kills < self._most and not ended.wait(self._chance.uniform(0, self._longest)):
+            while self.kills < most and not ended.wait(self._chance.uniform(0, self._longest)):
                 process = self._chance.choice(self._workers.processes)
                 if process.poll() is None:
                     os.kill(process.pid, signal.SIGKILL)

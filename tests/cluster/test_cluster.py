@@ -150,6 +150,31 @@ def test_parts(unique: bool, machines: Machines, tmp_path: Path) -> None:
     in_both(sort_files, SortFilesRequest(tuple(names), parts=3, unique=unique), machines, tmp_path, ".i32")
 
 
+def test_runs_of_local_workers_lie_in_memory(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setattr(sorting, "_MEMORY", str(memory))
+    made: list[Path] = []
+    begin = sorting.RunFolder.__enter__
+
+    def noted(folder: sorting.RunFolder) -> sorting.RunFolder:
+        made.append(folder.path.parent)
+        return begin(folder)
+
+    monkeypatch.setattr(sorting.RunFolder, "__enter__", noted)
+    np.random.default_rng(7).integers(0, 5000, _ITEMS, np.int32).tofile(tmp_path / "a.i32")
+    request = SortFilesRequest((str(tmp_path / "a.i32"),))
+    for here, changed in ((False, {}), (True, {}), (True, {"memory": 1 << 15}), (True, {"folders": (str(tmp_path),)})):
+        machines.here = here
+        in_both(sort_files, replace(request, **changed), machines, tmp_path, ".i32")  # type: ignore[arg-type]
+        for one in tmp_path.glob("*here*"):
+            one.unlink()
+    assert made == [tmp_path, memory, tmp_path, tmp_path]
+    assert not list(memory.iterdir())
+
+
 def test_nothing_at_all(machines: Machines, tmp_path: Path) -> None:
     (tmp_path / "a.i32").write_bytes(b"")
     names = (str(tmp_path / "a.i32"),)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import distributed
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import crew
+from gpumerge_cli.cluster import crew, pool
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.local import LocalWorkers
 from gpumerge_cli.cluster.machines import Machines
@@ -68,6 +72,34 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
     merge_files(request, machines=Machines(cluster.client, 60.0))
 
 
+@pytest.mark.parametrize("way", ["killed", "silent"])
+def test_an_answer_that_is_lost_once_the_task_is_done(
+    way: str, cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask fetches an answer after the task is done, and the worker may be gone by then."""
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    fetched, lost = distributed.Client._gather, []
+
+    async def lose(client: distributed.Client, *arguments: Any, **named: Any) -> Any:
+        if not lost:
+            lost.append(way)
+            if way == "killed":
+                raise distributed.KilledWorker("a test", None, 1)
+            await asyncio.sleep(60)
+        return await fetched(client, *arguments, **named)
+
+    monkeypatch.setattr(distributed.Client, "_gather", lose)
+    monkeypatch.setattr(pool, "_ANSWERS", 2.0)
+    machines = Machines(cluster.client, 60.0)
+    thread = threading.Thread(target=merge_files, args=(request,), kwargs={"machines": machines}, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert lost
+    assert (tmp_path / "out.i32").read_bytes() == (tmp_path / "a.i32").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("address", "kind", "told"),
     [
@@ -97,7 +129,10 @@ def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_scheduler_that_ends(tmp_path: Path) -> None:
+def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpumerge_cli.cluster import connect
+
+    monkeypatch.setattr(connect, "_CONNECT", 3.0)  # for which a lost scheduler is awaited
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     place = tmp_path / "scheduler.json"
@@ -141,7 +176,10 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
         while not list(tmp_path.glob(".out*runs*/run-*")) and process.poll() is None and time.monotonic() < until:
             time.sleep(0.001)
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        try:
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
     if process.returncode != 0:  # it had not ended by then
         assert process.returncode == 128 + number
         assert told == "gpumerge: interrupted; no output was written\n"

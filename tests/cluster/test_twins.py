@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,11 +18,13 @@ import pytest
 from gpumerge_cli.cluster import crew, node, sorting
 from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.task import Place
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.order.equals import Equals
 
@@ -42,6 +47,7 @@ class Troubled:
     chance: random.Random
     lost: int
     patience: float = 0.0
+    together: int = 1
     waiting: list[Ticket] = field(default_factory=list)
     late: list[tuple[Ticket, Answer | BaseException]] = field(default_factory=list)
     done: int = 0
@@ -137,6 +143,36 @@ def test_twins_and_losses_change_no_byte(
     assert worker.note == "" or worker.note.endswith("of its tasks were done again")
     left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert not left
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("sums", [True, False])
+def test_a_run_that_is_there_stays_as_it_is(
+    sums: bool, links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A twin of a task may end when others read the run already."""
+
+    def refused(*names: object) -> None:
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr(os, "link", refused)
+    outlet, data = FolderOutlet(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
+
+    def put() -> tuple[int, bytes]:
+        piece = SimpleNamespace(data=memoryview(data).cast("B"))
+        merged: Any = SimpleNamespace(outputs=lambda: [piece], merged_bytes=data.nbytes, spans=[])
+        assert outlet.put(0, Place(3, 0), merged, last=True) == data.nbytes
+        assert outlet.crc == (crc32(data) if sums else 0)
+        (path,) = tmp_path.iterdir()
+        return path.stat().st_ino, path.read_bytes()
+
+    first = put()
+    assert first[1] == data.tobytes()
+    assert put() == first
+    if sums:
+        next(tmp_path.iterdir()).write_bytes(b"torn")
+        assert put()[1] == data.tobytes()
 
 
 def test_a_task_that_is_always_lost_is_given_up(tmp_path: Path) -> None:
