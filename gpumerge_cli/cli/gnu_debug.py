@@ -20,7 +20,7 @@ _BLANKS = b" \t\n"
 _TAB, _SHOWN_TAB, _SHOWN_END = b"\t", b">", b"\n"
 _NO_WIDTH = bytes(code for code in range(128) if code != 9 and not 32 <= code <= 126)
 _DECIMAL = re.compile(rb"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
-_WITH_UNIT = re.compile(_DECIMAL.pattern + rb"[KkMGTPEZYRQ]?")
+_WITH_UNIT = re.compile(_DECIMAL.pattern + rb"[KkMGTPEZY]?")
 _GENERAL = re.compile(
     rb"""[ \t\n\v\f\r]*[+-]?(?:
         inf(?:inity)? | nan(?:\([0-9a-z_]*\))?

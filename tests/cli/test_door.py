@@ -35,6 +35,7 @@ COMMANDS = (
     "difference",
     "symmetric",
     "compare",
+    "join",
     "sort",
     "check",
     "rank",

@@ -68,6 +68,13 @@ def test_keys_are_underlined(data: st.DataObject) -> None:
 
 
 @needs_sort
+@pytest.mark.parametrize("number", [b"0Y", b"0R", b"1Q", b"2k", b"2K"])
+def test_units_are_underlined(number: bytes) -> None:
+    order = parse_sort(["-h"], {}).order
+    assert underlined(order, False, number + b"\n") == theirs([b"-h"], number + b"\n")[0]
+
+
+@needs_sort
 @pytest.mark.parametrize(
     "arguments", [["-k2n"], ["-u", "-k1,1"], ["-z"], ["-t,", "-k2,2g", "-k1,1M"], ["-m", "-s"], ["-hr"], ["-bk2.2"]]
 )
