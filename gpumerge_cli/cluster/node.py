@@ -76,7 +76,14 @@ class _Bench:
             for source in sources:
                 self._stack.callback(source.close)
             return Site(work, sources, self.outlet)
-        return self._stack.enter_context(opened_site(work, self.outlet))
+        site = self._stack.enter_context(opened_site(work, self.outlet))
+        for source, seen in zip(site.sources, shipment.inputs, strict=True):
+            if source.tag != seen.tag:
+                raise ClusterError(
+                    f"the worker at {socket.gethostname()} has another object there", where=source.name,
+                    way_out="merge it when nothing writes to it",
+                )  # fmt: skip
+        return site
 
     def _shares(self) -> Shares:
         shipment, work = self.shipment, self.shipment.work

@@ -30,6 +30,10 @@ class Source(Protocol):
     """The items' dtype, native or not, as the file has it; V, S or structured for records; None for lines."""
 
     @property
+    def tag(self) -> str:
+        """Tells an object of a store from others under its name; "" for files, and for an object that has none."""
+
+    @property
     def extent(self) -> Extent | None:
         """The place of its bytes in a file; None if only `read_into` can read them."""
 
