@@ -165,6 +165,8 @@ def workers_of(client: Client) -> dict[str, dict[str, Any]]:
         workers: dict[str, dict[str, Any]] = asked(client, lambda: client.scheduler.identity(n_workers=-1))["workers"]
     except OSError:
         return {}
+    except (AttributeError, KeyError):  # Dask takes the scheduler's answer away as it goes
+        raise _gone() from None
     return workers
 
 
@@ -178,6 +180,8 @@ def await_workers(client: Client, patience: float, number: int = 1) -> None:
     limit = max(patience, 0.01)  # 0 would be no limit
     try:
         asked(client, lambda: client.wait_for_workers(number, timeout=limit), limit + _ANSWERS)
+    except (AttributeError, KeyError):  # see workers_of
+        raise _gone() from None
     except TimeoutError:
         raise ClusterError(
             f"no worker came in {patience:.0f} seconds",
@@ -188,7 +192,11 @@ def await_workers(client: Client, patience: float, number: int = 1) -> None:
 def judge_alive(client: Client) -> None:
     """Raise ClusterError if the scheduler went away."""
     if client.status not in ("running", "connecting"):
-        raise ClusterError("the scheduler has gone away", way_out="start it again, and look into its logs")
+        raise _gone()
+
+
+def _gone() -> ClusterError:
+    return ClusterError("the scheduler has gone away", way_out="start it again, and look into its logs")
 
 
 def no_package(error: BaseException) -> ClusterError:
