@@ -92,6 +92,9 @@ class Sink(Protocol):
         will write them at once, None for one a core.
         """
 
+    def judge(self, nbytes: int) -> None:
+        """Raise OutputError if others have cut the output, to which `nbytes` of items were written. Call it first."""
+
     def cut(self, nbytes: int) -> None:
         """End the output behind `nbytes` of items, where more room was reserved. All are written by then."""
 

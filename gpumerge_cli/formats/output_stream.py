@@ -51,6 +51,9 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
+    def judge(self, nbytes: int) -> None:
+        """What went out is with whoever reads it."""
+
     def cut(self, nbytes: int) -> None:
         """It ends behind what was written."""
 

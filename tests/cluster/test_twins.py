@@ -26,7 +26,7 @@ from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequ
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import Place
-from gpumerge_cli.errors import ClusterError
+from gpumerge_cli.errors import ClusterError, OutputError
 from gpumerge_cli.order.equals import Equals
 
 FIRST = '{"log": "log of a gpumerge sort", "sort": "x", "folder": "y"}\n'
@@ -212,6 +212,23 @@ def test_an_output_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(Exception, match=r"out\.i32") as error:
         merge_files(request, machines=Here(1, 0))
     assert error.type.__module__ == "gpumerge_cli.errors"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    where = (str(tmp_path / "a.i32"),), str(tmp_path / "out.i32")
+    done, tickets = Troubled._do, iter(range(1 << 20))
+
+    def cut(pool: Troubled, ticket: Ticket) -> Answer:
+        answer = done(pool, ticket)
+        if next(tickets) == 20:
+            os.truncate(next(tmp_path.glob(".out*")), 1000)
+        return answer
+
+    monkeypatch.setattr(Troubled, "_do", cut)
+    with pytest.raises(OutputError, match="the file system lost the file's bytes"):
+        merge_files(MergeRequest(*where), machines=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
