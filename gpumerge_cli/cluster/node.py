@@ -20,6 +20,7 @@ from typing import Any
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.cluster.look import judge_stores
 from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, RangeOutlet
 from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing, shifted
@@ -211,6 +212,7 @@ def probe(packed: Packed) -> Standing | GpumergeError:
         shipment: Shipment = pickle.loads(packed.data)
         judge_version(shipment.version)
         _judge_files(shipment)
+        judge_stores(shipment.inputs)
         for spot in shipment.spots:
             _await(spot.path)
             OutputRange(spot.name, spot.path).abort()

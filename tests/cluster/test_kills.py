@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -169,6 +170,21 @@ def test_a_scheduler_that_goes_away_while_it_is_asked(cluster: Connection, monke
     for ask in (pool.workers_of, lambda client: pool.await_workers(client, 1.0)):
         with pytest.raises(ClusterError, match="the scheduler has gone away"):
             ask(cluster.client)
+
+
+def test_folders_of_workers_whose_client_was_killed_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "gpumerge-workers-left"
+    left.mkdir()
+    (left / "lock").touch()
+    (tmp_path / "gpumerge-workers-new").mkdir()  # whose lock comes at this moment
+    first = LocalWorkers("tcp://127.0.0.1:1", 0, 1)
+    second = LocalWorkers("tcp://127.0.0.1:1", 0, 1)
+    assert not left.exists()
+    assert len(os.listdir(tmp_path)) == 3
+    first.close()
+    second.close()
+    assert os.listdir(tmp_path) == ["gpumerge-workers-new"]
 
 
 def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:

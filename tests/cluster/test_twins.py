@@ -27,6 +27,7 @@ from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import Place
 from gpumerge_cli.errors import ClusterError, OutputError
+from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.order.equals import Equals
 
 FIRST = '{"log": "log of a gpumerge sort", "sort": "x", "folder": "y"}\n'
@@ -230,6 +231,11 @@ def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OutputError, match="the file system lost the file's bytes"):
         merge_files(MergeRequest(*where), machines=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_an_output_that_vanishes_before_a_worker_opens_it_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="its temporary file was removed; run it again"):
+        OutputRange("out.i32", str(tmp_path / "none"))
 
 
 def test_an_input_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

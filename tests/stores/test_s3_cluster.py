@@ -14,6 +14,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import ClusterError, InputError, OutputError
+from gpumerge_cli.formats import stored_input
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.s3_objects import S3Object
 from gpumerge_cli.order.equals import Equals
@@ -100,5 +101,16 @@ def test_a_worker_refuses_another_object_than_the_client_opened(
 
     monkeypatch.setattr(Troubled, "_do", changed)
     with pytest.raises(ClusterError, match="has another object there"):
+        sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_worker_without_credentials_is_told(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(url: str) -> int:
+        raise InputError("access is denied", where=url, way_out="set AWS_PROFILE")
+
+    monkeypatch.setattr(stored_input, "look_at_url", refused)
+    url = bucket.put("a.i32", np.arange(1000, dtype=np.int32).tobytes())
+    with pytest.raises(ClusterError, match=r"the worker at .* cannot read it: access is denied; on that machine: set"):
         sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
     assert not list(tmp_path.iterdir())
