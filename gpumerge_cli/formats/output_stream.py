@@ -52,7 +52,7 @@ class OutputStream:
         """A stream has no room of its own."""
 
     def judge(self, nbytes: int) -> None:
-        """What went out is with whoever reads it."""
+        """Nobody can cut what went out."""
 
     def cut(self, nbytes: int) -> None:
         """It ends behind what was written."""
