@@ -25,6 +25,8 @@ _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 _ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
 _CONNECT = 10.0
 """Seconds in which a scheduler must answer."""
+_CLOSE = 3.0
+"""Seconds in which a connection must end."""
 _FAILURES = 0
 """Workers that the scheduler lets be lost with one task without a word. The executor counts them, and tries again."""
 _QUIET = ("distributed", "tornado", "bokeh", "asyncio")
@@ -119,7 +121,7 @@ def _local(number: int, stack: ExitStack) -> Connection:
 def _close(one: Client | LocalCluster) -> None:
     """Close it; one that does not end in time is left to the end of the process."""
     with suppress(TimeoutError):
-        one.close(timeout=_CONNECT)
+        one.close(timeout=_CLOSE)
 
 
 def _remote(address: str, stack: ExitStack) -> Client:

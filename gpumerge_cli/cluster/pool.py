@@ -22,6 +22,8 @@ _FRESH = 1.0
 """Seconds for which the list of workers is taken as it was."""
 _ANSWERS = 30.0
 """Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
+_STOP = 3.0
+"""Seconds in which the cluster must take the word that a run has ended: who pressed Ctrl-C waits for that."""
 _BUNDLE, _MOST_TOGETHER = 0.1, 64
 """Seconds that tasks sent as one take together, about, and the most of them: each sending costs milliseconds."""
 
@@ -136,9 +138,9 @@ class DaskPool:
         self._tickets.clear()
         if left:
             with suppress(Exception):
-                asked(client, lambda: client.cancel(left, force=True))
+                asked(client, lambda: client.cancel(left, force=True), _STOP)
         with suppress(Exception):
-            run_on_all(client, node.forget, self._run, on_error="ignore")
+            run_on_all(client, node.forget, self._run, on_error="ignore", seconds=_STOP)
 
 
 def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = _ANSWERS) -> Any:
@@ -153,9 +155,11 @@ def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = _
     return client.sync(outcome, callback_timeout=seconds)
 
 
-def run_on_all(client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str) -> Any:
+def run_on_all(
+    client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str, seconds: float = _ANSWERS
+) -> Any:
     """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
-    return asked(client, lambda: client.run(function, argument, on_error=on_error))
+    return asked(client, lambda: client.run(function, argument, on_error=on_error), seconds)
 
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:

@@ -187,6 +187,25 @@ def test_folders_of_workers_whose_client_was_killed_go(tmp_path: Path, monkeypat
     assert os.listdir(tmp_path) == ["gpumerge-workers-new"]
 
 
+def test_a_run_that_is_stopped_waits_for_no_worker(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    async def never(*what: object, **_: object) -> None:
+        asked.append(what[0])
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(pool, "_STOP", 0.1)
+    monkeypatch.setattr(cluster.client, "run", never)
+    monkeypatch.setattr(cluster.client, "cancel", never)
+    stopped = object.__new__(pool.DaskPool)
+    stopped._client, stopped._tickets, stopped._run = cluster.client, {object(): ()}, "x"  # type: ignore[dict-item]
+    thread = threading.Thread(target=stopped.cancel, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert len(asked) == 2
+
+
 def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     code = (
