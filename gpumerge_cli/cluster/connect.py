@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import os
 import re
@@ -23,6 +25,8 @@ _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 _ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
 _CONNECT = 10.0
 """Seconds in which a scheduler must answer."""
+_CLOSE = 3.0
+"""Seconds in which a connection must end."""
 _FAILURES = 0
 """Workers that the scheduler lets be lost with one task without a word. The executor counts them, and tries again."""
 _QUIET = ("distributed", "tornado", "bokeh", "asyncio")
@@ -117,32 +121,54 @@ def _local(number: int, stack: ExitStack) -> Connection:
 def _close(one: Client | LocalCluster) -> None:
     """Close it; one that does not end in time is left to the end of the process."""
     with suppress(TimeoutError):
-        one.close(timeout=_CONNECT)
+        one.close(timeout=_CLOSE)
 
 
 def _remote(address: str, stack: ExitStack) -> Client:
     from distributed import Client
 
     if os.path.isfile(address):
-        said = {"scheduler_file": address}
+        place = _place_in(address)
     elif _ADDRESS.fullmatch(address) and address.partition(":")[0] != "local":
-        said = {"address": address}
+        place = address
     else:
         raise UsageError(
             f"--cluster {address}: no such file, and no address",
-            way_out="name HOST:PORT, a scheduler's file, or local:N",
+            way_out="name HOST:PORT, a scheduler's file, or local:N, N from 1 on",
         )
     way_out = "start one there (dask scheduler), or name another; its Dask must be of this version"
     try:
-        client = Client(**said, set_as_default=False, timeout=_CONNECT)
+        asyncio.run(asyncio.wait_for(_greet(place), _CONNECT))
+        client = Client(place, set_as_default=False, timeout=_CONNECT)
     except OSError:
         raise ClusterError(f"--cluster {address}: no scheduler answers", way_out=way_out) from None
-    except Exception as error:  # whatever Dask makes of an answer that is no scheduler's, or another version's
-        raise ClusterError(
-            f"--cluster {address}: no scheduler that this Dask understands ({type(error).__name__})", way_out=way_out
-        ) from None
+    except Exception:  # whatever Dask makes of an answer that is no scheduler's, or another version's
+        raise ClusterError(f"--cluster {address}: no scheduler that this Dask understands", way_out=way_out) from None
     stack.callback(_close, client)
     return client
+
+
+async def _greet(place: str) -> None:
+    """Exchange greetings with Dask at an address. A Client waits without end for something else that listens there."""
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    connection = await connect(place, timeout=_CONNECT, **Security().get_connection_args("client"))
+    connection.abort()
+
+
+def _place_in(path: str) -> str:
+    """The address in a scheduler's file. Raises UsageError."""
+    try:
+        with open(path, "rb") as file:
+            place = json.load(file)["address"]
+        if not isinstance(place, str):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(
+            f"--cluster {path}: it is no file of a Dask scheduler", way_out="start one with --scheduler-file"
+        ) from None
+    return place
 
 
 def _judge_versions(client: Client) -> None:

@@ -75,7 +75,8 @@ class Crew:
 
     def shipment(self, site: Site, on: BackendRequest, memory: int | None, durable: bool) -> Shipment:
         """The shipment of a site, without its output. Raises InputError for inputs that workers cannot read."""
-        seen = tuple(_seen(one.name, plain=site.work.items.plain) for one in site.work.inputs)
+        found = (_seen(one.name, plain=site.work.items.plain) for one in site.work.inputs)
+        seen = tuple(replace(one, tag=source.tag) for one, source in zip(found, site.sources, strict=True))
         named = tuple(replace(one, name=at.path) for one, at in zip(site.work.inputs, seen, strict=True))
         work = replace(site.work, inputs=named)
         return Shipment(os.urandom(8).hex(), __version__, work, seen, (), on, memory, durable=durable)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import gpumerge_cli
 
+_FOLDER = "gpumerge-workers-"
 _LOOK = 0.1
 """Seconds between two looks for workers that have ended."""
 _END = 10.0
@@ -31,7 +34,9 @@ class LocalWorkers:
     def __init__(self, address: str, number: int, threads: int) -> None:
         self._address = address
         self._threads = threads
-        self._folder = tempfile.TemporaryDirectory(prefix="gpumerge-workers-", ignore_cleanup_errors=True)
+        _sweep(Path(tempfile.gettempdir()))
+        self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
+        self._used = _locked(Path(self._folder.name), os.O_CREAT)
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self.processes = [self._started(each) for each in range(number)]
@@ -70,3 +75,24 @@ class LocalWorkers:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_END)
         self._folder.cleanup()
+        os.close(self._used)
+
+
+def _locked(folder: Path, flags: int = 0) -> int:
+    """A descriptor that marks a folder as used. Raises OSError if another process has one."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the folders of runs that were killed: nobody holds their locks."""
+    for folder in parent.glob(f"{_FOLDER}*"):
+        with suppress(OSError):
+            lock = _locked(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)

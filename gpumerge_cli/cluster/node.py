@@ -20,6 +20,7 @@ from typing import Any
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.cluster.look import judge_stores
 from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, RangeOutlet
 from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing, shifted
@@ -76,7 +77,14 @@ class _Bench:
             for source in sources:
                 self._stack.callback(source.close)
             return Site(work, sources, self.outlet)
-        return self._stack.enter_context(opened_site(work, self.outlet))
+        site = self._stack.enter_context(opened_site(work, self.outlet))
+        for source, seen in zip(site.sources, shipment.inputs, strict=True):
+            if source.tag != seen.tag:
+                raise ClusterError(
+                    f"the worker at {socket.gethostname()} has another object there", where=source.name,
+                    way_out="merge it when nothing writes to it",
+                )  # fmt: skip
+        return site
 
     def _shares(self) -> Shares:
         shipment, work = self.shipment, self.shipment.work
@@ -204,6 +212,7 @@ def probe(packed: Packed) -> Standing | GpumergeError:
         shipment: Shipment = pickle.loads(packed.data)
         judge_version(shipment.version)
         _judge_files(shipment)
+        judge_stores(shipment.inputs)
         for spot in shipment.spots:
             _await(spot.path)
             OutputRange(spot.name, spot.path).abort()

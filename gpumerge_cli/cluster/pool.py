@@ -22,6 +22,8 @@ _FRESH = 1.0
 """Seconds for which the list of workers is taken as it was."""
 _ANSWERS = 30.0
 """Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
+_STOP = 3.0
+"""Seconds in which the cluster must take the word that a run has ended: who pressed Ctrl-C waits for that."""
 _BUNDLE, _MOST_TOGETHER = 0.1, 64
 """Seconds that tasks sent as one take together, about, and the most of them: each sending costs milliseconds."""
 
@@ -136,9 +138,9 @@ class DaskPool:
         self._tickets.clear()
         if left:
             with suppress(Exception):
-                asked(client, lambda: client.cancel(left, force=True))
+                asked(client, lambda: client.cancel(left, force=True), _STOP)
         with suppress(Exception):
-            run_on_all(client, node.forget, self._run, on_error="ignore")
+            run_on_all(client, node.forget, self._run, on_error="ignore", seconds=_STOP)
 
 
 def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = _ANSWERS) -> Any:
@@ -153,9 +155,11 @@ def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = _
     return client.sync(outcome, callback_timeout=seconds)
 
 
-def run_on_all(client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str) -> Any:
+def run_on_all(
+    client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str, seconds: float = _ANSWERS
+) -> Any:
     """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
-    return asked(client, lambda: client.run(function, argument, on_error=on_error))
+    return asked(client, lambda: client.run(function, argument, on_error=on_error), seconds)
 
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:
@@ -165,6 +169,8 @@ def workers_of(client: Client) -> dict[str, dict[str, Any]]:
         workers: dict[str, dict[str, Any]] = asked(client, lambda: client.scheduler.identity(n_workers=-1))["workers"]
     except OSError:
         return {}
+    except (AttributeError, KeyError):  # Dask takes the scheduler's answer away as it goes
+        raise _gone() from None
     return workers
 
 
@@ -178,6 +184,8 @@ def await_workers(client: Client, patience: float, number: int = 1) -> None:
     limit = max(patience, 0.01)  # 0 would be no limit
     try:
         asked(client, lambda: client.wait_for_workers(number, timeout=limit), limit + _ANSWERS)
+    except (AttributeError, KeyError):  # see workers_of
+        raise _gone() from None
     except TimeoutError:
         raise ClusterError(
             f"no worker came in {patience:.0f} seconds",
@@ -188,7 +196,11 @@ def await_workers(client: Client, patience: float, number: int = 1) -> None:
 def judge_alive(client: Client) -> None:
     """Raise ClusterError if the scheduler went away."""
     if client.status not in ("running", "connecting"):
-        raise ClusterError("the scheduler has gone away", way_out="start it again, and look into its logs")
+        raise _gone()
+
+
+def _gone() -> ClusterError:
+    return ClusterError("the scheduler has gone away", way_out="start it again, and look into its logs")
 
 
 def no_package(error: BaseException) -> ClusterError:

@@ -33,7 +33,7 @@ class RunLog:
                 way_out = "leave --resume out, or give the command whose log it is"
                 raise InputError("it is the log of another sort", where=path, way_out=way_out)
             self.folder = str(lines[0]["folder"])
-            self.known = {int(one["run"]): Known(one["size"], one["crc"], tuple(one["counts"])) for one in lines[1:]}
+            self.known = {int(one["run"]): _known(one) for one in lines[1:]}
         try:
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - close() closes it
             try:
@@ -49,8 +49,10 @@ class RunLog:
         self.earlier = str(lines[0]["folder"]) if lines and not self.folder else ""
 
     def begin(self, folder: str) -> None:
-        """The runs go to `folder`."""
-        if not self.folder:
+        """The runs go to `folder`. If it is another one than before, none of them is there yet."""
+        if self.folder != folder:
+            os.truncate(self.path, 0)
+            self.known.clear()
             self.folder = folder
             self._write({"log": _WHAT, "sort": self._sort, "piece": self._piece, "folder": folder})
 
@@ -84,6 +86,11 @@ def sort_name(inputs: Sequence[Seen], pieces: Sequence[Chunk], order: object) ->
     return blake2b(told.encode(), digest_size=16).hexdigest()
 
 
+def _known(line: dict[str, Any]) -> Known:
+    """The run of a line. Raises KeyError, TypeError or ValueError for a damaged line."""
+    return Known(int(line["size"]), int(line["crc"]), tuple(int(count) for count in line["counts"]))
+
+
 def _lines(path: str) -> list[dict[str, Any]]:
     """The whole lines of a log, without a torn last one; none if there is no file. Raises InputError."""
     try:
@@ -95,9 +102,16 @@ def _lines(path: str) -> list[dict[str, Any]]:
         raise input_error(error, path) from None
     try:
         found = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
-        if (found and found[0].get("log") != _WHAT) or (data and not found):
+        if data and not found:
             raise ValueError
-    except (ValueError, AttributeError):
+        for first in found[:1]:
+            if first["log"] != _WHAT or not {"sort", "folder"} <= set(first):
+                raise ValueError
+            int(first.get("piece", 0))
+        for one in found[1:]:
+            int(one["run"])
+            _known(one)
+    except (ValueError, TypeError, KeyError):
         way_out = "name another file, or delete it"
         raise InputError(f"is no {_WHAT}", where=f"{path}:1", way_out=way_out) from None
     return found

@@ -16,11 +16,12 @@ from gpumerge_cli.measure import Span
 
 @dataclass(frozen=True)
 class Seen:
-    """A file as the client sees it. mtime: nanoseconds since 1970. size: -1 of an input by URL, which is opened."""
+    """A file as the client sees it. mtime: nanoseconds since 1970. size: -1 of an input by URL. tag: see Source."""
 
     path: str
     size: int
     mtime: int
+    tag: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,11 @@ from gpumerge_cli.engine.runs import joined, part_of, pieces_of
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
 from gpumerge_cli.engine.task import ChunkTask, InputName
-from gpumerge_cli.errors import OutputError, UsageError, output_error
+from gpumerge_cli.errors import InputError, OutputError, UsageError, output_error
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.urls import is_url, shown
 
 _LEAST_PIECE = 1 << 20
 _MEMORY = "/dev/shm"
@@ -90,6 +91,12 @@ def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -
     path = job.request.run_log
     if path is None:
         return None
+    unknown = [one.path for one in shipment.inputs if is_url(one.path) and not one.tag]
+    if job.request.resume and unknown:
+        raise InputError(
+            "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
+            way_out="leave --resume out, or copy it to a file",
+        )  # fmt: skip
     return RunLog(path, sort_name(shipment.inputs, pieces, job.inputs.order), size, resume=job.request.resume)
 
 

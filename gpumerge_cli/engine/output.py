@@ -113,6 +113,7 @@ class Output:
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         for sink, part in zip(self.sinks, filled, strict=True):
+            sink.judge(part.nbytes)
             if self._cuts:
                 sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)

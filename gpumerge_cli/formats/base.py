@@ -30,6 +30,10 @@ class Source(Protocol):
     """The items' dtype, native or not, as the file has it; V, S or structured for records; None for lines."""
 
     @property
+    def tag(self) -> str:
+        """Tells an object of a store from others under its name; "" for files, and for an object that has none."""
+
+    @property
     def extent(self) -> Extent | None:
         """The place of its bytes in a file; None if only `read_into` can read them."""
 
@@ -87,6 +91,9 @@ class Sink(Protocol):
         Sets `target`. May be called again ahead of the first write, once the number is better known. threads: how many
         will write them at once, None for one a core.
         """
+
+    def judge(self, nbytes: int) -> None:
+        """Raise OutputError if others have cut the output, to which `nbytes` of items were written. Call it first."""
 
     def cut(self, nbytes: int) -> None:
         """End the output behind `nbytes` of items, where more room was reserved. All are written by then."""

@@ -24,6 +24,10 @@ class FixedSource:
         self._native = foreign_keys(dtype)
 
     @property
+    def tag(self) -> str:
+        return self._file.tag
+
+    @property
     def extent(self) -> Extent | None:
         return self._file.extent(self._header, self.size, 0 if self._native is None else self._width)
 

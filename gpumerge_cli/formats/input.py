@@ -37,6 +37,9 @@ class SeekableInput:
     decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's.
     """
 
+    tag = ""
+    """Tells the content of an object of a store from that of others under its name; "" for files, and if unknown."""
+
     def __init__(
         self,
         name: str,
@@ -87,6 +90,7 @@ class SeekableInput:
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
+        copy.tag = self.tag
         return copy
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:

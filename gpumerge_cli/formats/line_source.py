@@ -54,6 +54,10 @@ class LineSource:
         return data if data.endswith(self._end) or not data else data + self._end
 
     @property
+    def tag(self) -> str:
+        return self._file.tag
+
+    @property
     def extent(self) -> Extent | None:
         return self._file.extent(self._base, self._held)
 

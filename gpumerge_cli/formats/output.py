@@ -47,6 +47,8 @@ class OutputFile:
         self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
         self._writing = threading.Semaphore(self._writers)
         self._mapping: Mapping | None = None
+        self._written = 0  # the end of the bytes that write_at wrote
+        self._held = 0  # bytes that have their room on the file system
         try:
             self._made = Replacement(name)
         except OSError as error:
@@ -78,6 +80,7 @@ class OutputFile:
         if self._mapping is not None:
             self._mapping.close()
             self._mapping = None
+        self._held = 0
         if os.fstat(self._made.descriptor).st_size > nbytes:
             os.ftruncate(self._made.descriptor, nbytes)
         if not nbytes:
@@ -87,9 +90,23 @@ class OutputFile:
             if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise output_error(OSError(number, ""), self.name)
         # Some file systems promise room that they do not take. A mapping would lose what does not fit.
-        elif os.fstat(self._made.descriptor).st_blocks * 512 >= nbytes and mapping_pays(nbytes, threads):
+        elif os.fstat(self._made.descriptor).st_blocks * 512 < nbytes:
+            return
+        else:
+            self._held = nbytes
+        if self._held and mapping_pays(nbytes, threads):
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
+
+    def judge(self, nbytes: int) -> None:
+        """Raise OutputError if the file, of `nbytes` at least, was cut by others since it was written.
+
+        Later writes make it as long again, but they give back no room that was reserved for what was lost.
+        """
+        status = os.fstat(self._made.descriptor)
+        short = status.st_size < max(nbytes, self._written)
+        if short or status.st_blocks * 512 < min(nbytes, self._held):
+            raise lost_output(self.name)
 
     def cut(self, nbytes: int) -> None:
         """End the file behind `nbytes`, where more room was reserved. Raises OutputError if writes were lost."""
@@ -122,6 +139,7 @@ class OutputFile:
                     raise output_error(error, self.name) from None
                 view = view[count:]
                 position += count
+            self._written = max(self._written, position)
 
     def finish(self, *, durable: bool = False) -> None:
         """Do all of `commit` that the loss of a write, or a lack of room, may make fail; further calls do nothing."""

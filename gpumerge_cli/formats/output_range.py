@@ -24,6 +24,8 @@ class OutputRange:
         self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
         try:
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise _removed(name) from None
         except OSError as error:
             raise output_error(error, name) from None
 
@@ -36,6 +38,9 @@ class OutputRange:
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """The process that made the file has taken its room."""
+
+    def judge(self, nbytes: int) -> None:
+        """The process that made the file looks at its size."""
 
     def cut(self, nbytes: int) -> None:
         """The process that made the file ends it."""
@@ -68,7 +73,7 @@ class OutputRange:
         except OSError as error:
             raise output_error(error, self.name) from None
         if gone:
-            raise OutputError("its temporary file was removed", where=self.name, way_out="run it again")
+            raise _removed(self.name)
 
     def commit(self, *, durable: bool = False, keep: bool = False) -> None:
         """The process that made the file puts it in its place."""
@@ -82,3 +87,7 @@ class OutputRange:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _removed(name: str) -> OutputError:
+    return OutputError("its temporary file was removed", where=name, way_out="run it again")

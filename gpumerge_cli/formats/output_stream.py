@@ -51,6 +51,9 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
+    def judge(self, nbytes: int) -> None:
+        """Nobody can cut what went out."""
+
     def cut(self, nbytes: int) -> None:
         """It ends behind what was written."""
 

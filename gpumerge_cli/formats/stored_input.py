@@ -39,6 +39,7 @@ class StoredInput(SeekableInput):
         with self._told():
             self._found = self._object.look()
         self.size = self._found.size
+        self.tag = f"{self._found.tag} {self.size}" if self._found.tag else ""
         self._blocks = Blocks(self._read, self.size, lambda work: _readers().submit(work))
 
     @property

@@ -70,6 +70,9 @@ class StoredOutput:
         """Whether the first bytes may be written again at the end: the first part is kept until then."""
         return self._upload.any_order
 
+    def judge(self, nbytes: int) -> None:
+        """Nobody can cut an object on its way."""
+
     def cut(self, nbytes: int) -> None:
         """It ends behind what was written."""
 

@@ -7,11 +7,15 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import distributed
@@ -105,7 +109,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
     [
         ("127.0.0.1:1", ClusterError, "no scheduler answers; start one there"),
         ("no such file", UsageError, "no such file, and no address"),
-        ("local:0", UsageError, "no such file, and no address"),
+        ("local:0", UsageError, "no such file, and no address; .* N from 1 on"),
     ],
 )
 def test_addresses_where_nobody_is(
@@ -116,6 +120,90 @@ def test_addresses_where_nobody_is(
     monkeypatch.setattr(connect, "_CONNECT", 0.5)
     with pytest.raises(kind, match=told), connected(address):
         pass
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n" + bytes(1000)], ids=["silent", "http"])
+def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpumerge_cli.cluster import connect
+
+    monkeypatch.setattr(connect, "_CONNECT", 0.5)
+    told: list[BaseException] = []
+    held: list[socket.socket] = []
+
+    def ask(port: int) -> None:
+        try:
+            with connected(f"127.0.0.1:{port}"):
+                pass
+        except ClusterError as error:
+            told.append(error)
+
+    def answers(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                held.append(listener.accept()[0])
+                held[-1].sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answers, args=(listener,), daemon=True).start()
+        thread = threading.Thread(target=ask, args=(listener.getsockname()[1],), daemon=True)
+        thread.start()
+        thread.join(20)
+        listener.shutdown(socket.SHUT_RDWR)
+    for one in held:
+        one.close()
+    assert not thread.is_alive()
+    assert "no scheduler" in str(told[0])
+
+
+@pytest.mark.parametrize("content", [b"\0\xff", b"5", b"{}", b'{"address": 5}'])
+def test_a_file_that_is_no_schedulers(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(UsageError, match="it is no file of a Dask scheduler"), connected(str(tmp_path / "x")):
+        pass
+
+
+def test_a_scheduler_that_goes_away_while_it_is_asked(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(**_: object) -> dict[str, object]:
+        return {}
+
+    monkeypatch.setattr(cluster.client, "scheduler", SimpleNamespace(identity=nothing))
+    for ask in (pool.workers_of, lambda client: pool.await_workers(client, 1.0)):
+        with pytest.raises(ClusterError, match="the scheduler has gone away"):
+            ask(cluster.client)
+
+
+def test_folders_of_workers_whose_client_was_killed_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "gpumerge-workers-left"
+    left.mkdir()
+    (left / "lock").touch()
+    (tmp_path / "gpumerge-workers-new").mkdir()  # whose lock comes at this moment
+    first = LocalWorkers("tcp://127.0.0.1:1", 0, 1)
+    second = LocalWorkers("tcp://127.0.0.1:1", 0, 1)
+    assert not left.exists()
+    assert len(os.listdir(tmp_path)) == 3
+    first.close()
+    second.close()
+    assert os.listdir(tmp_path) == ["gpumerge-workers-new"]
+
+
+def test_a_run_that_is_stopped_waits_for_no_worker(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    async def never(*what: object, **_: object) -> None:
+        asked.append(what[0])
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(pool, "_STOP", 0.1)
+    monkeypatch.setattr(cluster.client, "run", never)
+    monkeypatch.setattr(cluster.client, "cancel", never)
+    stopped = object.__new__(pool.DaskPool)
+    stopped._client, stopped._tickets, stopped._run = cluster.client, {object(): ()}, "x"  # type: ignore[dict-item]
+    thread = threading.Thread(target=stopped.cancel, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert len(asked) == 2
 
 
 def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:

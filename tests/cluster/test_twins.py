@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +26,11 @@ from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequ
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import Place
-from gpumerge_cli.errors import ClusterError
+from gpumerge_cli.errors import ClusterError, OutputError
+from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.order.equals import Equals
+
+FIRST = '{"log": "log of a gpumerge sort", "sort": "x", "folder": "y"}\n'
 
 
 class KilledWorker(Exception):  # noqa: N818 - Dask's name
@@ -102,6 +106,18 @@ class Here(Machines):
         size = (1 << 13) if merges else 1
         pool = Troubled(shipment, self.chance, self.lost)
         return lambda workers, job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, size, counts, noted)
+
+
+def failing_from(number: int) -> Any:
+    """A stand-in for Troubled._do that fails from the task of that number on, counted from 0."""
+    done, tasks = Troubled._do, iter(range(1 << 20))
+
+    def do(pool: Troubled, ticket: Ticket) -> Answer:
+        if next(tasks) >= number:
+            raise ClusterError("a test")
+        return done(pool, ticket)
+
+    return do
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
@@ -200,6 +216,28 @@ def test_an_output_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
+def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    where = (str(tmp_path / "a.i32"),), str(tmp_path / "out.i32")
+    done, tickets = Troubled._do, iter(range(1 << 20))
+
+    def cut(pool: Troubled, ticket: Ticket) -> Answer:
+        answer = done(pool, ticket)
+        if next(tickets) == 20:
+            os.truncate(next(tmp_path.glob(".out*")), 1000)
+        return answer
+
+    monkeypatch.setattr(Troubled, "_do", cut)
+    with pytest.raises(OutputError, match="the file system lost the file's bytes"):
+        merge_files(MergeRequest(*where), machines=Here(1, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_an_output_that_vanishes_before_a_worker_opens_it_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="its temporary file was removed; run it again"):
+        OutputRange("out.i32", str(tmp_path / "none"))
+
+
 def test_an_input_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = tmp_path / "a.i32"
     np.arange(100_000, dtype=np.int32).tofile(name)
@@ -295,11 +333,44 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
 
 
-def test_what_is_no_run_log_is_left_alone(tmp_path: Path) -> None:
+def test_a_kept_folder_that_was_removed_costs_no_second_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    values = np.arange(20_000, dtype=np.int32)
+    values.tofile(tmp_path / "a.i32")
+    log = tmp_path / "log"
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    with monkeypatch.context() as patch:
+        patch.setattr(Troubled, "_do", failing_from(4))
+        with pytest.raises(ClusterError, match="a test"):
+            sort_files(request, machines=Here(1, 0))
+        for folder in tmp_path.glob(".out*"):
+            shutil.rmtree(folder)
+        patch.setattr(Troubled, "_do", failing_from(4))
+        with pytest.raises(ClusterError, match="a test"):
+            sort_files(replace(request, resume=True), machines=Here(1, 0))
+    sort_files(replace(request, resume=True), machines=Here(1, 0))
+    assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), values)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "something else\n",
+        "5\n",
+        '{"x": 1}\n',
+        '{"log": "log of a gpumerge sort"}\n',
+        f"{FIRST}5\n",
+        f'{FIRST}{{"x": 1}}\n',
+    ],
+)
+@pytest.mark.parametrize("resume", [False, True])
+def test_what_is_no_run_log_is_left_alone(text: str, resume: bool, tmp_path: Path) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    (tmp_path / "log").write_text("something else\n")
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), run_log=str(tmp_path / "log"))
+    (tmp_path / "log").write_text(text)
+    where = str(tmp_path / "a.i32"), str(tmp_path / "out.i32")
+    request = SortFilesRequest(where[:1], where[1], run_log=str(tmp_path / "log"), resume=resume)
     with pytest.raises(Exception, match="is no log of a gpumerge sort; name another file"):
         sort_files(request, machines=Here(1, 0))
-    assert (tmp_path / "log").read_text() == "something else\n"
+    assert (tmp_path / "log").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]

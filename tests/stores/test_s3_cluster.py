@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ from gpumerge_cli.cluster import sorting
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
-from gpumerge_cli.errors import OutputError
-from tests.cluster.test_twins import Here
+from gpumerge_cli.errors import ClusterError, InputError, OutputError
+from gpumerge_cli.formats import stored_input
+from gpumerge_cli.formats.stores.base import Found
+from gpumerge_cli.formats.stores.s3_objects import S3Object
+from gpumerge_cli.order.equals import Equals
+from tests.cluster.test_twins import Here, Troubled
 from tests.stores.conftest import Bucket
 
 
@@ -26,10 +31,86 @@ def test_inputs_by_url(bucket: Bucket, unique: bool, tmp_path: Path, monkeypatch
     expected = np.sort(np.concatenate(keys))
     expected = np.unique(expected) if unique else expected
     output = str(tmp_path / "out.i32")
-    jobs: list[tuple[Any, Any]] = [(merge_files, MergeRequest), (sort_files, SortFilesRequest)]
-    for do, request in jobs:
-        do(request(names, output, unique=unique), machines=Here(1, 0))
+    jobs: list[tuple[Any, Any, Any]] = [
+        (merge_files, MergeRequest, {"equals": Equals.of(unique)}),
+        (sort_files, SortFilesRequest, {"unique": unique}),
+    ]
+    for do, request, more in jobs:
+        do(request(names, output, **more), machines=Here(1, 0))
         assert np.array_equal(np.fromfile(output, np.int32), expected)
         with pytest.raises(OutputError, match="a cluster writes plain files"):
             do(request(names, bucket.url("out.i32")), machines=Here(1, 0))
     assert not bucket.uploads
+
+
+@pytest.fixture
+def stopped(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SortFilesRequest:
+    """A sort of an object that failed behind its third run, and whose log is there."""
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    url = bucket.put("a.i32", np.arange(20_000, dtype=np.int32).tobytes())
+    request = SortFilesRequest((url,), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(tmp_path / "log"))
+    done: list[int] = []
+    do = Troubled._do
+
+    def fail(pool: Troubled, ticket: Any) -> Any:
+        done.append(1)
+        if len(done) > 3:
+            raise ClusterError("a test")
+        return do(pool, ticket)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Troubled, "_do", fail)
+        with pytest.raises(ClusterError, match="a test"):
+            sort_files(request, machines=Here(1, 0))
+    assert len((tmp_path / "log").read_text().splitlines()) > 1
+    return replace(request, resume=True)
+
+
+def test_a_sort_does_not_go_on_with_another_object(bucket: Bucket, stopped: SortFilesRequest) -> None:
+    other = np.arange(20_000, 40_000, dtype=np.int32)
+    bucket.put("a.i32", other.tobytes())
+    with pytest.raises(InputError, match="it is the log of another sort"):
+        sort_files(stopped, machines=Here(1, 0))
+    sort_files(replace(stopped, resume=False), machines=Here(1, 0))
+    assert np.array_equal(np.fromfile(stopped.output, np.int32), other)
+
+
+def test_a_sort_goes_on_with_the_same_object(stopped: SortFilesRequest) -> None:
+    sort_files(stopped, machines=Here(1, 0))
+    assert np.array_equal(np.fromfile(stopped.output, np.int32), np.arange(20_000))
+
+
+def test_a_sort_does_not_go_on_with_an_object_that_nothing_tells_from_others(
+    stopped: SortFilesRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = S3Object.look
+    monkeypatch.setattr(S3Object, "look", lambda one: Found(look(one).size, ""))
+    with pytest.raises(InputError, match=r"gives no tag .*; leave --resume out"):
+        sort_files(stopped, machines=Here(1, 0))
+
+
+def test_a_worker_refuses_another_object_than_the_client_opened(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = bucket.put("a.i32", np.arange(1000, dtype=np.int32).tobytes())
+    do = Troubled._do
+
+    def changed(pool: Troubled, ticket: Any) -> Any:
+        bucket.put("a.i32", np.arange(1000, 2000, dtype=np.int32).tobytes())
+        return do(pool, ticket)
+
+    monkeypatch.setattr(Troubled, "_do", changed)
+    with pytest.raises(ClusterError, match="has another object there"):
+        sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_worker_without_credentials_is_told(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(url: str) -> int:
+        raise InputError("access is denied", where=url, way_out="set AWS_PROFILE")
+
+    monkeypatch.setattr(stored_input, "look_at_url", refused)
+    url = bucket.put("a.i32", np.arange(1000, dtype=np.int32).tobytes())
+    with pytest.raises(ClusterError, match=r"the worker at .* cannot read it: access is denied; on that machine: set"):
+        sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
+    assert not list(tmp_path.iterdir())

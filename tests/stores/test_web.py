@@ -6,6 +6,7 @@ import gzip
 import re
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -192,3 +193,11 @@ def test_a_header_that_comes_last_is_refused(memory: Any, capsys: pytest.Capture
     np.save("a.npy", np.arange(3))
     assert run(["merge", "--unique", "a.npy", "-o", "gs://b/out.npy"]) == 2
     assert "knows only at the end; write a plain file, or raw items" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "etag", "tag"), [(0, None, ""), (0, "x", "x"), (7, None, "1970-01-01 00:00:07+00:00")]
+)
+def test_an_object_without_etag_and_time_has_no_tag(seconds: int, etag: str | None, tag: str) -> None:
+    meta = {"size": 1, "e_tag": etag, "last_modified": datetime.fromtimestamp(seconds, UTC)}
+    assert other_objects._found(meta).tag == tag

@@ -25,7 +25,7 @@ class ChangedError(StoreError):
 
 @dataclass(frozen=True)
 class Found:
-    """An object as a look finds it. size: bytes. tag: changes with its content. ranged: its ranges can be read."""
+    """An object as a look finds it. size: bytes. tag: changes with its content, "" if none. ranged: parts are read."""
 
     size: int
     tag: str

@@ -144,7 +144,8 @@ def open_object(url: str) -> OtherObject:
 
 
 def _found(meta: Any) -> Found:
-    return Found(meta["size"], meta["e_tag"] or str(meta["last_modified"]))
+    changed = meta["last_modified"]  # 1970 where the server does not tell
+    return Found(meta["size"], meta["e_tag"] or (str(changed) if changed.timestamp() else ""))
 
 
 @contextmanager

@@ -1,0 +1,31 @@
+"""The look of a worker at the stores that inputs lie in, before a run begins."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+from gpumerge_cli.cluster.shipment import Seen
+from gpumerge_cli.errors import ClusterError, GpumergeError
+from gpumerge_cli.urls import is_url, shown
+
+_MOST_LOOKS = 16
+"""Objects that a worker looks at before a run: one of each of so many folders."""
+
+
+def judge_stores(inputs: Sequence[Seen]) -> None:
+    """Raise ClusterError if this worker cannot read the first object of a store, for lack of credentials or such."""
+    from gpumerge_cli.formats.stored_input import look_at_url
+
+    first: dict[str, str] = {}
+    for one in inputs:
+        if is_url(one.path):
+            first.setdefault(one.path.rpartition("/")[0], one.path)
+    for url in list(first.values())[:_MOST_LOOKS]:
+        try:
+            look_at_url(url)
+        except GpumergeError as error:
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} cannot read it: {error.what}", where=shown(url),
+                way_out=f"on that machine: {error.way_out}",
+            ) from None  # fmt: skip

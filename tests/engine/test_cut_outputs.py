@@ -1,0 +1,57 @@
+"""Outputs that other programs cut while they are written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.errors import OutputError
+from gpumerge_cli.formats.output import FORCED, OutputFile
+from gpumerge_cli.order.equals import Equals
+
+
+@pytest.mark.parametrize("mapped", ["0", "1"])
+@pytest.mark.parametrize("suffix", [".i32", ".i32.gz"])
+@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
+def test_an_output_that_is_too_short_is_told(
+    unique: bool, suffix: str, mapped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FORCED, mapped)
+    np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / f"out{suffix}"), equals=Equals.of(unique))
+    merge_files(request)
+    os.unlink(request.output)
+    commit = Output.commit
+
+    def cut(output: Output, outcome: Outcome, **named: Any) -> None:
+        os.truncate(next(tmp_path.glob(".out*")), 1000)
+        commit(output, outcome, **named)
+
+    monkeypatch.setattr(Output, "commit", cut)
+    with pytest.raises(OutputError, match="the file system lost the file's bytes"):
+        merge_files(request)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+@pytest.mark.parametrize("reserved", [False, True])
+def test_room_that_was_lost_and_written_behind_is_told(reserved: bool, tmp_path: Path) -> None:
+    output = OutputFile(str(tmp_path / "out"))
+    if reserved:
+        output.reserve(1 << 20)
+    data = np.ones(1 << 19, np.uint8)
+    output.write_at(0, data)
+    output.judge(1 << 19)
+    os.truncate(str(output.path), 1000)
+    output.write_at(1 << 19, data)
+    if reserved and output._held:  # not every file system reserves room
+        with pytest.raises(OutputError, match="the file system lost"):
+            output.judge(1 << 20)
+    output.abort()
