@@ -77,21 +77,14 @@ def merge_files(
             if hired.station is not None:
                 hired.station.warm_up()
             clock.start()
-            if request.equals.keeps_all:
-                output.reserve(sizes)
-                if hired.station is None and machines is None:
-                    output.populate()
-            elif request.equals is Equals.UNION and request.margin is None:
-                output.reserve_most(sizes)
+            _take_room(request, output, sizes, by_threads=hired.station is None and machines is None)
             outcome = _merged(site, hired, stopwatch, advance, waits=output.seekable)
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 
                 memory = default_memory() if request.memory is None else request.memory
                 merge_heads(site, output.sinks[0], outcome, memory, stopwatch, advance)
-            if request.margin is not None and request.margin.total is not None:
-                line = request.margin.last_line(outcome.counts, outcome.dropped, inputs.order.end[0])
-                output.end_with(line, outcome)
+            _end(request, inputs, output, outcome)
             for source in inputs.sources:
                 source.check_unchanged()
             settle()
@@ -119,6 +112,22 @@ def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
         return chosen if on.backend == "cpu" else replace(chosen, why=why)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
+
+
+def _take_room(request: MergeRequest, output: Output, sizes: list[int], *, by_threads: bool) -> None:
+    """Take the output's room ahead, as far as it is known. by_threads: threads of this process alone write it."""
+    if request.equals.keeps_all:
+        output.reserve(sizes)
+        if by_threads:
+            output.populate()
+    elif request.equals is Equals.UNION and request.margin is None:
+        output.reserve_most(sizes)
+
+
+def _end(request: MergeRequest, inputs: Inputs, output: Output, outcome: Outcome) -> None:
+    """Write the line of totals behind all items, if there is one."""
+    if request.margin is not None and request.margin.total is not None:
+        output.end_with(request.margin.last_line(outcome.counts, outcome.dropped, inputs.order.end[0]), outcome)
 
 
 def _judge_margin(request: MergeRequest, inputs: Inputs) -> None:
