@@ -10,6 +10,7 @@ import pickle
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cmp_to_key
 from pathlib import Path
@@ -189,7 +190,7 @@ def test_it_takes_two_files_of_lines(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_standard_input_and_output_and_an_input_as_the_output(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a 1\nb 2\n")
     (tmp_path / "b").write_bytes(b"b 3\n")
-    command = ["python", "-m", "gpumerge_cli", "join", "-q", "-", str(tmp_path / "b")]
+    command = [sys.executable, "-m", "gpumerge_cli", "join", "-q", "-", str(tmp_path / "b")]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, input=b"a 1\nb 2\n", capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stdout) == (0, b"b 2 3\n")

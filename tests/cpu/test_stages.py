@@ -20,7 +20,7 @@ def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.
     backend = cpu.create()
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
     source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda start, out: np.copyto(out, data))
-    work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, False, ())
+    work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, None, ())
     worker = CpuChunkWorker(Chunks(work), 100)
     merge = library().gm_chunk
 

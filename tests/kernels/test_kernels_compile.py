@@ -55,6 +55,7 @@ RECORD_ORDERS = [
 ]  # fmt: skip
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 # Those between take the same ways through the sources as their neighbours.
+FEW = (75, 90, 120)
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
 # Those between differ from them in the length of loops.
 SOME_FAN_INS = [at if at in (2, 16) else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS]
@@ -252,8 +253,10 @@ def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
     digits_compile(90, pair_order(order, value_bytes), pairs=True)
 
 
-@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)])
-@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize(
+    ("architecture", "order"),
+    one_of_each(FEW, [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)]),
+)
 def test_digits_on_every_architecture(architecture: int, order: Order) -> None:
     digits_compile(architecture, order, wide=architecture % 2 == 0)
 
@@ -263,9 +266,11 @@ def test_rows_of_keys_and_small_records(order: Order) -> None:
     compile_for(75, "rows.cu", compiler_options(row_macros(order)))
 
 
-@pytest.mark.parametrize("architecture", SOME)
-@pytest.mark.parametrize(("key", "value", "unit"), [("uint8", 2, 0), ("int32", 0, 0), ("float64", 0, 16)])
-def test_columns(architecture: int, key: str, value: int, unit: int) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "columns"), one_of_each(FEW, [("uint8", 2, 0), ("int32", 0, 0), ("float64", 0, 16)])
+)
+def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
+    key, value, unit = columns
     keys = Order.of(key)
     order = Order.records(max(4, keys.width) + 4, 0, keys.dtype)
     launch = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0).launch
@@ -313,15 +318,16 @@ def test_sets_of_every_key(order: Order, equals: Equals) -> None:
     walks_compile(90, order, equals)
 
 
-@pytest.mark.parametrize("architecture", SOME)
-@pytest.mark.parametrize("order", [Keys("uint", 1), Keys("int", 4, True), Keys("float", 8)])
+@pytest.mark.parametrize(
+    ("architecture", "order"), one_of_each(FEW, [Keys("uint", 1), Keys("int", 4, True), Keys("float", 8)])
+)
 def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])
 
 
-@pytest.mark.parametrize("architecture", SOME)
-@pytest.mark.parametrize(("key", "value"), [("uint8", 2), ("int32", 12), ("float64", 8)])
-def test_sets_with_values(architecture: int, key: str, value: int) -> None:
+@pytest.mark.parametrize(("architecture", "pair"), one_of_each(FEW, [("uint8", 2), ("int32", 12), ("float64", 8)]))
+def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
+    key, value = pair
     columns = Columns(Order.of(key), 2, value)
     limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
     along = columns.macros(reads=True, writes=True)
