@@ -96,6 +96,7 @@ def passes(program: Program, chosen: list[Case]) -> None:
     assert status == 0, output
 
 
+@pytest.mark.thorough
 def test_sets_within_bounds(checked: Program) -> None:
     passes(checked, list(cases(checked, step=2)))
 
