@@ -44,6 +44,9 @@ _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 # The units that x86-64-v4 makes faster, by 2 to 8 percent of a merge or sort. Its library takes all others as they are
 # compiled for x86-64-v3, at a quarter less time for the whole build. `about` names the level.
 _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
+# The units that gain nothing from a level: they wait for files, search in them, or look at single bytes. They are compiled
+# once, for the least level.
+_OF_ALL_LEVELS = ("join", "cuts", "mapping", "sink", "source")
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
@@ -176,6 +179,8 @@ class Unit:
 
     def compiled_for(self, level: str) -> str:
         """The level whose object of this unit goes into the library of `level`."""
+        if level in _LEVELS["x86_64"] and self.name in _OF_ALL_LEVELS:
+            return _LEVELS["x86_64"][0]
         return "x86-64-v3" if level == "x86-64-v4" and not self.name.startswith(_OWN_OF_V4) else level
 
 
@@ -283,8 +288,8 @@ class Build:
         return done
 
     def _parts(self, level: str, made: dict[tuple[str, Unit], Path]) -> list[Path]:
-        """The objects of a level's library, its own first: the linker keeps the first copy of an inline function."""
-        ordered = sorted(units(), key=lambda unit: unit.compiled_for(level) != level)
+        """The objects of a level's library, the best first: the linker keeps the first copy of an inline function."""
+        ordered = sorted(units(), key=lambda unit: levels().index(unit.compiled_for(level)), reverse=True)
         return [made[unit.compiled_for(level), unit] for unit in ordered]
 
     def _header(self, level: str) -> list[str | Path]:
