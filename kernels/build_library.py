@@ -44,8 +44,8 @@ _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 # The units that x86-64-v4 makes faster, by 2 to 8 percent of a merge or sort. Its library takes all others as they are
 # compiled for x86-64-v3, at a quarter less time for the whole build. `about` names the level.
 _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
-# The units that gain nothing from a level: they wait for files, search in them, or look at single bytes. They are compiled
-# once, for the least level.
+# The units that should gain little from a level: they wait for files, search in them, or look at single bytes. They are
+# compiled once, for the least level.
 _OF_ALL_LEVELS = ("join", "cuts", "mapping", "sink", "source")
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
