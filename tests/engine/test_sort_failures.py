@@ -23,6 +23,7 @@ from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine import held
 from gpumerge_cli.engine import sort as engine
+from tests.open_files import open_under
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M"]
@@ -134,14 +135,13 @@ def test_any_write_of_a_run_fails(
 ) -> None:
     monkeypatch.setattr(engine, "_LEAST_PIECE", 64 << 10)
     monkeypatch.setattr(held, "os", _FullAfter(calls, number))
-    before = sorted(os.listdir("/proc/self/fd"))
     assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert os.strerror(number).lower() in said.lower()
     assert str(place.folder) in said
     place.assert_untouched()
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert not open_under(place.folder)
 
 
 def test_the_disk_of_the_output_is_full(place: Place) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
+from tests.open_files import open_under
 
 SPILLED: list[dict[str, Any]] = [
     {},
@@ -60,16 +59,6 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
 
-def descriptors() -> int:
-    """Open files of this process. Other tests of it may have threads that open sockets."""
-    gc.collect()
-    found = 0
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(OSError):
-            found += os.readlink(f"/proc/self/fd/{number}").startswith("/")
-    return found
-
-
 @pytest.mark.parametrize("spilled", SPILLED)
 @pytest.mark.parametrize("dtype", ["int32", ">i8", "float64", "uint8"])
 def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype: str, spilled: dict[str, Any]) -> None:
@@ -80,9 +69,8 @@ def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype:
     names = [str(tmp_path / f"{number}.npy") for number in range(len(arrays))]
     for name, array in zip(names, arrays, strict=True):
         np.save(name, array)
-    before = descriptors()
     report = sort(backend, names, str(tmp_path / "out.npy"), ItemRequest(), **spilled)
-    assert descriptors() <= before
+    assert not open_under(tmp_path)
     result = np.load(tmp_path / "out.npy")
     assert result.dtype == arrays[0].dtype
     expected = np.sort(np.concatenate(arrays), kind="stable").astype(dtype)

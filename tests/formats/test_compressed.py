@@ -26,6 +26,7 @@ from gpumerge_cli.formats.compressed import compression_of, compressor, inner_na
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.report.model import MergeReport
+from tests.open_files import open_under
 from tests.oracles import item_request
 
 Write = Callable[[str, Any], str]
@@ -121,7 +122,7 @@ def test_text_and_empty(backend: Backend, write: Write, tmp_path: Path, suffix: 
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "not at all", "more"])
-def test_damage_is_named(write: Write, rng: np.random.Generator, suffix: str, harm: str) -> None:
+def test_damage_is_named(write: Write, rng: np.random.Generator, tmp_path: Path, suffix: str, harm: str) -> None:
     whole = PACK[suffix](rng.integers(0, 9, 5000).tobytes())
     middle = len(whole) // 2
     data = {
@@ -130,12 +131,11 @@ def test_damage_is_named(write: Write, rng: np.random.Generator, suffix: str, ha
         "not at all": b"1\n2\n",
         "more": whole + b"more",
     }[harm]
-    before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(InputError) as caught:
         open_source(write(f"a.i64{suffix}", data), Content("raw", np.dtype(np.int64)))
     assert caught.value.where.endswith(f"a.i64{suffix}")
     assert caught.value.way_out
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not open_under(tmp_path)
 
 
 def test_what_unpacks_to_half_an_item(write: Write) -> None:

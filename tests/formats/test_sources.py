@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.order.rules import LineOrder
+from tests.open_files import open_under
 
 Write = Callable[[str, Any], str]
 
@@ -176,13 +178,12 @@ def test_more_files_than_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyP
     from gpumerge_cli.formats import input
 
     monkeypatch.setattr(input, "_kept_descriptors", lambda: 0)
-    before = len(os.listdir("/proc/self/fd"))
     paths = [tmp_path / f"{number}.txt" for number in range(20)]
     sources = []
     for number, path in enumerate(paths):
         path.write_bytes(b"%d\n" % number)
         sources.append(opened(str(path)))
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert len(open_under(tmp_path)) == 1
     assert [source.item_at(0) for source in sources] == [b"%d" % number for number in range(20)]
     paths[3].write_bytes(b"other\n")
     with pytest.raises(InputError, match=r"3\.txt: the file changed while it was read"):
@@ -193,7 +194,7 @@ def test_more_files_than_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyP
         sources[4].check_unchanged()
     for source in sources:
         source.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not open_under(tmp_path)
 
 
 def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:
@@ -214,18 +215,18 @@ def test_copies_share_a_file_where_descriptors_are_few(tmp_path: Path, monkeypat
     from gpumerge_cli.formats import input
 
     monkeypatch.setattr(input, "_kept_descriptors", lambda: 0)
-    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     sources = []
     for number in range(20):
         (tmp_path / f"{number}.txt.gz").write_bytes(igzip.compress(b"%d\n%d" % (number, 10**number)))
         sources.append(opened(str(tmp_path / f"{number}.txt.gz")))
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert len(open_under(tmp_path)) == 1
     for number, source in enumerate(sources):
         source.check_unchanged()
         assert content(source) == b"%d\n%d\n" % (number, 10**number)
     sources.clear()
     del source
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not open_under(tmp_path)
 
 
 def test_files_that_do_not_tell_their_size_are_copied() -> None:
