@@ -80,8 +80,8 @@ class Variant:
     """The kernels for one order. Those for lines serve every order of lines, unless they are `narrow`.
 
     narrow: as on a device, they serve only orders whose keys compare in the same ways. partition: threads a block,
-    edges a block and the stride of marks. change: takes the flattened text of every file, by its short name, and
-    returns it changed.
+    edges a block and the stride of marks. sorts: the kernels of sorts are there, too. change: takes the flattened text
+    of every file, by its short name, and returns it changed.
     """
 
     order: Order
@@ -91,10 +91,12 @@ class Variant:
     bulk: int = 0
     partition: tuple[int, int, int] = (6, 5, 2)
     narrow: bool = False
+    sorts: bool = False
     change: Callable[[str, str], str] = field(default=lambda name, text: text)
 
     def _has(self, name: str) -> bool:
         needs = {"rows": moves_rows(self.order), "text": not self.order.item_bytes, "values": self.takes_values}
+        needs |= dict.fromkeys(["sorts", *LEVELS], self.sorts)
         return needs.get(name, True)
 
     @property
@@ -106,7 +108,7 @@ class Variant:
         """The C++ text of the kernels, and the name of its namespace, which equal texts share."""
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
         values |= {"RUNS": self.runs, "BULK": self.bulk, "SUMMED_PER_THREAD": 2}
-        values |= {"MOST_VALUES": 3, "HAVE_VALUES": int(self.takes_values)}
+        values |= {"MOST_VALUES": 3, "HAVE_VALUES": int(self.takes_values), "HAVE_SORTS": int(self.sorts)}
         if not self.narrow:
             values["COMPARED"] = _DEFAULTS["COMPARED"]
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
@@ -178,8 +180,22 @@ def _works() -> str:
     return f"{works}\n#define MERGES_OF_PAIRS(MERGE) {' '.join(merges)}"
 
 
+def a_third_of(cases: Sequence[Case], rng: np.random.Generator) -> list[Case]:
+    """Any third of the cases, in their order: where all of them take long, each test run takes others."""
+    return [cases[at] for at in np.sort(rng.choice(len(cases), -(-len(cases) // 3), replace=False))]
+
+
 def digest(texts: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def compile_flags(sanitizer: str) -> list[str]:
+    """The arguments of g++ for code of the kernels under a sanitizer.
+
+    Undefined behaviour ends a program without a text, and there is no -g: both would take half of the compiler's time.
+    """
+    flags = ["-std=c++20", "-O0", "-w", "-fno-strict-aliasing", "-pthread", "-fsanitize-undefined-trap-on-error"]
+    return [*flags, f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all", f"-fno-sanitize={_NEVER_FOUND}"]
 
 
 class Compiler:
@@ -195,8 +211,7 @@ class Compiler:
         of_run = directory.parents[1 if "PYTEST_XDIST_WORKER" in os.environ else 0]
         self._folder = of_run / f"kernels-{sanitizer}"
         self._folder.mkdir(exist_ok=True)
-        flags = ["-std=c++20", "-O0", "-g1", "-w", "-fno-strict-aliasing", "-pthread", f"-I{HERE}", f"-I{self._folder}"]
-        flags += [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all", f"-fno-sanitize={_NEVER_FOUND}"]
+        flags = [*compile_flags(sanitizer), f"-I{HERE}", f"-I{self._folder}"]
         self._command = [found, *flags]
 
     def object_of(self, text: str) -> Path:

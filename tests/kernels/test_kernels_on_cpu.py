@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs, special_floats
-from kernel_shim import MERGES, Case, Program, Variant, barriers, function_around, merged, without_barrier
+from kernel_shim import (
+    MERGES,
+    Case,
+    Program,
+    Variant,
+    a_third_of,
+    barriers,
+    function_around,
+    merged,
+    without_barrier,
+)
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -20,7 +30,7 @@ from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
 
 KEYS = [
-    Variant(Keys("int", 4), 4, 3),
+    Variant(Keys("int", 4), 4, 3, sorts=True),
     Variant(Keys("uint", 1), 2, 2),
     Variant(Keys("int", 2, True), 2, 8),
     Variant(Keys("float", 2), 3, 5),
@@ -31,8 +41,8 @@ PATHS = [
     Variant(Keys("uint", 1), 4, 4, bulk=1),
     Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
     Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2)),
-    Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3)),
-    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1)),
+    Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
+    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
     Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
     Variant(Keys("uint", 4), 9, 2, 8, 1, (8, 3, 3)),
     Variant(Keys("int", 8, True), 17, 3, 16, 1, (16, 4, 2)),
@@ -142,14 +152,14 @@ def passes(program: Program, cases: list[Case]) -> None:
 
 
 @pytest.mark.parametrize("work", MERGES)
-def test_merges_keys_within_bounds(checked: Program, work: str) -> None:
-    passes(checked, list(key_cases(checked, work)))
+def test_merges_keys_within_bounds(checked: Program, rng: np.random.Generator, work: str) -> None:
+    passes(checked, a_third_of(list(key_cases(checked, work)), rng))
 
 
 # Rows merge as keys do, whether they are lines or records. Every merge calls the code for lines in the same way.
 @pytest.mark.parametrize("merge", [m if m == "path" else pytest.param(m, marks=pytest.mark.thorough) for m in MERGES])
-def test_merges_lines_within_bounds(checked: Program, merge: str) -> None:
-    passes(checked, list(line_cases(checked, merge)))
+def test_merges_lines_within_bounds(checked: Program, rng: np.random.Generator, merge: str) -> None:
+    passes(checked, a_third_of(list(line_cases(checked, merge)), rng))
 
 
 @pytest.mark.parametrize("merge", MERGES)
@@ -182,7 +192,7 @@ def test_checks_and_marks_records(checked: Program) -> None:
     passes(checked, cases)
 
 
-def test_partition_cuts_at_every_tile_edge(checked: Program) -> None:
+def test_partition_cuts_at_every_tile_edge(checked: Program, rng: np.random.Generator) -> None:
     cases = []
     for number, variant in enumerate(checked.variants):
         order = variant.order
@@ -199,7 +209,7 @@ def test_partition_cuts_at_every_tile_edge(checked: Program) -> None:
                 edges = np.minimum(np.arange(-(-len(items) // tile) + 1) * tile, len(items))
                 cuts = ahead[edges].astype(np.int64)
                 cases.append(Case(number, "partition", items.tobytes(), counts.tobytes(), cuts.tobytes(), tile=tile))
-    passes(checked, cases)
+    passes(checked, a_third_of(cases, rng))
 
 
 def few(variant: Variant) -> int:
@@ -224,8 +234,8 @@ def run_cases(program: Program, *, each: int = 1000) -> Iterator[Case]:
                 )  # fmt: skip
 
 
-def test_merges_runs_in_one_pass(checked: Program) -> None:
-    passes(checked, list(run_cases(checked)))
+def test_merges_runs_in_one_pass(checked: Program, rng: np.random.Generator) -> None:
+    passes(checked, a_third_of(list(run_cases(checked)), rng))
 
 
 def test_wide_integers_merge_as_all_items_do(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -16,21 +16,21 @@ from tests.linekeys import item_key
 
 pytestmark = pytest.mark.thorough
 KEYS = [
-    Variant(Keys("int", 4), 4, 3),
-    Variant(Keys("uint", 1), 4, 4, bulk=1),
-    Variant(Keys("int", 2, True), 2, 8),
-    Variant(Keys("float", 8), 5, 2),
-    Variant(Keys("float", 2, True), 3, 5, bulk=1),
-    Variant(Keys("uint", 8, True), 8, 7, 4, 1, (8, 4, 2)),
-    Variant(Keys("uint", 4), 8, 5, 8, 0, (8, 3, 3)),
-    Variant(Keys("float", 4), 1, 9),
+    Variant(Keys("int", 4), 4, 3, sorts=True),
+    Variant(Keys("uint", 1), 4, 4, bulk=1, sorts=True),
+    Variant(Keys("int", 2, True), 2, 8, sorts=True),
+    Variant(Keys("float", 8), 5, 2, sorts=True),
+    Variant(Keys("float", 2, True), 3, 5, bulk=1, sorts=True),
+    Variant(Keys("uint", 8, True), 8, 7, 4, 1, (8, 4, 2), sorts=True),
+    Variant(Keys("uint", 4), 8, 5, 8, 0, (8, 3, 3), sorts=True),
+    Variant(Keys("float", 4), 1, 9, sorts=True),
 ]
 ROWS = [
-    Variant(Order.lines(), 4, 3),
-    Variant(Order.lines(numeric=True, descending=True), 5, 2, 4, 1, (8, 4, 2)),
-    Variant(Order.records(33, 2, 20, descending=True), 3, 3),
-    Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1),
-    Variant(Order.records(4, 1, 3), 2, 5),
+    Variant(Order.lines(), 4, 3, sorts=True),
+    Variant(Order.lines(numeric=True, descending=True), 5, 2, 4, 1, (8, 4, 2), sorts=True),
+    Variant(Order.records(33, 2, 20, descending=True), 3, 3, sorts=True),
+    Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1, sorts=True),
+    Variant(Order.records(4, 1, 3), 2, 5, sorts=True),
 ]
 SHAPES = [(2, 2, 4, 2), (3, 2, 16, 3), (1, 5, 3, 1)]
 """Threads, items a thread, tile and blocks."""
@@ -126,7 +126,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     order = Keys("int", 4)
     program = Program(
         [
-            Variant(order, 4, 3, bulk=bulk, change=without_barrier("sorts", which))
+            Variant(order, 4, 3, bulk=bulk, sorts=True, change=without_barrier("sorts", which))
             for which in mutants
             for bulk in (0, 1)
         ],

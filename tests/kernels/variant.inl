@@ -82,6 +82,7 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
     }
 }
 
+#if HAVE_SORTS
 // Merges every `fan_in` neighbouring runs of `length` items by the kernel that `work` names.
 static void merge_level(const Case& c, long long work, const void* in, long long length, long long total, void* out,
     const unsigned char* text, const long long* starts)
@@ -150,6 +151,7 @@ static bool sort_items(const Case& c, const void* in, long long count, Buffer& o
     const long long bytes = count * sizeof(Item);
     return out.nothing_around(bytes) && scratch.nothing_around(bytes);
 }
+#endif
 
 static unsigned long long first_disorder(
     const void* run, long long count, long long base, long long strict, const unsigned char* text, const long long* starts)
@@ -346,12 +348,14 @@ static std::string run_rows(const Case& c)
     }
     if (h.work == ROWS_COMPARE) return comparisons(items.as<Item>(), found.count, {text, starts});
 
+#if HAVE_SORTS
     if (h.work == ROWS_SORT) {
         if (!sort_items(c, items.as<Item>(), found.count, merged, text, starts)) return "rows around were written";
         Output sorted(nbytes, h.out_skew);
         gather(text, found, merged.as<Item>(), sorted.as<unsigned char>(), nbytes);
         return bytes_of(sorted.as<unsigned char>(), nbytes);
     }
+#endif
     const long long m = rows_in(found, c.a.size());
     merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, found.count - m, merged.as<Item>(), text, starts);
     Output out(nbytes, h.out_skew);
@@ -374,21 +378,23 @@ std::string run(const Case& c)
     Buffer b(h.b_bytes, h.b_skew * sizeof(Item));
     std::memcpy(a.as<char>(), c.a.data(), h.a_bytes);
     std::memcpy(b.as<char>(), c.b.data(), h.b_bytes);
+#if HAVE_SORTS
     if (h.work == SORT) {
         Buffer sorted(h.a_bytes, h.out_skew * sizeof(Item));
         if (!sort_items(c, a.as<Item>(), h.m, sorted, nullptr, nullptr)) return "items around were written";
         return bytes_of(sorted.as<char>(), h.a_bytes);
     }
-    if (h.work == CHECK) {
-        const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, h.strict, nullptr, nullptr);
-        return bytes_of(&first, 1);
-    }
-    if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);
     if (h.work == LEVEL) {
         Output out(h.a_bytes, h.out_skew * sizeof(Item));
         merge_level(c, h.merge, a.as<Item>(), h.n, h.m, out.as<Item>(), nullptr, nullptr);
         return made_up(out.as<char>(), h.m, c.a, sizeof(Item));
     }
+#endif
+    if (h.work == CHECK) {
+        const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, h.strict, nullptr, nullptr);
+        return bytes_of(&first, 1);
+    }
+    if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);
     if (h.work == PARTITION) {
         const std::vector<long long> cuts = partition_of(runs_of(c, a.as<char>()), h.tile, nullptr, nullptr);
         if (h.loose) return judge_cuts(cuts, runs_of(c, a.as<char>()), h.tile);
