@@ -21,7 +21,7 @@ class Took(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The seconds of several runs of a command."""
+    """The seconds of several runs of a command. processors: the median."""
 
     median: float
     fastest: float
@@ -30,7 +30,7 @@ class Series(NamedTuple):
 
     @classmethod
     def of(cls, turns: Sequence[Took]) -> Series:
-        """What several runs took; processors: their median."""
+        """The times of several runs."""
         walls = [turn.wall for turn in turns]
         return cls(median(walls), min(walls), max(walls), median(turn.processors for turn in turns))
 
