@@ -7,28 +7,40 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parent.parent / "data" / "bench" / "simulate_cluster.py"
+BENCH = Path(__file__).parent.parent / "data" / "bench"
 DATA = 2e12
+
+
+def module(name: str) -> ModuleType:
+    """A script of data/bench as a module."""
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[name] = found  # where dataclasses look for their fields' types, and the script for the model
+    spec.loader.exec_module(found)
+    return found
 
 
 @pytest.fixture(scope="module")
 def simulation() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("simulate_cluster", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for their fields' types
-    spec.loader.exec_module(module)
-    return module
+    return module("cluster_model")
+
+
+@pytest.fixture(scope="module")
+def settings(simulation: ModuleType) -> list[Any]:
+    """The rows of the table, for 20 machines."""
+    return list(module("simulate_cluster").settings(20))
 
 
 @pytest.mark.parametrize("row", range(14))
-def test_work_is_conserved_within_capacity(simulation: ModuleType, row: int) -> None:
-    setting = replace(simulation.settings(20)[row], dying=0.3 if row % 2 else 0.0)
+def test_work_is_conserved_within_capacity(simulation: ModuleType, settings: list[Any], row: int) -> None:
+    setting = replace(settings[row], dying=0.3 if row % 2 else 0.0)
     done = simulation.simulate(setting, 5, DATA)
     for phase, rate in ((done.runs, setting.machine.sort), (done.merges, setting.machine.merge)):
         assert phase.nbytes == pytest.approx(DATA)

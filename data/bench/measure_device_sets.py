@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import re
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,20 +44,6 @@ def inputs(shape: str, dtype: str, count: int) -> list[Any]:
     kind = cupy.dtype(dtype)
     parts = [cupy.random.randint(0, 1 << 31, half, dtype=cupy.int64).astype(kind) for _ in range(3)]
     return [cupy.sort(cupy.concatenate([parts[0], part])) for part in parts[1:]]
-
-
-def waiting_milliseconds(work: Callable[[], Any], turns: int) -> float:
-    """The median time of work that waits itself."""
-    found = []
-    for turn in range(turns + 2):
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        work()
-        end.record()
-        end.synchronize()
-        if turn >= 2:
-            found.append(float(cupy.cuda.get_elapsed_time(start, end)))
-    return statistics.median(found)
 
 
 def queued(order: Order, name: str, pair: list[Any], out: Any) -> tuple[Callable[[], Any], Answer]:
@@ -95,7 +80,7 @@ def rows(dtype: str, shape: str, bits: int, turns: int) -> Iterator[str]:
         work, answer = queued(order, name, [a, b], out)
         alone = milliseconds(work, turns)
         found = answer.word.value
-        call = waiting_milliseconds(partial(getattr(gpumerge_cli, name), a, b), turns)
+        call = milliseconds(partial(getattr(gpumerge_cli, name), a, b), turns, held=False)  # it waits itself
         copy = copy_time((a.nbytes + b.nbytes + found * order.width) // 2, 3)
         thrust, same = "", ""
         try:
@@ -110,7 +95,7 @@ def rows(dtype: str, shape: str, bits: int, turns: int) -> Iterator[str]:
                 ctypes.addressof(counted),
             )
             theirs = Algorithm("baseline_cccl_set.cu", "cccl_set", order, 0, arguments)
-            taken = waiting_milliseconds(partial(theirs, current_stream()), turns)
+            taken = milliseconds(partial(theirs, current_stream()), turns, held=False)
             equal = counted.value == found and bool((out[:found] == other[:found]).all())
             thrust, same = f"{taken:.3f} | {taken / alone:.2f}", "yes" if equal else f"NO {counted.value}"
         except DeviceError as error:

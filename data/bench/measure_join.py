@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
-from statistics import median
 
 import numpy as np
+from whole_commands import in_turns, write_table
 
 OURS = [sys.executable, "-m", "gpumerge_cli", "join", "-q"]
 CASES = {
@@ -43,16 +41,6 @@ def make(case: str, path: Path, nbytes: int, seed: int) -> None:
             file.write("".join(line.format(x=x, y=y) for x, y in zip(some, others, strict=True)))
 
 
-def seconds(command: list[str], out: Path) -> tuple[float, float]:
-    """The seconds that a command takes by the clock, and those of the processors."""
-    environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with open(out, "wb") as file:
-        subprocess.run(command, env=environment, check=True, stdout=file)
-    took, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def measured(case: str, folder: Path, wish: argparse.Namespace) -> list[str]:
     """The rows of a case."""
     options, title = CASES[case]
@@ -61,24 +49,17 @@ def measured(case: str, folder: Path, wish: argparse.Namespace) -> list[str]:
         make(case, path, int(wish.gigabytes * 5e8), seed)
     tail = [*options, str(a), str(b)]
     commands = {"join": ["join", *tail], "gpumerge": [*OURS, *tail, "--output", str(ours)]}
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-    for turn in range(wish.repeat + 1):  # the first is for the page cache
-        for name, command in commands.items():
-            took = seconds(command, theirs if name == "join" else folder / "nothing")
-            if turn:
-                found[name].append(took)
+    found = in_turns(commands, wish.repeat, {"join": theirs})
     subprocess.run(["cmp", ours, theirs], check=True)
     size = a.stat().st_size + b.stat().st_size
     out = ours.stat().st_size
     for path in (a, b, ours, theirs):
         path.unlink()
-    slow = median(took for took, _ in found["join"])
     rows = []
-    for name, turns in found.items():
-        middle, least = median(took for took, _ in turns), min(took for took, _ in turns)
-        busy = median(used for _, used in turns)
-        said = f"{size / 1e9:.2f} GB, {out / 1e9:.2f} GB out: {title}"
-        rows.append(f"| {said} | {name} | {middle:.2f} | {least:.2f} | {busy:.2f} | {slow / middle:.1f} |")
+    said = f"{size / 1e9:.2f} GB, {out / 1e9:.2f} GB out: {title}"
+    for name, times in found.items():
+        shown = f"{times.median:.2f} | {times.fastest:.2f} | {times.processors:.2f}"
+        rows.append(f"| {said} | {name} | {shown} | {found['join'].median / times.median:.1f} |")
         print(rows[-1], flush=True)
     return rows
 
@@ -95,17 +76,13 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     cases = [case for case in CASES if not wish.only or case in wish.only.split(",")]
     rows = [row for case in cases for row in measured(case, folder, wish)]
-    version = subprocess.run(["join", "--version"], capture_output=True, text=True, check=True).stdout.partition("\n")[
-        0
-    ]
-    head = f"Joins of two sorted files, start-up, reading and writing included, from page cache; {wish.repeat} turns, "
-    head += f"{len(os.sched_getaffinity(0))} cores, against {version}. The outputs are the same."
-    table = [
-        "| case | command | median, s | fastest, s | processors, s | join over it |",
-        "|---|---|---|---|---|---|",
-        *rows,
-    ]
-    Path(wish.out).write_text(f"{head}\n\n" + "\n".join(table) + "\n", encoding="utf-8")
+    version = subprocess.run(["join", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    about = (
+        f"Joins of two sorted files, start-up, reading and writing included, from page cache; {wish.repeat} turns, "
+        f"{len(os.sched_getaffinity(0))} cores, against {version}. The outputs are the same."
+    )
+    columns = "| case | command | median, s | fastest, s | processors, s | join over it |"
+    write_table(Path(wish.out), about, columns, rows)
 
 
 if __name__ == "__main__":

@@ -14,15 +14,13 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
+from whole_commands import environment, in_turns, write_table
 
-ROOT = Path(__file__).resolve().parents[2]
 GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
 _DIFFERENT = 10
 _BLOCK = 1 << 22
@@ -66,21 +64,10 @@ def lines(folder: Path, nbytes: int) -> list[str]:
     return names
 
 
-def timed(command: list[str]) -> tuple[float, float]:
-    """Seconds of the command, and of the CPU that it took."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(command[:6])}: status {status}")
-    return time.perf_counter() - start, used.ru_utime + used.ru_stime
-
-
 def bytes_read(words: list[str]) -> int:
     """Bytes that the command's own process reads."""
     command = [sys.executable, "-c", _TELL, *words]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, env=environment, check=True)
+    done = subprocess.run(command, capture_output=True, env=environment(), check=True)
     told = done.stderr.decode().rpartition("rchar:")[2]
     return int(told.split()[0])
 
@@ -111,29 +98,23 @@ def main() -> None:
         commands["lines", said] = [*said.split(), "--json", *made["lines"]]
     for said in ("merge --head 1000", "merge --tail 1000", "merge"):
         commands["lines", said] = [said.split()[0], "-q", *said.split()[1:], "--backend", "cpu", *made["lines"]]
-    rows = [
+    about = (
         f"{wish.files} files of {wish.gigabytes:g} GB of int32, and two of {wish.gigabytes / 2:g} GB of lines; medians "
         f"of {wish.repeat} runs, after one. {platform.processor() or platform.machine()}, "
         f"{len(os.sched_getaffinity(0))} cores, Linux {platform.release()}, Python {platform.python_version()}, load "
-        f"average {os.getloadavg()[0]:.1f} at the start.",
-        "",
-        "| files | command | s | from, to | CPU s | bytes read |",
-        "|---|---|---|---|---|---|",
-    ]
+        f"average {os.getloadavg()[0]:.1f} at the start."
+    )
+    rows = []
     for (kind, said), words in commands.items():
-        timed([*GPUMERGE, *words])
-        found = [timed([*GPUMERGE, *words]) for _ in range(wish.repeat)]
-        walls = sorted(wall for wall, _ in found)
-        cpu = statistics.median(used for _, used in found)
-        read = bytes_read(words)
+        (took,) = in_turns({said: [*GPUMERGE, *words]}, wish.repeat).values()
         rows.append(
-            f"| {kind} | `{said}` | {statistics.median(walls):.2f} | {walls[0]:.2f} to {walls[-1]:.2f} | {cpu:.2f} | "
-            f"{read / 1e6:,.1f} MB |"
+            f"| {kind} | `{said}` | {took.median:.2f} | {took.fastest:.2f} to {took.slowest:.2f} | "
+            f"{took.processors:.2f} | {bytes_read(words) / 1e6:,.1f} MB |"
         )
         print(rows[-1], flush=True)
     for name in {name for names in made.values() for name in names}:
         Path(name).unlink(missing_ok=True)
-    wish.out.write_text("\n".join(rows) + "\n")
+    write_table(wish.out, about, "| files | command | s | from, to | CPU s | bytes read |", rows)
 
 
 if __name__ == "__main__":

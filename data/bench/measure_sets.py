@@ -9,12 +9,11 @@ import argparse
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 from measure_text import lines
+from whole_commands import in_turns, run
 
 OURS = f"{sys.executable} -m gpumerge_cli"
 _BLOCK = 200_000
@@ -36,7 +35,7 @@ def make_lines(folder: Path, nbytes: int) -> tuple[Path, Path]:
             a.write(both + lines("log", rng, _BLOCK))
             b.write(both + lines("log", rng, _BLOCK))
     for file in files:
-        subprocess.run(f"{OURS} sort {file} -o {file}", shell=True, check=True, env=_environment())
+        run(f"{OURS} sort {file} -o {file}")
     return files
 
 
@@ -51,22 +50,6 @@ def make_keys(folder: Path, nbytes: int) -> tuple[Path, Path]:
     return files
 
 
-def turns(commands: dict[str, str], repeat: int) -> dict[str, list[float]]:
-    """Seconds of each command, in turns; the first turn, for the page cache, does not count."""
-    found: dict[str, list[float]] = {name: [] for name in commands}
-    for turn in range(repeat + 1):
-        for name, command in commands.items():
-            start = time.perf_counter()
-            subprocess.run(command, shell=True, check=True, env=_environment())
-            if turn:
-                found[name].append(time.perf_counter() - start)
-    return found
-
-
-def _environment() -> dict[str, str]:
-    return os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-
-
 def of_lines(folder: Path, nbytes: int, repeat: int) -> list[str]:
     """Rows of the table of lines. Both outputs of each case must be the same."""
     a, b = make_lines(folder, nbytes)
@@ -77,9 +60,9 @@ def of_lines(folder: Path, nbytes: int, repeat: int) -> list[str]:
     ]
     for title, system, own in _LINES:
         command = {"system": f"{system} > {theirs}", "gpumerge": f"{OURS} {own} -o {ours}"}
-        times = turns({name: text.format(a=a, b=b) for name, text in command.items()}, repeat)
+        times = in_turns({name: text.format(a=a, b=b) for name, text in command.items()}, repeat)
         subprocess.run(["cmp", theirs, ours], check=True)
-        slow, fast = (median(times[name]) for name in command)
+        slow, fast = times["system"].median, times["gpumerge"].median
         rows.append(f"| {title}: `{system.format(a='A', b='B')}` | {slow:.2f} | {fast:.2f} | {slow / fast:.1f} |")
         print(rows[-1], flush=True)
     for file in (a, b, theirs, ours):
@@ -91,14 +74,14 @@ def of_keys(folder: Path, nbytes: int, repeat: int) -> list[str]:
     """Rows of the table of int32, each beside the merge of the same files."""
     a, b = make_keys(folder, nbytes)
     out = folder / "out.i32"
-    times = turns({name: f"{OURS} {name} -q {a} {b} -o {out}" for name in _KEYS}, repeat)
+    times = in_turns({name: f"{OURS} {name} -q {a} {b} -o {out}" for name in _KEYS}, repeat)
     rows = [
         f"| int32, 2 x {a.stat().st_size / 1e9:.2f} GB | median, s | fastest, s | over the merge |",
         "|---|---|---|---|",
     ]
-    merge = median(times["merge"])
+    merge = times["merge"].median
     for name, found in times.items():
-        rows.append(f"| {name} | {median(found):.2f} | {min(found):.2f} | {median(found) / merge:.2f} |")
+        rows.append(f"| {name} | {found.median:.2f} | {found.fastest:.2f} | {found.median / merge:.2f} |")
         print(rows[-1], flush=True)
     for file in (a, b, out):
         file.unlink()

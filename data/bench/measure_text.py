@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from whole_commands import environment, write_table
 
 CASES = {
     "log": ([], "access log lines, bytewise"),
@@ -57,13 +58,13 @@ def make(case: str, path: Path, nbytes: int, seed: int) -> None:
             file.write(lines(case, rng, _BLOCK))
 
 
-def seconds(command: list[str], environment: dict[str, str], report: Path, cores: set[int]) -> tuple[float, int]:
+def seconds(command: list[str], report: Path, cores: set[int]) -> tuple[float, int]:
     """The seconds that a command takes, and the peak memory in bytes that its report says, 0 without one.
 
     The report is removed.
     """
     start = time.perf_counter()
-    subprocess.run(command, env=environment, check=True, preexec_fn=lambda: os.sched_setaffinity(0, cores))
+    subprocess.run(command, env=environment(), check=True, preexec_fn=lambda: os.sched_setaffinity(0, cores))
     took = time.perf_counter() - start
     peak = 0
     if report.exists():
@@ -81,15 +82,13 @@ class Race:
         self._folder = folder
         self._report = folder / "report.json"
         self._cores = sorted(os.sched_getaffinity(0))
-        self._environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled, too
 
     def case(self, options: list[str], title: str, names: list[str]) -> None:
         """Race over the files of a case, on each number of cores. Merges sort them first."""
         wish = self._wish
         for name in names if not wish.sorts else []:
-            subprocess.run([*OURS, "--backend=cpu", *options, name, "-o", name], env=self._environment, check=True)
-            subprocess.run(["sort", "-c", *options, name], env=self._environment, check=True)
+            subprocess.run([*OURS, "--backend=cpu", *options, name, "-o", name], env=environment(), check=True)
+            subprocess.run(["sort", "-c", *options, name], env=environment(), check=True)
         size = sum(os.path.getsize(name) for name in names)
         tail = [*options, *([] if wish.sorts else ["-m"]), *(["-S", wish.memory] if wish.memory else []), *names]
         large = ["-S", "60%"] if wish.sorts and not wish.memory else []
@@ -113,7 +112,7 @@ class Race:
         for turn in range(self._wish.repeat + 1):  # the first is for the page cache and the GPU's code
             for name, command in commands.items():
                 on = set(self._cores[:number])
-                took = seconds([*command, "-o", outs[name]], self._environment, self._report, on)
+                took = seconds([*command, "-o", outs[name]], self._report, on)
                 if turn:
                     found[name].append(took)
         for out in list(outs.values())[1:]:
@@ -150,13 +149,9 @@ def main() -> None:
         for path in files[case]:
             path.unlink()
     what = "Sorts" if wish.sorts else "Merges of two sorted files"
-    head = f"{what}, start-up, reading and writing included, from page cache; {wish.repeat} turns."
-    table = [
-        "| case | cores | command | median, s | fastest, s | GNU over it | peak, MB |",
-        "|---|---|---|---|---|---|---|",
-        *race.rows,
-    ]
-    Path(wish.out).write_text(f"{head}\n\n" + "\n".join(table) + "\n", encoding="utf-8")
+    about = f"{what}, start-up, reading and writing included, from page cache; {wish.repeat} turns."
+    columns = "| case | cores | command | median, s | fastest, s | GNU over it | peak, MB |"
+    write_table(Path(wish.out), about, columns, race.rows)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ complete -c gpumerge -n __gpumerge_command -a join -d 'Join two files, sorted by
 complete -c gpumerge -n __gpumerge_command -a sort -d 'Sort lines as GNU sort does.'
 complete -c gpumerge -n __gpumerge_command -a check -d 'Check that each file is in order.'
 complete -c gpumerge -n __gpumerge_command -a rank -d 'Find items by their ranks in the merge, and ranks of items, without merging.'
-complete -c gpumerge -n __gpumerge_command -a batch -d 'Run many merges, sorts and checks, as a file of jobs says.'
+complete -c gpumerge -n __gpumerge_command -a batch -d 'Run many merges, sorts, checks, sets and joins, as a file of jobs says.'
 complete -c gpumerge -n __gpumerge_command -a bench -d 'Time every kernel and library on synthetic runs.'
 complete -c gpumerge -n __gpumerge_command -a path -d 'Draw the merge path of two sorted inputs.'
 complete -c gpumerge -n __gpumerge_command -a generate -d 'Make test files, sorted or shuffled.'

@@ -36,8 +36,8 @@ class Device:
     def current(self) -> Iterator[None]:
         """A context in which the device is the current one. All methods below need it.
 
-        Arrays that are made in it are temporaries of the call, which a graph may capture. `empty` and `kept` give those
-        that outlive it. CuPy's errors become a DeviceError.
+        Arrays that are made in it are temporaries of the call, which a graph may capture. `empty` and `kept` give
+        arrays that outlive it. CuPy's errors become a DeviceError.
         """
         from gpumerge_cli.backends.gpu.failures import device_errors
         from gpumerge_cli.backends.gpu.launching import temporaries

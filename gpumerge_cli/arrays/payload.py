@@ -12,7 +12,7 @@ from gpumerge_cli.arrays.taking import is_cupy, taken
 from gpumerge_cli.errors import UsageError
 
 _LISTED = 8
-"""CuPy reads the addresses of more arrays from a list in host memory, which a graph would not keep."""
+"""The most arrays that CuPy joins without a list of their addresses in host memory, which a graph would not keep."""
 
 
 def payload(values: Any, keys: Sequence[Any]) -> list[Any]:

@@ -20,9 +20,9 @@ _OF_HOST = (1, 3, 11)
 _OF_CUDA = (2, 13)
 _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
-_DEFAULT_STREAMS = (1, 2)  # the usual one, and that of a thread
+_DEFAULT_STREAMS = (1, 2)  # the one of all threads, and that of a thread of its own
 _NO_STREAM = -1
-"""With it a library of DLPack lets no stream wait."""
+"""Tells a library of DLPack that no stream has to wait."""
 
 
 def is_cupy(array: Any) -> bool:
@@ -147,9 +147,9 @@ def _on(cupy: Any, device: int) -> AbstractContextManager[Any]:
 
 
 def _wait_for(cupy: Any, stream: int) -> None:
-    """Let the current stream of the current device wait for another one, unless a graph captures it alone.
+    """Let the current stream of the current device wait for another one, unless a graph captures the current one alone.
 
-    A graph runs later, so a wait inside would not be for the work that is ahead of the call.
+    Such a graph runs later. A wait in it would not be for the work that is queued ahead of the call.
     """
     runtime, current = cupy.cuda.runtime, cupy.cuda.get_current_stream()
     if stream == (current.ptr or _LEGACY_STREAM):

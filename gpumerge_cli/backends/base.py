@@ -61,7 +61,7 @@ __all__ = [
 Bytes = NDArray[np.uint8]
 Unique = Literal["first", "ahead"] | Equals | None
 """Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
-Equals is for merges on the CPU."""
+Equals says it for merges on the CPU."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def job_of(values: Values) -> tasks.Task[MergeRequest]:
 
 
 def _head_or_tail(values: Values) -> RankRange | None:
-    """The ranks that --head or --tail names, None without them. Raises UsageError for options that they go not with."""
+    """The ranks that --head or --tail names, None without them. Raises UsageError for options that contradict them."""
     given = [f"--{name}" for name in ("head", "tail") if values.get(name) is not None]
     if not given:
         return None

@@ -143,7 +143,7 @@ def _check(command: SortCommand) -> int:
     try:
         request = CheckRequest(_inputs(command), _items(command), _on(command), command.values.unique)
         with tasks.machines_of(request) as machines:
-            check_files(request.inputs, request.items, request.on, unique=request.unique, machines=machines)
+            check_files(request, machines)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines

@@ -130,10 +130,7 @@ def _check(
     files: list[InputFile] = []
     wrong: list[InputError] = []
     with machines_of(request) as machines:
-        for found in check_each(
-            request.inputs, request.items, request.on, unique=request.unique, memory=request.memory, advance=advance,
-            machines=machines,
-        ):  # fmt: skip
+        for found in check_each(request, advance, machines):
             if isinstance(found, InputFile):
                 files.append(found)
             else:

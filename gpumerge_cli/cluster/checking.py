@@ -66,9 +66,10 @@ class Check:
         return None if found.first == inf else int(found.first)
 
     def _first(self, order: Order, advance: Advance) -> _Found:
-        request, equals = self.request, Equals.of(self.request.unique)
+        request = self.request
         one = replace(self.inputs, sources=(self.source,))
-        work = replace(work_of(one, request.items, "check", LaunchRequest(), equals=equals), order=order)
+        work = work_of(one, request.items, "check", LaunchRequest())
+        work = replace(work, equals=Equals.of(request.unique), order=order)
         site = Site(work, one.sources, CountOutlet())
         hired = self.machines.hired(site, self.machines.shipment(site, request.on, request.memory, False))
         blocks = blocks_of(self.source, task_bytes(self.source.size, self.machines.threads))

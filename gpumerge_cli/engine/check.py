@@ -1,10 +1,11 @@
-"""Is a file in order? And if not, where first?"""
+"""Checks of the order of files: whether each is in order, and where it first is not."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
@@ -13,7 +14,7 @@ from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
+from gpumerge_cli.engine.request import BackendRequest, CheckRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError, InputError
@@ -29,17 +30,10 @@ Advance = Callable[[int, int], None]
 _SHORT_LINE = 8
 
 
-def check_files(
-    inputs: tuple[str, ...],
-    items: ItemRequest,
-    on: BackendRequest,
-    *,
-    unique: bool = False,
-    machines: Machines | None = None,
-) -> tuple[InputFile, ...]:
+def check_files(request: CheckRequest, machines: Machines | None = None) -> tuple[InputFile, ...]:
     """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
     found = []
-    for one in check_each(inputs, items, on, unique=unique, machines=machines):
+    for one in check_each(request, machines=machines):
         if isinstance(one, InputError):
             raise one
         found.append(one)
@@ -47,23 +41,16 @@ def check_files(
 
 
 def check_each(
-    inputs: tuple[str, ...],
-    items: ItemRequest,
-    on: BackendRequest,
-    *,
-    unique: bool = False,
-    memory: int | None = None,
-    advance: Advance | None = None,
-    machines: Machines | None = None,
+    request: CheckRequest, advance: Advance | None = None, machines: Machines | None = None
 ) -> Iterator[InputFile | InputError]:
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
     An error is the DisorderError of the first disorder, or the InputError that kept the input from being read. Raises
-    UsageError before it reads any input if the inputs and `items` do not go together.
-    unique: an item that compares equal to the one ahead of it is disorder, too. memory: bytes for what is in flight;
-    None takes a quarter of what is available. advance: called from any thread with (bytes done, bytes in all), those of
-    the files as they lie on the disk; what it raises ends the check. machines: do the work in place of this one.
+    UsageError before it reads any input if the inputs and the items of the request do not go together.
+    advance: called from any thread with (bytes done, bytes in all), those of the files as they lie on the disk; what it
+    raises ends the check. machines: do the work in place of this one.
     """
+    inputs, items = request.inputs, request.items
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     sizes = [size_told(name) for name in inputs] if advance is not None else []
@@ -84,11 +71,10 @@ def check_each(
                     same_headers([*headers, (name, head)], items)
                     headers = headers or [(name, head)] * bool(head)
                 if machines is None:
-                    raise_disorder(files, on, unique=unique, memory=memory, advance=of_file)
+                    raise_disorder(files, request.on, unique=request.unique, memory=request.memory, advance=of_file)
                     (checked,) = files.files()
                 else:
-                    request = CheckRequest((name,), items, on, unique, memory)
-                    (checked,) = files.files(machines.check(files, request, of_file))
+                    (checked,) = files.files(machines.check(files, replace(request, inputs=(name,)), of_file))
         except InputError as error:
             yield error
         else:
@@ -121,40 +107,85 @@ def raise_disorder(
     memory: int | None = None,
     advance: Advance = lambda done, total: None,
 ) -> None:
-    """Raise DisorderError at the first disorder of the first input that has one. advance: see first_disorder."""
+    """Raise DisorderError at the first disorder of the first input that has one.
+
+    unique, memory: see CheckRequest. advance: see Search.
+    """
     device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
     backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
-    workers = on.threads or cores()
+    search = Search(backend, on.threads or cores(), unique, memory)
     for source in inputs.sources:
-        error = disorder_in(source, inputs.order, backend, workers, unique=unique, memory=memory, advance=advance)
+        error = search.error_in(source, inputs.order, advance)
         if error is not None:
             raise error
 
 
-def disorder_in(
-    source: Source,
-    order: Order,
-    backend: Backend,
-    workers: int,
-    *,
-    unique: bool = False,
-    memory: int | None = None,
-    advance: Advance = lambda done, total: None,
-) -> DisorderError | None:
-    """The error for the first disorder of a source, None if it is in order. The arguments are first_disorder's."""
-    offset = first_disorder(source, order, backend, workers, unique=unique, memory=memory, advance=advance)
-    if offset is None:
-        return None
-    first_in = partial(first_disorder, source, backend=backend, workers=workers, unique=unique, memory=memory)
-    return disorder_error(source, offset, order, first_in, unique=unique)
+@dataclass(frozen=True)
+class Search:
+    """A search for the first item of a source that sorts before the one ahead of it.
+
+    backend: compares items. workers: threads that search, a block each. unique, memory: see CheckRequest. The methods
+    take `advance`, which is called with (blocks done, blocks in all) ahead of each block, from any thread; what it
+    raises ends the search.
+    """
+
+    backend: Backend
+    workers: int
+    unique: bool = False
+    memory: int | None = None
+
+    def error_in(
+        self, source: Source, order: Order, advance: Advance = lambda done, total: None
+    ) -> DisorderError | None:
+        """The error for the first disorder of a source, None if it is in order."""
+        offset = self.first_in(source, order, advance)
+        if offset is None:
+            return None
+        return disorder_error(source, offset, order, partial(self.first_in, source), unique=self.unique)
+
+    def first_in(self, source: Source, order: Order, advance: Advance = lambda done, total: None) -> int | None:
+        """The position of the first item out of order, None if there is none."""
+        pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
+        memory = self.memory or default_memory()
+        blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, self.workers, memory))
+        pending, counted = iter(blocks), count()
+        lock = threading.Lock()
+        found: list[int] = []
+
+        def work() -> None:
+            workspace = self.backend.workspace(order, max(stop - start for start, stop in blocks))
+            try:
+                while True:
+                    with lock:
+                        advance(min(next(counted), len(blocks)), len(blocks))
+                        start, stop = next(pending, (-1, -1))
+                        if start < 0 or (found and min(found) <= start):
+                            return
+                    disorder = disorder_between(source, (start, stop), order, workspace, unique=self.unique)
+                    if disorder is not None:
+                        found.append(disorder)
+            finally:
+                workspace.close()
+
+        if blocks:
+            from concurrent.futures import ThreadPoolExecutor
+
+            from gpumerge_cli.engine.parallel import started
+
+            number = min(self.workers, len(blocks))
+            with ThreadPoolExecutor(number) as pool:
+                for future in started(pool, work, number):
+                    future.result()
+        return min(found, default=None)
 
 
 def disorder_between(
     source: Source, block: tuple[int, int], order: Order, workspace: Workspace, *, unique: bool = False
 ) -> int | None:
-    """Position of the first item of a block that sorts before the one ahead of it, or as it does if `unique`; or None.
+    """The position of the first item of a block that is out of order, None if there is none.
 
-    block: two positions. workspace: takes it.
+    block: two positions. unique: an item that equals the one ahead of it is out of order, too. workspace: has room for
+    the block.
     """
     start, stop = block
     if falls_at(source, start, order, unique=unique):
@@ -164,50 +195,3 @@ def disorder_between(
     disorder = workspace.disorder(strict=unique)
     workspace.synchronize()
     return None if disorder is None else start + disorder.offset
-
-
-def first_disorder(
-    source: Source,
-    order: Order,
-    backend: Backend,
-    workers: int,
-    *,
-    unique: bool = False,
-    memory: int | None = None,
-    advance: Advance = lambda done, total: None,
-) -> int | None:
-    """Position of the first item that sorts before the one ahead of it, or as it does if `unique`; or None.
-
-    advance: called with (blocks done, blocks in all) ahead of each, from any thread; what it raises ends the search.
-    """
-    pace = backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
-    blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, memory or default_memory()))
-    pending, counted = iter(blocks), count()
-    lock = threading.Lock()
-    found: list[int] = []
-
-    def work() -> None:
-        workspace = backend.workspace(order, max(stop - start for start, stop in blocks))
-        try:
-            while True:
-                with lock:
-                    advance(min(next(counted), len(blocks)), len(blocks))
-                    start, stop = next(pending, (-1, -1))
-                    if start < 0 or (found and min(found) <= start):
-                        return
-                disorder = disorder_between(source, (start, stop), order, workspace, unique=unique)
-                if disorder is not None:
-                    found.append(disorder)
-        finally:
-            workspace.close()
-
-    if blocks:
-        from concurrent.futures import ThreadPoolExecutor
-
-        from gpumerge_cli.engine.parallel import started
-
-        number = min(workers, len(blocks))
-        with ThreadPoolExecutor(number) as pool:
-            for future in started(pool, work, number):
-                future.result()
-    return min(found, default=None)

@@ -286,4 +286,4 @@ class Executor:
 
 
 ExecutorOf = Callable[[Sequence[Worker], Job, Stopwatch], Executes]
-"""Makes what has these workers do a job."""
+"""Makes an executor that has these workers do a job."""

@@ -22,7 +22,7 @@ Feed = Callable[[Backend, float], Shares]
 class Hired:
     """The workers of a run. station: shared by those on the CPU; None if none works there.
 
-    executor: has them do a job.
+    executor: makes what has the workers do a job.
     """
 
     workers: list[Worker]

@@ -48,9 +48,9 @@ _OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 class Inputs:
     """Opened inputs. dtype: that of the first one, byte order included; None for lines.
 
-    rest: makes what progress is told to of what it was told to while they were opened. names: those that they were
-    opened by, which may hold secrets; the sources have them as messages do. new_head: the start of the output where it
-    is not that of an input.
+    rest: takes the function that was told of progress while they were opened, and gives the one for the work that
+    follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
+    start of the output where it is not that of an input.
     """
 
     sources: tuple[Source, ...]
@@ -145,8 +145,8 @@ def opened(
 
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
-    outputs: where the items are to go, which OutputError is raised for before an input is read. alike: their headers
-    must be the same.
+    outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
+    headers of the inputs must be the same.
     """
     formats = formats_of(names, items)
     look_at(names)

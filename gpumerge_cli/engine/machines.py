@@ -1,4 +1,4 @@
-"""Machines elsewhere, as the engine sees them; room `cluster` has them."""
+"""Machines that do tasks elsewhere, as the engine sees them. The package `cluster` reaches them."""
 
 from __future__ import annotations
 

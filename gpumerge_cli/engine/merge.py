@@ -156,15 +156,17 @@ def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
 
 
 def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:
-    check, equals = request.check or request.lenient, request.equals
-    work = work_of(
-        inputs, request.items, "merge", request.on.launch, equals=equals, check=check,
-        margin=request.margin, join=request.join,
-    )  # fmt: skip
+    work = replace(
+        work_of(inputs, request.items, "merge", request.on.launch),
+        equals=request.equals,
+        check=request.check or request.lenient,
+        margin=request.margin,
+        join=request.join,
+    )
     lenient = request.lenient and request.parts is None
     memory = default_memory() if request.memory is None else request.memory
     most = max(memory, _LEAST_GROUP) if request.join is not None else 0
-    return Site(work, inputs.sources, SinkOutlet(output.sinks, equals), lenient, parts, most=most)
+    return Site(work, inputs.sources, SinkOutlet(output.sinks, request.equals), lenient, parts, most=most)
 
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:
@@ -176,11 +178,11 @@ def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | N
 
 def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> DisorderError:
     """The error for the first disorder in a source. It is searched again, since chunks meet disorder in any order."""
-    from gpumerge_cli.engine.check import disorder_in
+    from gpumerge_cli.engine.check import Search
 
     backend = hired.station.backend if hired.station is not None else select.host()
     threads = hired.station.shares.workers if hired.station is not None else cores()
-    error = disorder_in(site.sources[found.source], site.order_of(found.source), backend, threads)
+    error = Search(backend, threads).error_in(site.sources[found.source], site.order_of(found.source))
     assert error is not None
     return error
 

@@ -19,10 +19,8 @@ class Passes:
     """
 
     def __init__(self, names: Sequence[str], formats: Sequence[Content], advance: Advance | None) -> None:
-        self._sizes = [
-            _count(name, chosen) and size_told(name) * _count(name, chosen)
-            for name, chosen in zip(names, formats, strict=True)
-        ]
+        counts = [_count(name, chosen) for name, chosen in zip(names, formats, strict=True)]
+        self._sizes = [size_told(name) * count if count else 0 for name, count in zip(names, counts, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
         self._done = 0.0

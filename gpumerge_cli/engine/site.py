@@ -15,8 +15,7 @@ from gpumerge_cli.engine.task import Action, InputName, TaskWork
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
-from gpumerge_cli.order.equals import Equals, Margin
-from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 from gpumerge_cli.units import format_bytes
 
@@ -69,11 +68,11 @@ class Site:
         return self.work.order if self.work.join is None else Order.lines(self.work.join.orders[source])
 
 
-def work_of(
-    inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest, *, equals: Equals,
-    check: bool = False, margin: Margin | None = None, join: Join | None = None,
-) -> TaskWork:  # fmt: skip
-    """The work on opened inputs. items: the way in which they were read."""
+def work_of(inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest) -> TaskWork:
+    """The work on opened inputs that keeps all items and checks no order; `replace` gives other work.
+
+    items: the way in which the inputs were read.
+    """
     return TaskWork(
         action,
         tuple(
@@ -82,12 +81,10 @@ def work_of(
         ),
         replace(items, shown=None),
         inputs.order,
-        equals,
-        check,
+        Equals.ALL,
+        False,
         launch,
         inputs.item_bytes,
-        margin,
-        join,
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import Backend
@@ -69,16 +68,17 @@ def sort_files(
         sizes = [high - low for low, high in pairwise(edges)]
         output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
         try:
-            work = partial(work_of, inputs, request.items, "sort", request.sort, equals=Equals.of(request.unique))
             if machines is not None:
                 clock.start()
-                outcome = machines.sort(Sorting(inputs, work(), request, stopwatch), output, stack, advance)
+                outcome = machines.sort(
+                    Sorting(inputs, _work(request, inputs), request, stopwatch), output, stack, advance
+                )
                 chosen = _Chosen(machines.why)
             else:
                 selected = _selected(request, inputs, output, sizes)
                 clock.start()
                 chosen = _chosen(request, inputs, selected)
-                job = _Job(inputs, work(), selected.backend, request, stopwatch)
+                job = _Job(inputs, _work(request, inputs), selected.backend, request, stopwatch)
                 try:
                     outcome = job.sort(output, stack, advance, whole=True)
                 except _NoRoomError:
@@ -100,6 +100,10 @@ class _Chosen:
     why: str
     expected: Mix | None = None
     about: About | None = None
+
+
+def _work(request: SortFilesRequest, inputs: Inputs) -> TaskWork:
+    return replace(work_of(inputs, request.items, "sort", request.sort), equals=Equals.of(request.unique))
 
 
 def _chosen(request: SortFilesRequest, inputs: Inputs, selected: Selected) -> _Chosen:

@@ -93,7 +93,10 @@ class Sink(Protocol):
         """
 
     def judge(self, nbytes: int) -> None:
-        """Raise OutputError if others have cut the output, to which `nbytes` of items were written. Call it first."""
+        """Raise OutputError if others have cut the output, to which `nbytes` of items were written.
+
+        Call it ahead of `cut`.
+        """
 
     def cut(self, nbytes: int) -> None:
         """End the output behind `nbytes` of items, where more room was reserved. All are written by then."""

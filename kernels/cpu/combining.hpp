@@ -12,8 +12,10 @@
 #include "merging.hpp"
 #include "team.hpp"
 
-// The rule of sets.cuh in an Equals that is at least SETS, and whether equal items of one run count as one.
-inline unsigned rule_of(Equals equals) { return static_cast<unsigned>(equals) & 7; }
+constexpr unsigned RULE_BITS = 7;  // of the Equals of a set: those of a rule of sets.cuh
+
+// The rule in the Equals of a set, and whether equal items of one run count as one.
+inline unsigned rule_of(Equals equals) { return static_cast<unsigned>(equals) & RULE_BITS; }
 inline bool is_distinct(Equals equals) { return (static_cast<unsigned>(equals) & DISTINCT) != 0; }
 
 // Combines the items of a Kind. A Kind has these members. Addresses are aligned to items:
@@ -48,9 +50,9 @@ private:
         unsigned rule;
     };
 
-    static constexpr unsigned UNION_RULE = static_cast<unsigned>(SETS_UNION) & 7;
-    static constexpr unsigned A_STAYS = static_cast<unsigned>(SETS_DIFFERENCE) & 7;
-    static constexpr unsigned B_STAYS = static_cast<unsigned>(SETS_SYMMETRIC) & 7 & ~A_STAYS;
+    static constexpr unsigned UNION_RULE = static_cast<unsigned>(SETS_UNION) & RULE_BITS;
+    static constexpr unsigned A_STAYS = static_cast<unsigned>(SETS_DIFFERENCE) & RULE_BITS;
+    static constexpr unsigned B_STAYS = static_cast<unsigned>(SETS_SYMMETRIC) & RULE_BITS & ~A_STAYS;
 
     // Whether any item can go out. Leaves out empty runs, which then change nothing.
     static bool leave_out_empty(std::vector<Run>& runs, unsigned rule)

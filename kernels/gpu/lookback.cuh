@@ -1,8 +1,8 @@
-// What tiles tell each other about their counts, and sums of counts in a block.
+// Counts that tiles publish for each other, and sums of counts in a block.
 //
-// A tile may have to know how many items all tiles ahead of it have. It first says its own count. Then it looks back at what
-// the tiles ahead said until one of them knows the sum of all tiles up to it, and says its own sum. This ends if all tiles
-// ahead are under way or done.
+// A tile may have to know how many items all tiles ahead of it have. It first publishes its own count. Then it looks back, and
+// adds up the counts of the tiles ahead until one of them has published the sum of all tiles up to it. At last it publishes its
+// own sum. No tile waits for ever if all tiles ahead are under way or done.
 // Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
 //
 // Macros: BLOCK_SIZE threads a block, a multiple of 32; WIDE: 0 for sums of less than 2^30.

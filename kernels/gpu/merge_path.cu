@@ -5,16 +5,8 @@
 //
 // Macros: RUNS 2, 4, 8 or 16; BLOCK_SIZE threads a block, ITEMS_PER_THREAD outputs a thread; BULK, see transfer.cuh; those of
 // columns.cuh.
-#ifndef BLOCK_SIZE
-#define BLOCK_SIZE 256
-#endif
-#ifndef ITEMS_PER_THREAD
-#define ITEMS_PER_THREAD 15
-#endif
-#ifndef BLOCKS_PER_MULTIPROCESSOR
-#define BLOCKS_PER_MULTIPROCESSOR 1
-#endif
 
+#include "block.cuh"
 #include "cuts.cuh"
 #include "share.cuh"
 #include "stage.cuh"

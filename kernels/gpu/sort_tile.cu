@@ -3,16 +3,8 @@
 // It goes out in one piece. Every item crosses the device's memory once each way.
 //
 // Macros: BLOCK_SIZE threads a block, ITEMS_PER_THREAD items a thread; BULK, see transfer.cuh; those of columns.cuh.
-#ifndef BLOCK_SIZE
-#define BLOCK_SIZE 256
-#endif
-#ifndef ITEMS_PER_THREAD
-#define ITEMS_PER_THREAD 15
-#endif
-#ifndef BLOCKS_PER_MULTIPROCESSOR
-#define BLOCKS_PER_MULTIPROCESSOR 1
-#endif
 
+#include "block.cuh"
 #include "columns.cuh"
 #include "network.cuh"
 #include "share.cuh"

@@ -7,15 +7,6 @@
 //
 // Macros: RULE, the cases in which an item goes out; DISTINCT 1 if equal items of one run count as one; BLOCK_SIZE threads a
 // block, a multiple of 32; ITEMS_PER_THREAD, 32 at most; BULK, see transfer.cuh; those of columns.cuh.
-#ifndef BLOCK_SIZE
-#define BLOCK_SIZE 256
-#endif
-#ifndef ITEMS_PER_THREAD
-#define ITEMS_PER_THREAD 15
-#endif
-#ifndef BLOCKS_PER_MULTIPROCESSOR
-#define BLOCKS_PER_MULTIPROCESSOR 1
-#endif
 #ifndef RULE
 #define RULE 7
 #endif
@@ -25,6 +16,7 @@
 #define WIDE 1
 
 #include "../sets.cuh"
+#include "block.cuh"
 #include "cuts.cuh"
 #include "lookback.cuh"
 #include "share.cuh"

@@ -210,6 +210,8 @@ def test_a_job_of_a_batch(tmp_path: Path) -> None:
 
 
 def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
+    from dataclasses import replace
+
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.inputs import opened
     from gpumerge_cli.engine.outlet import RunsOutlet
@@ -225,7 +227,8 @@ def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))
     items = ItemRequest(lines=join.orders[0], header_lines=1)
     with opened(names, items, alike=False) as inputs:
-        work = work_of(inputs, items, "merge", LaunchRequest(), equals=Equals.JOIN, check=True, join=join)
+        work = work_of(inputs, items, "merge", LaunchRequest())
+        work = replace(work, equals=Equals.JOIN, check=True, join=join)
         again = TaskWork.from_dict(json.loads(json.dumps(work.as_dict())))
         assert again == pickle.loads(pickle.dumps(work)) == work
         planner = Site(again, inputs.sources, RunsOutlet(lambda _: None)).planner

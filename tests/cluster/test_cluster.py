@@ -16,7 +16,7 @@ from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -185,7 +185,7 @@ def test_nothing_at_all(machines: Machines, tmp_path: Path) -> None:
 
 
 def checked(names: tuple[str, ...], unique: bool, machines: Machines | None) -> Iterator[str]:
-    for one in check_each(names, ItemRequest(), BackendRequest(), unique=unique, machines=machines):
+    for one in check_each(CheckRequest(names, unique=unique), machines=machines):
         yield str(one)
 
 

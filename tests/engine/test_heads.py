@@ -6,6 +6,7 @@ import heapq
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,8 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
     with opened(tuple(names), ItemRequest("text", lines=order)) as inputs:
         sink = open_sink(str(folder / "out"), inputs.format, None, None, head=inputs.head)
         equals = Equals.of(unique)
-        work = work_of(inputs, ItemRequest("text", lines=order), "merge", LaunchRequest(), equals=equals, check=True)
+        work = work_of(inputs, ItemRequest("text", lines=order), "merge", LaunchRequest())
+        work = replace(work, equals=equals, check=True)
         site = Site(work, inputs.sources, SinkOutlet([sink], equals), lenient=True)
         outcome = Outcome([0] * len(names), rest=Chunk(tuple((0, source.size) for source in inputs.sources), 0))
         heads.merge_heads(site, sink, outcome, memory, Stopwatch())

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.check import check_files
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest, MergeRequest
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals
@@ -73,7 +73,8 @@ def test_many_chunks(
     assert report.chunks > inputs
     assert report.order == "records of 100 bytes, key bytes 0 to 9"
     assert sorted(os.listdir(tmp_path)) == sorted([*map(os.path.basename, names), "out.rec"])
-    check_files((str(tmp_path / "out.rec"),), ItemRequest(records=SORT_BENCHMARK), BackendRequest(backend.name))  # type: ignore[arg-type]
+    on = BackendRequest(backend.name)  # type: ignore[arg-type]
+    check_files(CheckRequest((str(tmp_path / "out.rec"),), ItemRequest(records=SORT_BENCHMARK), on))
 
 
 @settings(max_examples=40)

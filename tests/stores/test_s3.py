@@ -18,7 +18,7 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.site import opened_site, work_of
-from gpumerge_cli.engine.task import Equals, TaskWork
+from gpumerge_cli.engine.task import TaskWork
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.stores.base import StoreError
@@ -182,7 +182,7 @@ def test_tasks_name_urls_as_they_are_opened(bucket: Bucket) -> None:
     """A worker elsewhere opens inputs by the names in its task, which pickles."""
     urls = [bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba"]
     with opened(urls, ItemRequest()) as inputs:
-        work = work_of(inputs, ItemRequest(), "merge", LaunchRequest(), equals=Equals.ALL)
+        work = work_of(inputs, ItemRequest(), "merge", LaunchRequest())
     sent: TaskWork = pickle.loads(pickle.dumps(work))
     assert [one.name for one in sent.inputs] == urls
     with opened_site(sent, SinkOutlet([ItemSink(OutputFile("out.txt"))], sent.equals)) as site:

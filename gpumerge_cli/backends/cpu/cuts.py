@@ -19,7 +19,7 @@ Row = NDArray[np.int64]
 
 
 class Cuts:
-    """Makes cuts of the merge of sources. groups: none between items that compare equal. parts: see Sources."""
+    """Makes cuts of the merge of sources. groups: no cut lies between items that compare equal. parts: see Sources."""
 
     def __init__(
         self, sources: Sequence[Readable], order: Order, *, groups: bool = False, parts: Sequence[LineOrder] = ()
@@ -48,7 +48,7 @@ class Cuts:
     def at(self, targets: Row, low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
         """One cut for each target, as near to it as the edges of items allow, between two cuts if they are given."""
         low, high = np.zeros_like(self.sizes) if low is None else low, self.sizes if high is None else high
-        # A cut may lie from its target by a part of the way to the next one, so each has a second one at its place.
+        # A cut may miss its target by a part of the way to the next target. So each target is there twice.
         return self.between(low, high, np.repeat(targets, 2))[::2]
 
     def bounds(self, item: bytes) -> tuple[Row, Row]:

@@ -225,7 +225,7 @@ class GpuBackend:
                 self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
                 return places
             rows, out, scratch = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(3))
-            kernels.make_rows(items.data.ptr, 0, items.size, rows.data.ptr)
+            kernels.text.make_rows((items.data.ptr, 0), items.size, rows.data.ptr)
             of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
             run = (rows.data.ptr, items.size)
             sort_items(

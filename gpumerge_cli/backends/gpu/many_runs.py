@@ -19,19 +19,22 @@ from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.order import Order
 
 _MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.2e-12}
-"""Seconds an item of a pass that merges 16 runs, by item bytes; those of 12 and 16 bytes follow from that of 8."""
+"""Seconds for an item in a pass that merges 16 runs, by the bytes of an item; those of 12 and 16 follow from 8."""
 _GROUP = 60e-6
-"""Seconds that each group of runs adds to a pass, which merges one group after the other.
+"""Seconds for each group of runs in a pass, which merges one group after the other.
 
 With _MERGED it describes what 16 to 1,000 runs of integers take on an H200. 2^28 int32 in 16, 32, 64, 128, 256 and
 1,000 runs take 1.29, 2.37, 2.62, 3.16, 3.94 and 7.24 ms, and 2^22 of them in 20, 64 and 1,000 runs 0.20, 0.37 and 3.96.
 """
 _DIGIT = {1: 3.6e-12, 2: 3.75e-12, 4: 4.2e-12, 8: 6.2e-12, 12: 9.3e-12, 16: 12.4e-12}
-"""Seconds an item of a pass by digits, by item bytes; those of 12 and 16 bytes follow from that of 8."""
+"""Seconds for an item in a pass by digits, by the bytes of an item; those of 12 and 16 follow from 8."""
 _LAUNCHED, _DIGIT_LAUNCHED = 50e-6, 20e-6
-"""Seconds that a sort by digits adds, and each of its passes: 2^22 int32 take 0.22 ms, and 2^22 int64 0.46 ms."""
+"""Seconds for a sort by digits, and for each of its passes, beside its items.
+
+With them 2^22 int32 take 0.22 ms, and 2^22 int64 take 0.46 ms.
+"""
 _JOINED, _JOIN = 0.5e-12, 10e-6
-"""Seconds a byte, and seconds a launch, of runs that do not lie one behind the other."""
+"""Seconds for a byte, and for a launch, where runs that lie apart are laid together."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 from typing import Any
@@ -11,7 +12,6 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
-from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin, kernel
 from gpumerge_cli.backends.gpu.joining import THREADS as JOINING_THREADS
 from gpumerge_cli.backends.gpu.joining import WORDS as JOINING_WORDS
@@ -34,7 +34,6 @@ from gpumerge_cli.backends.gpu.sort_policy import TileShape, tile_shape, tile_sh
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
     compiler_options,
-    lines_order,
     partition_macros,
     policy_macros,
     row_macros,
@@ -42,10 +41,10 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
     values_macros,
 )
+from gpumerge_cli.backends.gpu.text_kernels import TextKernels, ceil_div
 from gpumerge_cli.backends.gpu.tree import Level
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.backends.variants import named
-from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
 
@@ -57,8 +56,6 @@ OWN_CUTS = 12
 """With at most so many tiles for each multiprocessor, it is faster if blocks find their own cuts."""
 _SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
-_BYTES_PER_THREAD = 16  # rows.cu, text.cu
-_SUMMED_PER_THREAD = 16
 
 
 @lru_cache(maxsize=256)
@@ -68,6 +65,30 @@ def _function(device: int, file: str, name: str, macros: Macros, largest: int) -
     A kernel that needs more than the usual is allowed the most there is, so that all launch shapes share it.
     """
     return kernel(file, compiler_options(macros), name, largest)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The items of a merge. source: a table of runs, or a level whose runs are `length` long. total: their number."""
+
+    source: Any
+    total: int
+    length: int = 0
+
+    @property
+    def batched(self) -> bool:
+        """Whether it is a level."""
+        return self.length > 0
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """The places that are cut: in each of `groups` of up to fan_in runs so many edges, `tile` items apart."""
+
+    fan_in: int
+    tile: int
+    number: int
+    groups: int = 1
 
 
 class Kernels:
@@ -102,7 +123,7 @@ class Kernels:
         total = sum(count for _, count in runs)
         if total == 0:
             return
-        self._merge(policy, _run_table(runs, policy.fan_in), total, out, text, starts)
+        self._merge(policy, _Given(_run_table(runs, policy.fan_in), total), out, text, starts)
 
     def merging(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = (), words: int = 0) -> Launch:
         """The kernel that merges by a policy which cuts ahead: a table of runs, or a level.
@@ -156,16 +177,17 @@ class Kernels:
     ) -> None:
         """Merge every `policy.fan_in` neighbouring runs of a level into one, in one launch."""
         length = min(level.length, level.total)
-        self._merge(policy, _words([level.items, length, level.total]), level.total, out, text, starts, length)
+        given = _Given(_words([level.items, length, level.total]), level.total, length)
+        self._merge(policy, given, out, text, starts)
 
     def merge_alone(self, level: Level, out: Address, text: Address = 0, starts: Address = 0) -> None:
         """Merge every two neighbouring runs of a level, with one thread for each pair."""
-        pairs = _ceil_div(level.total, 2 * level.length)
+        pairs = ceil_div(level.total, 2 * level.length)
         threads = min(pairs, _SERIAL_THREADS)
         table = _words([level.items, level.length, level.total])
         self._launch(
             "merge_alone",
-            _ceil_div(pairs, threads),
+            ceil_div(pairs, threads),
             threads,
             (table, out, text, starts),
             file="sort_serial.cu",
@@ -178,7 +200,7 @@ class Kernels:
         """Sort each tile of `policy.tile` items by itself. `out` may be the items themselves."""
         shape = tile_shape(policy.tile, self._order, self._limits)
         self._launch(
-            "sort_tile", _ceil_div(items[1], policy.tile), shape.block_size, (*items, policy.tile, out, text, starts),
+            "sort_tile", ceil_div(items[1], policy.tile), shape.block_size, (*items, policy.tile, out, text, starts),
             macros=tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer),
             shared=tile_shared_bytes(shape, self._order),
         )  # fmt: skip
@@ -191,16 +213,12 @@ class Kernels:
         """Lay runs, none of them empty, one behind the other."""
         join_runs(self.joining(), runs, item_bytes(self._order), to, current_stream())
 
-    def _merge(
-        self, policy: LaunchPolicy, source: Any, total: int, out: Address, text: Address, starts: Address,
-        length: int = 0,
-    ) -> None:  # fmt: skip
-        """Launch a merge. source: a table of runs, or a level whose runs are `length` long."""
-        batched = length > 0
+    def _merge(self, policy: LaunchPolicy, given: _Given, out: Address, text: Address, starts: Address) -> None:
+        source, total, batched = given.source, given.total, given.batched
         if not batched and by_values(self._order, policy, total):
             stretch = values_stretch(total, self._limits)
             self._launch(
-                "merge_values", _ceil_div(total, stretch), VALUES_THREADS, (source, out, stretch, text, starts),
+                "merge_values", ceil_div(total, stretch), VALUES_THREADS, (source, out, stretch, text, starts),
                 macros=values_macros(policy.fan_in),
             )  # fmt: skip
             return
@@ -214,7 +232,7 @@ class Kernels:
                 (source, out, *variant.gpu.sizes(policy), text, starts), file=file, macros=macros, shared=shared,
             )  # fmt: skip
             return
-        group = min(policy.fan_in * length, total) if batched else total
+        group = min(policy.fan_in * given.length, total) if batched else total
         tiles = grid_size(policy, group)
         blocks = total // group * tiles + grid_size(policy, total % group)
         if blocks <= OWN_CUTS * self._limits.multiprocessors:
@@ -223,10 +241,8 @@ class Kernels:
                 file=file, macros=macros, shared=shared,
             )  # fmt: skip
             return
-        cuts = self._partition(
-            policy.fan_in, policy.tile_size, tiles + 1, _ceil_div(total, group), source, text, starts,
-            batched=batched,
-        )  # fmt: skip
+        edges = _Edges(policy.fan_in, policy.tile_size, tiles + 1, ceil_div(total, group))
+        cuts = self._partition(edges, given, text, starts)
         own = own_cuts_beside(policy.fan_in, self._limits)
         words = [*np.frombuffer(source.tobytes(), np.int64).tolist(), out, cuts.data.ptr, own, text, starts]
         launch = Launch(self._compiled(name, file, macros, shared), policy.block_size, len(words), shared)
@@ -238,29 +254,19 @@ class Kernels:
         Runs, at most FAN_INS[-1] of them, may lie on any device that this one can read.
         """
         fan_in = next(most for most in FAN_INS if most >= len(runs))
-        cuts = self._partition(fan_in, rank, 2, 1, _run_table(runs, fan_in), 0, 0, batched=False)
-        return cuts[fan_in:]
+        given = _Given(_run_table(runs, fan_in), sum(count for _, count in runs))
+        return self._partition(_Edges(fan_in, rank, 2), given, 0, 0)[fan_in:]
 
-    def _partition(
-        self,
-        fan_in: int,
-        tile: int,
-        edges: int,
-        groups: int,
-        source: Any,
-        text: Address,
-        starts: Address,
-        *,
-        batched: bool,
-    ) -> cupy.ndarray:
-        cuts = scratch_array(groups * edges * fan_in, cupy.int64)
-        stretch = partition_stretch(edges, fan_in, self._limits)
+    def _partition(self, edges: _Edges, given: _Given, text: Address, starts: Address) -> cupy.ndarray:
+        """The cuts at the edges: int64, fan_in for each edge, one group after the other."""
+        cuts = scratch_array(edges.groups * edges.number * edges.fan_in, cupy.int64)
+        stretch = partition_stretch(edges.number, edges.fan_in, self._limits)
         self._launch(
             "partition",
-            groups * _ceil_div(edges, stretch),
-            partition_size(fan_in),
-            (source, cuts.data.ptr, edges, stretch, tile, text, starts),
-            macros=partition_macros(fan_in, batched=batched),
+            edges.groups * ceil_div(edges.number, stretch),
+            partition_size(edges.fan_in),
+            (given.source, cuts.data.ptr, edges.number, stretch, edges.tile, text, starts),
+            macros=partition_macros(edges.fan_in, batched=given.batched),
         )
         return cuts
 
@@ -285,7 +291,7 @@ class Kernels:
         strict: an item that equals the one ahead of it counts too.
         """
         if run[1] > 1:
-            blocks = min(_ceil_div(run[1], _THREADS), 16 * self._limits.multiprocessors)
+            blocks = min(ceil_div(run[1], _THREADS), 16 * self._limits.multiprocessors)
             self._launch(
                 "check_order", blocks, _THREADS, (*run, base, int(strict), first, text, starts), file="check.cu"
             )
@@ -297,7 +303,7 @@ class Kernels:
         """
         address, count = items
         differs = cupy.empty(count, cupy.uint8)
-        blocks = min(_ceil_div(count, _THREADS), 16 * self._limits.multiprocessors)
+        blocks = min(ceil_div(count, _THREADS), 16 * self._limits.multiprocessors)
         self._launch(
             "mark_first", blocks, _THREADS, (*items, int(not ahead), differs.data.ptr, text, starts), file="check.cu"
         )
@@ -316,90 +322,10 @@ class Kernels:
         function = _function(self._device, "hold.cu", "hold", (), 0)
         function((1,), (1,), (nanoseconds,))
 
-    def line_starts(self, text: Address, nbytes: int) -> Any:
-        """The offsets of all lines of a text that ends in a terminator, and of its end: int64. Waits for the device.
-
-        The words of the order and their number lie ahead of them in the same memory (see lines.cuh).
-        """
-        layout = self._order.layout()
-        assert layout.table is not None
-        terminator, ahead = layout.terminator, lines_order(layout.table)
-        blocks = self._text_blocks(nbytes)
-        ends = cupy.empty(blocks, cupy.int64)
-        self._launch(
-            "count_lines", blocks, _THREADS, (text, nbytes, terminator, ends.data.ptr),
-            file="text.cu", shared=4 * _THREADS,
-        )  # fmt: skip
-        self._running_sums(ends)
-        room = cupy.empty(len(ahead) + int(ends[-1]) + 1, cupy.int64)
-        room[: len(ahead)].set(ahead)
-        starts = room[len(ahead) :]
-        self._launch(
-            "find_lines", blocks, _THREADS, (text, nbytes, terminator, ends.data.ptr, starts.data.ptr),
-            file="text.cu", shared=4 * _THREADS,
-        )  # fmt: skip
-        return starts
-
-    def line_numbers(self, starts: Any, offsets: Sequence[int]) -> list[int]:
-        """The numbers of the lines that start at these offsets; the end has one, too. Waits for the device."""
-        count = len(offsets)
-        numbers = cupy.asarray(np.array(offsets, np.int64))
-        self._launch(
-            "number_lines", _ceil_div(count, _THREADS), _THREADS,
-            (starts.data.ptr, starts.size - 1, numbers.data.ptr, count), file="text.cu",
-        )  # fmt: skip
-        return [int(number) for number in numbers.get()]
-
-    def make_rows(self, text: Address, starts: Address, lines: int, rows: Address) -> None:
-        """Write the rows of all lines or records to `rows`, in the text's order."""
-        self._launch("make_rows", _ceil_div(lines, _THREADS), _THREADS, (text, starts, lines, rows), file="rows.cu")
-
-    def gather(
-        self, text: Address, starts: Address, rows: tuple[Address, int], out: Address, nbytes: int, whole: bool
-    ) -> tuple[int, cupy.ndarray | None]:
-        """Write the lines or records of `rows` to the `nbytes` at `out`, as far as they fit. Returns their bytes.
-
-        whole: they should fill `nbytes`, because no row was dropped and the runs were in order. The second result is
-        then the number of bytes that lines really have, on the device. Otherwise a call for lines waits for the device.
-        """
-        if rows[1] == 0:
-            return 0, None
-        if self._order.item_bytes:
-            nbytes = rows[1] * self._order.item_bytes
-            self._launch("gather_records", self._text_blocks(nbytes + 3), _THREADS, (text, *rows, out), file="rows.cu")
-            return nbytes, None
-        ends = cupy.empty(rows[1], cupy.int64)
-        self._launch(
-            "line_lengths", _ceil_div(rows[1], _THREADS), _THREADS, (*rows, starts, ends.data.ptr), file="text.cu"
-        )
-        self._running_sums(ends)
-        taken = None
-        if whole:
-            taken = cupy.empty(1, cupy.int64)
-            copy_on_device(ends[-1:].data.ptr, taken.data.ptr, taken.nbytes)
-        else:
-            written = int(ends[-1])
-            if written > nbytes:  # the runs were out of order
-                raise out_of_order()
-            nbytes = written
-        self._launch(
-            "gather_lines", self._text_blocks(nbytes), _THREADS,
-            (text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes), file="text.cu",
-        )  # fmt: skip
-        return nbytes, taken
-
-    def _running_sums(self, numbers: cupy.ndarray) -> None:
-        """Each of the int64 becomes the sum of all up to it. CuPy would compile a copy first, and load NVRTC for it."""
-        blocks = _ceil_div(numbers.size, _THREADS * _SUMMED_PER_THREAD)
-        run, shared = (numbers.data.ptr, numbers.size), 8 * _THREADS
-        sums = cupy.empty(blocks, cupy.int64)
-        if blocks > 1:
-            self._launch("add_up", blocks, _THREADS, (*run, sums.data.ptr), file="text.cu", shared=shared)
-            self._running_sums(sums)
-        self._launch("running_sums", blocks, _THREADS, (*run, sums.data.ptr), file="text.cu", shared=shared)
-
-    def _text_blocks(self, nbytes: int) -> int:
-        return _ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)
+    @property
+    def text(self) -> TextKernels:
+        """The kernels that find, number and gather lines and records."""
+        return TextKernels(self._launch, self._order)
 
     def _launch(
         self,
@@ -435,13 +361,3 @@ def _source_words(fan_in: int, batched: bool) -> int:
 def _words(numbers: Sequence[int]) -> Any:
     words = np.array(numbers, np.int64)
     return words.view(f"V{words.nbytes}")  # CuPy passes an array of one item by value
-
-
-def _ceil_div(count: int, size: int) -> int:
-    return -(-count // size)
-
-
-def out_of_order() -> DisorderError:
-    """The error for merged lines that are not the lines of the inputs. Only inputs out of order lead to it."""
-    what = "inputs are out of order: merged, some of their lines are there twice and others not at all"
-    return DisorderError(what, way_out="leave --no-check out")

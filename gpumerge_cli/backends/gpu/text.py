@@ -9,9 +9,10 @@ import cupy
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
-from gpumerge_cli.backends.gpu.module import Kernels, out_of_order
+from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sorting import sort_items
+from gpumerge_cli.backends.gpu.text_kernels import Context, out_of_order
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
 
@@ -44,7 +45,7 @@ class DeviceText:
         self._fresh = False
 
     @property
-    def context(self) -> tuple[int, int]:
+    def context(self) -> Context:
         """Addresses of the text and of its line starts, as the kernels take them; records have no starts.
 
         The order of lines lies ahead of their starts (see lines.cuh).
@@ -56,7 +57,7 @@ class DeviceText:
         edges = self._found()
         if not self._fresh and edges[-1]:
             self._rows.reserve(edges[-1] * self._row)
-            self._kernels.make_rows(*self.context, edges[-1], self._rows.address)
+            self._kernels.text.make_rows(self.context, edges[-1], self._rows.address)
             self._fresh = True
         if not edges[-1]:
             return [(0, 0)] * len(self._lengths)
@@ -117,12 +118,11 @@ class DeviceText:
             buffer.free()
 
     def _gathered(self, lines: int, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        text, starts = self.context
         kept = lines
         if unique:
-            kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", text, starts)
+            kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", *self.context)
         rows = (self._merged.address, kept)
-        written, self._taken = self._kernels.gather(text, starts, rows, out, nbytes, kept == lines)
+        written, self._taken = self._kernels.text.gather(self.context, rows, out, nbytes, kept == lines)
         return written, lines - kept
 
     def _found(self) -> list[int]:
@@ -134,8 +134,8 @@ class DeviceText:
             elif bounds[-1] == 0:
                 self._edges = [0] * len(bounds)
             else:
-                self._starts = self._kernels.line_starts(self._address, bounds[-1])
-                self._edges = self._kernels.line_numbers(self._starts, bounds)
+                self._starts = self._kernels.text.line_starts(self._address, bounds[-1])
+                self._edges = self._kernels.text.line_numbers(self._starts, bounds)
         assert self._edges is not None
         return self._edges
 

@@ -22,13 +22,19 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
 
-RULES = {"union": 7, "intersect": 1, "difference": 2, "symmetric": 6}
-"""The bits of the rules in kernels/sets.cuh, by the names of sets."""
+_EQUAL, _ONLY_A, _ONLY_B = 1, 2, 4
+RULES = {
+    "union": _EQUAL | _ONLY_A | _ONLY_B,
+    "intersect": _EQUAL,
+    "difference": _ONLY_A,
+    "symmetric": _ONLY_A | _ONLY_B,
+}
+"""The rules of kernels/sets.cuh, by the names of sets."""
 _RUNS = 2
 _VECTOR = 16
-_SHARED = 256  # of a block, beside the buffer of its items
-_NUMBER = 8
-_BULK_CAPABILITY = 90
+_SHARED = 256  # bytes of a block's shared memory beside the buffer of its items: see walk.cu
+_NUMBER = 8  # bytes of an int64
+_BULK_CAPABILITY = 90  # the first devices with bulk copies
 
 
 @dataclass(frozen=True)
@@ -50,8 +56,11 @@ _SHAPES = {
     12: WalkShape(256, 11, 2),
     16: WalkShape(256, 9, 2),
 }
-"""By item bytes: so many blocks of a multiprocessor that items stay in registers. Not yet swept. Odd item counts spread
-accesses over the banks of shared memory."""
+"""The shapes by the bytes of an item, not yet measured on a device.
+
+With so many blocks on a multiprocessor, items stay in registers. An odd number of items a thread spreads accesses over
+the banks of shared memory.
+"""
 
 
 def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:

@@ -33,7 +33,7 @@ Exit codes:
 _BATCH = """\b
 A job file in TOML, with paths relative to it:
   [defaults]
-  operation = "merge"                 # merge, sort, check or a set, as union
+  operation = "merge"                 # or sort, check, join, union, ...
   numeric-sort = true                 # an option of the operation
   output = "merged/{job}.txt"
   [[job]]
@@ -218,7 +218,7 @@ COMMANDS = (
     ),
     _command(
         "batch",
-        "Run many merges, sorts and checks, as a file of jobs says.",
+        "Run many merges, sorts, checks, sets and joins, as a file of jobs says.",
         "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
         "the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),

@@ -1,0 +1,206 @@
+"""Kernels that NumPy stands for: prepared calls run with them on arrays in the host's memory.
+
+They check that the right launches go out for the right addresses, and work out the results. Other tests show that the
+kernels do what the launches say.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends.gpu import launching, prepared
+from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
+from gpumerge_cli.backends.limits import TUNED_ON
+
+STREAM = 77
+
+
+def memory(address: int, nbytes: int) -> Any:
+    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)
+
+
+def items(address: int, count: int, size: int) -> Any:
+    return memory(address, count * size).reshape(count, size)
+
+
+def images(order: Any, rows: Any) -> Any:
+    return order.image(order.keys(rows.reshape(-1)))
+
+
+def in_order(order: Any, rows: Any) -> Any:
+    """Items, a row of bytes each, in their stable order."""
+    return rows[np.argsort(images(order, rows), kind="stable")]
+
+
+def merged(order: Any, runs: list[Any]) -> Any:
+    """The merge of runs, which must be in order."""
+    for run in runs:
+        keys = images(order, run)
+        assert (keys[:-1] <= keys[1:]).all()
+    return in_order(order, np.concatenate(runs))
+
+
+class FakeColumns:
+    """Columns as kernels are told of them: their macros, and the words that end the arguments."""
+
+    def __init__(self, order: Any, macros: Any) -> None:
+        named = dict(macros)
+        self.reads, self.writes = bool(named.get("FROM_COLUMNS")), bool(named.get("TO_COLUMNS"))
+        self.words = 2 * named.get("COLUMNS", 0) + 3 if named else 0
+        self._runs, self._value, self._unit = (named.get(name, 0) for name in ("COLUMNS", "VALUE_SIZE", "VALUE_UNIT"))
+        self._order = order
+        self._key = order.width
+
+    def read(self, addresses: Any, counts: Any, told: Any) -> list[Any]:
+        """The records of each run."""
+        found, start = [], 0
+        for keys, values, count in zip(addresses, told, counts, strict=False):
+            records = np.zeros((count, self._order.item_bytes), np.uint8)
+            if count:
+                records[:, : self._key] = items(keys, count, self._key)
+                payload = records[:, max(4, self._key) :]
+                if self._value:
+                    payload[:, : self._value] = items(values, count, self._value)
+                else:
+                    numbers = np.arange(start, start + count, dtype=np.uint32)
+                    payload[:] = numbers.view(np.uint8).reshape(count, 4)
+            found.append(records)
+            start += count
+        return found
+
+    def write(self, records: Any, told: Any) -> None:
+        *sources, keys, moved, units = told
+        total = len(records)
+        if keys:
+            items(keys, total, self._key)[:] = records[:, : self._key]
+        payload = np.ascontiguousarray(records[:, max(4, self._key) :])
+        if self._value:
+            items(moved, total, self._value)[:] = payload[:, : self._value]
+            return
+        numbers = payload.view(np.uint32)[:, 0].astype(np.int64)
+        if not self._unit:
+            items(moved, total, 8)[:] = numbers.view(np.uint8).reshape(total, 8)
+            return
+        row = units * self._unit
+        places = list(zip(sources[: self._runs], sources[self._runs :], strict=True))
+        assert not any(values % self._unit for values, count in places if count)
+        both = np.concatenate([items(values, count, row) for values, count in places if count])
+        items(moved, total, row)[:] = both[numbers]
+
+
+class FakeKernels:
+    """Stands for Kernels: its launches are NumPy's."""
+
+    def __init__(self, device: int, order: Any, limits: Any) -> None:
+        self.order = self._order = order
+
+    def merging(self, policy: Any, *, batched: bool = False, macros: Any = (), words: int = 0) -> Callable[..., None]:
+        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
+        ahead = 3 if batched else 2 * policy.fan_in
+        assert columns.words == words
+
+        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+            (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
+            assert (len(told), text, starts) == (words, 0, 0)
+            assert own == (own_cuts_beside(policy.fan_in, TUNED_ON) if cuts else blocks)
+            assert beside == (cuts != 0)
+            if batched:
+                at, length, total = given[:3]
+                everything, group = items(at, total, size), policy.fan_in * length
+                groups = [everything[start : start + group] for start in range(0, total, group)]
+                runs = [[each[at : at + length] for at in range(0, len(each), length)] for each in groups]
+            else:
+                addresses, counts = given[: policy.fan_in], given[policy.fan_in : ahead]
+                if columns.reads:
+                    runs = [columns.read(addresses, counts, told)]
+                else:
+                    runs = [[items(*run, size) for run in zip(addresses, counts, strict=True)]]
+            found = [merged(self._order, each) for each in runs]
+            assert blocks == sum(-(-len(each) // policy.tile_size) for each in found)
+            both = np.concatenate(found)
+            if columns.writes:
+                columns.write(both, told)
+            else:
+                items(out, len(both), size)[:] = both
+
+        return merge
+
+    def partitioning(self, policy: Any, *, batched: bool = False, macros: Any = ()) -> Callable[..., None]:
+        assert not (batched and macros)
+
+        def cut(blocks: int, stream: int, given: list[int]) -> None:
+            cuts, edges, stretch, tile, *_ = given[3 if batched else 2 * policy.fan_in :]
+            assert stretch == partition_stretch(edges, policy.fan_in, TUNED_ON)
+            assert tile == policy.tile_size
+            groups = blocks // -(-edges // stretch)
+            memory(cuts, groups * edges * policy.fan_in * 8)[:] = 0xFF
+
+        return cut
+
+    def tiling(self, policy: Any, *, shape: Any = None, macros: Any = (), words: int = 0) -> Callable[..., None]:
+        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
+        assert columns.words == words
+
+        def tiles(blocks: int, stream: int, given: list[int]) -> None:
+            at, total, tile, out, text, starts, *told = given
+            assert (blocks, tile, len(told), text, starts) == (-(-total // tile), policy.tile, words, 0, 0)
+            assert shape is None or tile <= shape.room
+            everything = columns.read([at], [total], told)[0] if columns.reads else items(at, total, size)
+            parts = [everything[start : start + tile] for start in range(0, total, tile)]
+            both = np.concatenate([in_order(self._order, part) for part in parts])
+            if columns.writes:
+                columns.write(both, told)
+            else:
+                items(out, total, size)[:] = both
+
+        return tiles
+
+    def checking(self) -> Callable[..., None]:
+        def check(blocks: int, stream: int, given: list[int]) -> None:
+            at, total, answer, *_ = given
+            keys = images(self._order, items(at, total, self._order.item_bytes))
+            if (keys[1:] < keys[:-1]).any():
+                memory(answer, 8)[:] = np.frombuffer(struct.pack("q", 1), np.uint8)
+
+        return check
+
+
+def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give prepared calls these kernels, and the host's memory in place of a device's."""
+
+    def room(nbytes: int) -> Any:
+        array = np.full(nbytes, 0xA5, np.uint8)
+        return SimpleNamespace(ptr=array.ctypes.data, array=array)
+
+    runtime = SimpleNamespace(streamIsCapturing=lambda stream: False, streamSynchronize=lambda stream: None)
+    stream = SimpleNamespace(ptr=STREAM)
+    cuda = SimpleNamespace(
+        alloc=room, alloc_pinned_memory=room, runtime=runtime, get_current_stream=lambda: stream, driver=None
+    )
+    for module in (prepared, launching):
+        monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(prepared, "Kernels", FakeKernels)
+
+
+def call(kind: prepared.Kind, runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:
+    """Prepare a call and make it. Returns its answer, and False if it does not take so many items."""
+    ready = prepared.prepare(kind, 0, TUNED_ON)
+    assert ready is not None
+    counts = [len(run) for run in runs]
+    if not ready.takes(sum(counts)):
+        return False
+    places = [each.ctypes.data for each in values]
+    at = 0 if moved is None else moved.ctypes.data
+    return ready([run.ctypes.data for run in runs], counts, sum(counts), out.ctypes.data, places, at)
+
+
+def some(rng: np.random.Generator, dtype: str, count: int) -> Any:
+    """Random keys with many equal ones."""
+    return rng.integers(0, 90, count).astype(dtype)

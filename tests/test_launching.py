@@ -1,0 +1,170 @@
+"""Launches and scratch memory of a GPU, with a driver that only writes down what it is asked for."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+
+from gpumerge_cli.backends.gpu import launching
+from gpumerge_cli.errors import UsageError
+from tests.fake_kernels import STREAM, memory, put_on_host
+
+
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_on_host(monkeypatch)
+
+
+def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Records the launches that the driver is asked for, with their arguments as words."""
+    told: list[tuple[Any, ...]] = []
+
+    def launch(*arguments: int) -> None:
+        pointer, address, size, at, end = struct.unpack("5q", memory(arguments[-1], 40).tobytes())
+        assert (pointer, size, end, arguments[-2]) == (1, 2, 0, 0)
+        nbytes = struct.unpack("q", memory(at, 8).tobytes())[0]
+        told.append((*arguments[:-2], struct.unpack(f"{nbytes // 8}q", memory(address, nbytes).tobytes())))
+
+    monkeypatch.setattr(launching, "_launch_kernel", launch)
+    return told
+
+
+def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = launches(monkeypatch)
+    launch = launching.Launch(SimpleNamespace(ptr=9), 256, 3, shared=48)
+    for turn in range(3):
+        launch(7, STREAM, [1 << 47, -1, turn])
+    assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
+    with pytest.raises(struct.error):
+        launch(7, STREAM, [1, 2])
+
+
+def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if another thread came in while the driver reads the arguments of the first one."""
+    told = launches(monkeypatch)
+    launch = launching.Launch(SimpleNamespace(ptr=9), 256, 1)
+    plain = launching._launch_kernel
+    depth = 0
+
+    def nested(*arguments: int) -> None:
+        nonlocal depth
+        depth += 1
+        if depth == 1:
+            launch(1, STREAM, [22])
+        plain(*arguments)
+
+    monkeypatch.setattr(launching, "_launch_kernel", nested)
+    launch(1, STREAM, [11])
+    assert [words for *_, words in told] == [(22,), (11,)]
+
+
+def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = launching.cupy.cuda.runtime
+    freed = []
+    monkeypatch.setattr(runtime, "streamIsCapturing", lambda stream: stream == STREAM)
+    monkeypatch.setattr(runtime, "mallocAsync", lambda nbytes, stream: 4096, raising=False)
+    monkeypatch.setattr(runtime, "freeAsync", lambda *given: freed.append(given), raising=False)
+    room = launching.scratch(100, STREAM)
+    assert room.ptr == 4096
+    assert not freed
+    del room
+    assert freed == [(4096, STREAM)]
+    assert launching.scratch(100, 0).ptr != 4096
+    with pytest.raises(UsageError, match="is_sorted waits for its answer, and a graph that is captured cannot"):
+        launching.judge_waiting(STREAM, "is_sorted")
+
+
+def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver refuses it by a number; the contexts tell what is wrong."""
+    current = [100]
+    driver = SimpleNamespace(
+        ctxGetCurrent=lambda: current[0],
+        ctxSetCurrent=lambda context: current.__setitem__(0, context),
+        ctxGetDevice=lambda: current[0] // 100 - 1,
+        streamGetCtx=lambda stream: 200,
+    )
+    monkeypatch.setattr(launching.cupy.cuda, "driver", driver)
+    with pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"):
+        launching.judge_stream()
+    assert current == [100]
+    driver.streamGetCtx = lambda stream: 100
+    launching.judge_stream()
+
+    def lost(stream: int) -> int:
+        raise _driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
+
+    driver.streamGetCtx = lost
+    launching.judge_stream()  # another error says what is wrong
+
+
+def _driver_error(what: str) -> BaseException:
+    """The driver's error, which CuPy makes from a number."""
+    import cupy
+
+    error = cupy.cuda.driver.CUDADriverError
+    made: BaseException = error.__new__(error)
+    made.args = (what,)
+    return made
+
+
+class Allocators:
+    """Stands for CuPy's allocators, and for those of a graph that is captured."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.captured, self.taken, self.freed = True, [], []  # type: ignore[var-annotated]
+        self.current: Any = self.of_pool
+        runtime = SimpleNamespace(
+            streamIsCapturing=lambda stream: self.captured and stream == STREAM,
+            mallocAsync=self.of_graph, freeAsync=lambda *given: self.freed.append(given), getDevice=lambda: 0,
+        )  # fmt: skip
+        cuda = SimpleNamespace(
+            runtime=runtime, get_current_stream=lambda: SimpleNamespace(ptr=STREAM), get_allocator=lambda: self.current,
+            using_allocator=self.using,
+            UnownedMemory=lambda ptr, size, owner, device: SimpleNamespace(ptr=ptr, of=owner),
+            MemoryPointer=lambda memory, offset: SimpleNamespace(ptr=memory.ptr, memory=memory),
+        )  # fmt: skip
+        monkeypatch.setattr(launching, "cupy", SimpleNamespace(cuda=cuda))
+
+    def of_pool(self, nbytes: int) -> Any:
+        self.taken.append(("pool", nbytes))
+        return SimpleNamespace(ptr=64)
+
+    def of_graph(self, nbytes: int, stream: int) -> int:
+        self.taken.append(("graph", nbytes))
+        return 4096
+
+    @contextmanager
+    def using(self, allocator: Any) -> Iterator[None]:
+        before, self.current = self.current, allocator
+        yield
+        self.current = before
+
+
+def test_temporaries_of_a_captured_call_belong_to_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results do not, and without a capture nothing does."""
+    allocators = Allocators(monkeypatch)
+    with launching.temporaries():
+        room = allocators.current(100)
+        assert room.ptr == 4096
+        with launching.lasting() as is_temporary:
+            assert is_temporary
+            assert allocators.current(50).ptr == 64
+        allocators.current(0)
+        assert not allocators.freed
+        del room
+        assert allocators.freed == [(4096, STREAM)]
+        late = allocators.current(25)
+    assert allocators.taken == [("graph", 100), ("pool", 50), ("pool", 0), ("graph", 25)]
+    allocators.captured = False
+    del late
+    assert allocators.freed == [(4096, STREAM)]  # the capture has ended
+    with launching.temporaries(), launching.lasting() as is_temporary:
+        assert not is_temporary
+        assert allocators.current == allocators.of_pool
