@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,17 @@ from gpumerge_cli.order.equals import Equals
 Array = NDArray[Any]
 
 
-def union(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
+class SetOptions(TypedDict, total=False):
+    """The options of all sets. See union."""
+
+    distinct: bool
+    values: Iterable[Any] | None
+    key: str | None
+    descending: bool
+    threads: int | None
+
+
+def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     """The items that any of several sorted arrays holds.
 
     >>> import gpumerge_cli, numpy as np
@@ -59,17 +62,10 @@ def union(
     ------
     UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
     """
-    return _combined(Equals.UNION, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.UNION, arrays, options)
 
 
-def intersect(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
+def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     """The items that all of several sorted arrays hold: min(m, n) of those that one holds m times and another n times.
 
     >>> import gpumerge_cli, numpy as np
@@ -78,17 +74,10 @@ def intersect(
 
     They are the first ones of the first array. Parameters, results and errors are those of union.
     """
-    return _combined(Equals.INTERSECT, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.INTERSECT, arrays, options)
 
 
-def difference(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
+def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     """The items of a sorted array that are left when each item of the other arrays takes one equal item away.
 
     >>> import gpumerge_cli, numpy as np
@@ -97,17 +86,10 @@ def difference(
 
     They are the last ones of several equal items. Parameters, results and errors are those of union.
     """
-    return _combined(Equals.DIFFERENCE, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.DIFFERENCE, arrays, options)
 
 
-def symmetric(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
+def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     """The items that one of two sorted arrays holds and the other does not: |m - n| of those they hold m and n times.
 
     >>> import gpumerge_cli, numpy as np
@@ -116,27 +98,28 @@ def symmetric(
 
     Further arrays meet that result. Parameters, results and errors are those of union.
     """
-    return _combined(Equals.SYMMETRIC, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.SYMMETRIC, arrays, options)
 
 
-def _combined(
-    equals: Equals, arrays: Sequence[Any], options: tuple[bool, Iterable[Any] | None, str | None, bool, int | None]
-) -> Any:
-    distinct, values, key, descending, threads = options
+def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
     name = equals.name_of_set
+    for option in options:
+        if option not in SetOptions.__annotations__:
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
     if not arrays:
         raise UsageError(f"no arrays for {name}", way_out="give at least one")
     given = [taken(array) for array in arrays]
-    keys = ArrayKeys.of(given, key, descending)
+    keys = ArrayKeys.of(given, options.get("key"), options.get("descending", False))
     on_device = same_side(given)
+    values = options.get("values")
     rows = None if values is None else payload(values, given)
-    equals = Equals.of_sets(name, distinct=distinct)
+    equals = Equals.of_sets(name, distinct=options.get("distinct", False))
     if on_device:
         device = Device(given, keys, "gpu")
         with device.current():
             combined, moved = device.combined(given, equals, rows)
         return combined if rows is None else (combined, moved)
-    worker = Host(host(), host_threads(threads))
+    worker = Host(host(), host_threads(options.get("threads")))
     runs = [keys.run(array) for array in given]
     nats = [keys.nats(run) for run in runs]
     if rows is None and not any(nats):
