@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.requests import backend_request, file_names, item_request
+from gpumerge_cli.cli.requests import backend_request, file_names, item_request, margin_of
 from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError
-from gpumerge_cli.order.equals import SETS, Equals, Margin
+from gpumerge_cli.order.equals import SETS, Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest, RankRange
+    from gpumerge_cli.order.equals import Margin
 
 _REPEAT = 5
 
@@ -102,14 +103,11 @@ def _equals(values: Values) -> Equals:
 
 
 def _margin(values: Values) -> Margin | None:
-    count = values.get("count")
-    if count is None:
-        return None
     for option in ("unique", "distinct"):
-        if values.get(option):
+        if values.get("count") is not None and values.get(option):
             what = f"--count counts equal items, and --{option} keeps one of them"
             raise UsageError(what, way_out="use one of the two")
-    return Margin(count)
+    return margin_of(values)
 
 
 def _plan(request: MergeRequest) -> None:

@@ -14,6 +14,7 @@ from gpumerge_cli.cli.options.model import COMBINING
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -121,6 +122,12 @@ def backend_request(values: Values) -> BackendRequest:
         values.backend, device, values.threads, launch_request(values),
         cluster=values.get("cluster"), cluster_wait=float(values.get("cluster_wait", 60)),
     )  # fmt: skip
+
+
+def margin_of(values: Values) -> Margin | None:
+    """The text beside each line that --count asks for, None without it."""
+    count = values.get("count")
+    return None if count is None else Margin(count)
 
 
 def launch_request(values: Values) -> LaunchRequest:

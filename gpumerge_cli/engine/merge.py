@@ -14,6 +14,7 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
+from gpumerge_cli.engine.margins import judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -22,7 +23,7 @@ from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
@@ -59,9 +60,9 @@ def merge_files(
         advance = inputs.rest(advance)
         if request.join is not None:
             request, inputs = prepared(request, inputs)
-        _judge_margin(request, inputs)
-        if request.by_groups and machines is not None:
-            raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        judge_margin(request.margin, inputs)
+        if request.by_groups:
+            judge_place(_made(request), request.on.backend, by_cluster=machines is not None)
         with stopwatch.span("plan"):
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
@@ -102,13 +103,14 @@ def merge_files(
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
+def _made(request: MergeRequest) -> str:
+    return "joins are made" if request.join is not None else "sets and counts of files are made"
+
+
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        made = "joins are made" if request.join is not None else "sets and counts of files are made"
-        why = f"{made} by the CPU alone"
-        if on.backend == "gpu":
-            raise UsageError(why, way_out="leave --backend gpu out")
+        why = judge_place(_made(request), on.backend, by_cluster=False)
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
         return chosen if on.backend == "cpu" else replace(chosen, why=why)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
@@ -128,17 +130,6 @@ def _end(request: MergeRequest, inputs: Inputs, output: Output, outcome: Outcome
     """Write the line of totals behind all items, if there is one."""
     if request.margin is not None and request.margin.total is not None:
         output.end_with(request.margin.last_line(outcome.counts, outcome.dropped, inputs.order.end[0]), outcome)
-
-
-def _judge_margin(request: MergeRequest, inputs: Inputs) -> None:
-    if request.margin is None:
-        return
-    if inputs.dtype is not None or inputs.format.csv:
-        raise UsageError(
-            "counts and columns stand beside lines of text, and these are other items",
-            where=request.inputs[0],
-            way_out="use --unique, or union, intersect, difference or symmetric",
-        )
 
 
 def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:

@@ -84,7 +84,8 @@ class SortFilesRequest:
     MergeRequest. memory: bytes for all that is held; None takes half of what is available. folders: for temporary
     files, in turn; empty for the system's folder. compress_program: the program that packs them; "builtin" needs no
     program. always_spill: use temporary files even if there is memory for everything. run_log: of a sort by a cluster,
-    logs its runs, which are then kept where it fails. resume: go on with that log.
+    logs its runs, which are then kept where it fails. resume: go on with that log. margin: counts beside each line; of
+    equal lines only the first goes out then, with `unique` or without.
     """
 
     inputs: tuple[str, ...]
@@ -101,6 +102,12 @@ class SortFilesRequest:
     parts: int | None = None
     run_log: str | None = None
     resume: bool = False
+    margin: Margin | None = None
+
+    @property
+    def drops(self) -> bool:
+        """Whether equal items are left out."""
+        return self.unique or self.margin is not None
 
 
 @dataclass(frozen=True)

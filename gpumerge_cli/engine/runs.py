@@ -70,7 +70,7 @@ class External:
         )
 
     def _runs(self, outlet: RunsOutlet, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
-        site = Site(replace(self.work, equals=Equals.ALL), self.inputs.sources, outlet)
+        site = Site(replace(self.work, equals=Equals.ALL, margin=None), self.inputs.sources, outlet)
         number = max(1, min(self.shares.workers, len(self.pieces)))
         workers = self._workers(site, Shares(number, self.shares.chunk_bytes))
         try:
@@ -91,7 +91,7 @@ class External:
         chosen = shares(pace, work.nbytes, len(sources), self.threads, self.memory)
         parts = []
         if len(output.sinks) > 1:
-            parts = Planner(sources, order).parts(len(output.sinks))
+            parts = Planner(sources, order, groups=work.by_groups).parts(len(output.sinks))
             if work.equals.keeps_all:
                 output.reserve([part.nbytes for part in parts])
         site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.machines import Machines, Sorting
+from gpumerge_cli.engine.margins import judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -64,12 +65,18 @@ def sort_files(
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
+        judge_margin(request.margin, inputs)
+        if request.margin is not None:
+            judge_place("counts of sorted files are made", request.on.backend, by_cluster=machines is not None)
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]
-        output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
+        output = Output(names, inputs, None if request.drops else sizes, request.on.threads)
         try:
-            work = partial(work_of, inputs, request.items, "sort", request.sort, equals=Equals.of(request.unique))
+            work = partial(
+                work_of, inputs, request.items, "sort", request.sort, equals=Equals.of(request.drops),
+                margin=request.margin,
+            )  # fmt: skip
             if machines is not None:
                 clock.start()
                 outcome = machines.sort(Sorting(inputs, work(), request, stopwatch), output, stack, advance)
@@ -89,7 +96,7 @@ def sort_files(
             output.abort()
             raise
         parts = output.parts(outcome) if request.parts is not None else ()
-        ran = Ran("sort", request.output, request.unique, False, chosen.why, chosen.expected, parts, chosen.about)
+        ran = Ran("sort", request.output, request.drops, False, chosen.why, chosen.expected, parts, chosen.about)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
@@ -110,11 +117,11 @@ def _chosen(request: SortFilesRequest, inputs: Inputs, selected: Selected) -> _C
 
 def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: Sequence[int]) -> Selected:
     """The backend, which may take a while to start; meanwhile room is taken for the output, if its size is known."""
-    if not request.unique:
+    if not request.drops:
         output.reserve(sizes)
         if sorts_on_devices(request.on.backend, inputs.order, inputs.nbytes):
             output.populate()
-    return selected_for(request.on, inputs)
+    return selected_for(request.on if request.margin is None else replace(request.on, backend="cpu"), inputs)
 
 
 def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
@@ -180,7 +187,8 @@ class _Job:
     def _whole(self) -> _Sizes | None:
         """The job that sorts everything at once; None if it should not be."""
         request, order, nbytes = self.request, self.inputs.order, self.inputs.nbytes
-        if not nbytes or request.always_spill:
+        # Equals are counted where runs are merged.
+        if not nbytes or request.always_spill or request.margin is not None:
             return None
         memory = self._memory()
         hands = request.on.threads or min(cores(), _MOST_HANDS if self.backend.remote else cores())
@@ -211,7 +219,7 @@ class _Job:
         A run of that line alone takes more time and memory.
         """
         pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
-        if not pace.outgrows or self.request.always_spill or not pieces:
+        if not pace.outgrows or self.request.always_spill or self.request.margin is not None or not pieces:
             return False
         longest = max(piece.nbytes for piece in pieces)
         return longest > size and self.inputs.nbytes - longest <= size

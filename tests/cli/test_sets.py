@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,10 @@ def names(tmp_path: Path) -> list[str]:
         (["symmetric"], "a 1|a 2|a 3|b|c|"),
         (["union", "--count", "-k1,1"], "      2 a 1|      1 b|      1 c|      1 d|"),
         (["merge", "--count=after", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["sort", "--count", "-k1,1r"], "      2 d|      1 c|      1 b|      1 a 1|      1 a 2|      1 a 3|"),
+        (["sort", "--count=after", "-u", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["sort", "--count=after", "-s", "-S1b", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["sort", "-m", "--count"], "      1 a 1|      1 a 2|      1 a 3|      1 b|      1 c|      2 d|"),
         (["compare", "-k1,1"], "\t\ta 1|a 2|b|\tc|\t\td|"),
         (["compare", "-12", "-k1,1"], "a 1|d|"),
         (["compare", "-13"], "a 3|c|"),
@@ -62,6 +67,12 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["union"], "no file was named"),
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),
         (["merge", "--count=beside", "{a}"], "no word for it"),
+        (["sort", "--count", "{n}"], "counts and columns stand beside lines of text"),
+        (["sort", "--count", "--csv", "{a}"], "counts and columns stand beside lines of text"),
+        (["sort", "--count", "--backend", "gpu", "{a}"], "counts of sorted files are made by the CPU alone"),
+        (["sort", "--count", "--check", "{a}"], "options -co are incompatible"),
+        (["sort", "--count", "--compare", "{a}"], "--compare sorts and writes no output"),
+        (["sort", "--count=beside", "{a}"], "no word for it"),
     ],
 )
 def test_what_is_refused(
@@ -89,7 +100,32 @@ def test_jobs_of_a_batch(names: list[str], tmp_path: Path) -> None:
         'inputs = ["a.txt", "b.txt"]\noutput = "{job}.out"\nkey = ["1,1"]\n'
         '[[job]]\nname = "both"\noperation = "intersect"\n'
         '[[job]]\nname = "some"\noperation = "merge"\ncount = "after"\n'
+        '[[job]]\nname = "sorted"\noperation = "sort"\ncount = "ahead"\nunique = true\n'
     )
     assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
     assert (tmp_path / "both.out").read_text() == "a 1\nd\n"
     assert (tmp_path / "some.out").read_text() == "a 1\t3\nb\t1\nc\t1\nd\t2\n"
+    assert (tmp_path / "sorted.out").read_text() == "      3 a 1\n      1 b\n      1 c\n      2 d\n"
+
+
+@pytest.mark.parametrize("memory", [None, "1b"])
+def test_sorted_lines_are_counted_in_memory_and_spilled(memory: str | None, tmp_path: Path) -> None:
+    """Equal lines lie in several pieces, and in several parts of the output."""
+    chance = random.Random(3)
+    lines = [f"{chance.randrange(40)} {'x' * chance.randrange(60)}" for _ in range(9_000)]
+    (tmp_path / "in.txt").write_text("".join(line + "\n" for line in lines))
+    counts = Counter(lines)
+    wanted = "".join(f"{counts[line]:7} {line}\n" for line in sorted(counts))
+    words = ["sort", "--count", str(tmp_path / "in.txt"), *(["-S", memory] if memory else [])]
+    assert run([*words, "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text() == wanted
+    assert run([*words, "--parts", "3", "-o", str(tmp_path / "{part}.out")]) == 0
+    assert "".join((tmp_path / f"{part}.out").read_text() for part in range(3)) == wanted
+
+
+@pytest.mark.parametrize("option", ["-c", "-C", "--debug"])
+def test_checks_count_nothing(option: str, names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sort", "--count", option, names[0]]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("gpumerge: --count is for sorts and merges alone; leave -c, -C and --debug out\n")

@@ -65,6 +65,13 @@ OUTPUT = (
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
+        "count", "Output", ("sort",),
+        "Write each of several equal lines once, with their number: ahead of it as uniq -c does, or with =after behind "
+        "a tab at its end. Lines are equal if they are the same, and with -u or -s if their keys are. With -m, "
+        "disorder is an error.",
+        kind="text", choices=("ahead", "after"), value_is_optional=True,
+    ),
+    Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
     ),
     Option(
