@@ -32,14 +32,14 @@ class SetOptions(TypedDict, total=False):
 
 
 def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
-    """The items that any of several sorted arrays holds.
+    """Combine sorted arrays to the items that any of them holds.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.union(np.array([1, 2, 2]), np.array([2, 5]))
     array([1, 2, 2, 5])
 
-    An item that one array holds m times and the next n times goes out max(m, n) times; further arrays meet that result.
-    Of equal items those of the first array go out ahead.
+    The result holds an item as often as the array that holds most of it: an item that occurs twice in one array and
+    once in another occurs twice. The items of the first array come ahead of equal items of the others.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
         One or more sorted 1-D arrays of one dtype, of any lengths: all that `merge` takes. Arrays on a GPU are combined
         there. Their order is not checked (see is_sorted).
     distinct:
-        Equal items of one array count as one, so that no item goes out twice.
+        Treat equal items of one array as one item. Then each item occurs at most once in the result.
     values:
-        One array for each of `arrays`, of the same length: rows that go where their keys go.
+        One array for each of `arrays`, of the same length. Its rows stay beside their keys.
     key, descending, threads:
         See merge.
 
@@ -66,37 +66,41 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
 
 
 def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
-    """The items that all of several sorted arrays hold: min(m, n) of those that one holds m times and another n times.
+    """Combine sorted arrays to the items that all of them hold.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.intersect(np.array([1, 2, 2]), np.array([2, 5]))
     array([2])
 
-    They are the first ones of the first array. Parameters, results and errors are those of union.
+    The result holds an item as often as the array that holds fewest of it. All items are taken from the first array:
+    the first ones of several equal items. Parameters, results and errors are those of union.
     """
     return _combined(Equals.INTERSECT, arrays, options)
 
 
 def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
-    """The items of a sorted array that are left when each item of the other arrays takes one equal item away.
+    """Remove from a sorted array the items that other sorted arrays hold.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.difference(np.array([1, 2, 2]), np.array([2, 5]))
     array([1, 2])
 
-    They are the last ones of several equal items. Parameters, results and errors are those of union.
+    Each item of another array removes one equal item of the first array. The last ones of several equal items stay.
+    Parameters, results and errors are those of union.
     """
     return _combined(Equals.DIFFERENCE, arrays, options)
 
 
 def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
-    """The items that one of two sorted arrays holds and the other does not: |m - n| of those they hold m and n times.
+    """Combine two sorted arrays to the items that only one of them holds.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.symmetric(np.array([1, 2, 2]), np.array([2, 5]))
     array([1, 2, 5])
 
-    Further arrays meet that result. Parameters, results and errors are those of union.
+    An item that one array holds three times and the other once occurs twice in the result. With more than two arrays,
+    the result of the first two is combined with the third in the same way, and so on. Parameters, results and errors
+    are those of union.
     """
     return _combined(Equals.SYMMETRIC, arrays, options)
 

@@ -1,7 +1,8 @@
-"""The items that go out of several that compare equal: one value for merges, unique outputs and sets.
+"""The rules for equal items: which of them a merge, a unique output or a set writes.
 
-A set is folded from the left, two inputs at a time, as the multisets of the C++ standard are: equal items of the two
-meet in pairs, the first of one with the first of the other. The twin of the rules is kernels/sets.cuh.
+Sets are multisets, as in the C++ standard. Two inputs are combined by pairing their equal items: the first of one input
+with the first of the other, and so on. Further inputs are combined with that result. kernels/sets.cuh has the same
+rules.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 
 
 class Equals(Enum):
-    """The items that go out of several that compare equal. The sets of several inputs also have a distinct form."""
+    """The rule for items that compare equal. Each rule of sets also has a distinct form."""
 
     ALL = "all"
     FIRST = "first"

@@ -60,15 +60,15 @@ OUTPUT = (
     ),
     Option(
         "count", "Output", ("merge", *SETS),
-        "Write each of several equal lines once, with their number: ahead of it as uniq -c does, or with =after behind "
-        "a tab at its end.",
+        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
+        "--count=after at its end, behind a tab.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
-        "Write each of several equal lines once, with their number: ahead of it as uniq -c does, or with =after behind "
-        "a tab at its end. Lines are equal if they are the same, and with -u or -s if their keys are. With -m, "
-        "disorder is an error.",
+        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
+        "--count=after at its end, behind a tab. Lines are equal if all their bytes are; with -u or -s, if their keys "
+        "are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
