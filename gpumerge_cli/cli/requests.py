@@ -96,7 +96,7 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
 
 def _keeps_some(values: Values) -> bool:
     """Whether equal items do not all go out; then keys alone say which are equal."""
-    counts = values.command == "merge" and values.count is not None
+    counts = values.command == "merge" and counts_equals(values)
     return counts or values.get("unique", False) or values.command in COMBINING
 
 
@@ -125,9 +125,20 @@ def backend_request(values: Values) -> BackendRequest:
 
 
 def margin_of(values: Values) -> Margin | None:
-    """The text beside each line that --count asks for, None without it."""
+    """The counts that --count or --count-to asks for, None without them. Raises UsageError for both."""
     count = values.get("count")
-    return None if count is None else Margin(count)
+    if values.get("count_to") is None:
+        return None if count is None else Margin(count)
+    if count is not None:
+        raise UsageError("--count and --count-to put the numbers in two places", way_out="use one of the two")
+    if values.parts is not None:
+        raise UsageError("--count-to writes the counts of one output", way_out="leave --parts out")
+    return Margin("apart")
+
+
+def counts_equals(values: Values) -> bool:
+    """Whether equal items are counted."""
+    return values.get("count") is not None or values.get("count_to") is not None
 
 
 def launch_request(values: Values) -> LaunchRequest:

@@ -1,22 +1,34 @@
-"""The conditions of text beside lines: which items can have it, and who makes it."""
+"""The conditions of text beside lines and of counts: which items can have them, where they go, and who makes them."""
 
 from __future__ import annotations
 
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.output import refuse_inputs, same_place
 from gpumerge_cli.order.equals import Margin
 
 
 def judge_margin(margin: Margin | None, inputs: Inputs) -> None:
     """Raise UsageError for items that can have no text beside them."""
-    if margin is None:
+    if margin is None or margin.count == "apart":
         return
     if inputs.dtype is not None or inputs.format.csv:
+        counts = "write the counts to a file of their own with --count-to"
         raise UsageError(
             "counts and columns stand beside lines of text, and these are other items",
             where=inputs.sources[0].name,
-            way_out="use --unique, or union, intersect, difference or symmetric",
+            way_out="use union, intersect, difference or symmetric" if margin.count is None else counts,
         )
+
+
+def judge_counts(request: MergeRequest | SortFilesRequest) -> None:
+    """Raise UsageError or OutputError if the file of counts is the output, or is an input that is still to be read."""
+    if request.counts is None:
+        return
+    refuse_inputs(request.counts, request.inputs)
+    if same_place(request.counts, request.output):
+        raise UsageError("the output and its counts would go to one place", way_out="give --count-to another name")
 
 
 def judge_place(made: str, backend: str, *, by_cluster: bool) -> str:

@@ -14,8 +14,7 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.margins import judge_margin, judge_place
-from gpumerge_cli.engine.outlet import SinkOutlet
+from gpumerge_cli.engine.margins import judge_counts, judge_margin, judge_place
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
@@ -53,9 +52,11 @@ def merge_files(
     stopwatch = Stopwatch(clock.called - since_start)
     refuse_inputs(request.output, request.inputs)
     names = output_names(request.output, request.parts)
+    judge_counts(request)
+    outputs, alike = names if request.counts is None else (*names, request.counts), request.join is None
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=names, alike=request.join is None) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, alike=alike) as inputs,
     ):
         advance = inputs.rest(advance)
         if request.join is not None:
@@ -67,7 +68,8 @@ def merge_files(
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
-        output = Output(names, inputs, sizes if request.equals.keeps_all else None, request.on.threads)
+        known = sizes if request.equals.keeps_all else None
+        output = Output(names, inputs, known, request.on.threads, request.counts)
         try:
             site = _site(request, inputs, output, parts)
             if machines is None:
@@ -155,7 +157,7 @@ def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence
     lenient = request.lenient and request.parts is None
     memory = default_memory() if request.memory is None else request.memory
     most = max(memory, _LEAST_GROUP) if request.join is not None else 0
-    return Site(work, inputs.sources, SinkOutlet(output.sinks, equals), lenient, parts, most=most)
+    return Site(work, inputs.sources, output.outlet(equals), lenient, parts, most=most)
 
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:

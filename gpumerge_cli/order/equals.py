@@ -88,15 +88,16 @@ class Equals(Enum):
 
 @dataclass(frozen=True)
 class Margin:
-    """Text beside each line that goes out.
+    """Text beside each line that goes out, or numbers apart from the items.
 
-    count: of equal lines the first goes out with their number, as uniq -c has it "ahead" of it, or "after" it behind a
-    tab; None for no count. columns: for a union of two inputs, the texts ahead of a line of both, of the first alone,
-    and of the second alone, None where such lines stay out; () for no columns. total: a last line says how many lines
-    the columns have, the first input's ahead, with this text between the numbers; None for no such line.
+    count: of equal items the first goes out with their number: "ahead" of a line as uniq -c has it, "after" it behind a
+    tab, or "apart", in a file of its own, for items of every kind; None for no count. columns: for a union of two
+    inputs, the texts ahead of a line of both, of the first alone, and of the second alone, None where such lines stay
+    out; () for no columns. total: a last line says how many lines the columns have, the first input's ahead, with this
+    text between the numbers; None for no such line.
     """
 
-    count: Literal["ahead", "after"] | None = None
+    count: Literal["ahead", "after", "apart"] | None = None
     columns: tuple[bytes | None, ...] = ()
     total: bytes | None = None
 

@@ -72,6 +72,13 @@ OUTPUT = (
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
+        "count-to", "Output", ("merge", *SETS, "sort"),
+        "Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers "
+        "and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output "
+        "and FILE appear together or not at all.",
+        kind="file", written=True, settable=False,
+    ),
+    Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
     ),
     Option(
