@@ -73,7 +73,6 @@ def task_of(values: Values, ranks: RankRange | None = None) -> tasks.Task[MergeR
         parts=parts,
         ranks=ranks,
         margin=_margin(values),
-        counts=counts,
     )
     return tasks.Task(request, values.report)
 

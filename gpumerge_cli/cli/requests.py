@@ -133,7 +133,7 @@ def margin_of(values: Values) -> Margin | None:
         raise UsageError("--count and --count-to put the numbers in two places", way_out="use one of the two")
     if values.parts is not None:
         raise UsageError("--count-to writes the counts of one output", way_out="leave --parts out")
-    return Margin("apart")
+    return Margin("apart", file=values.count_to)
 
 
 def counts_equals(values: Values) -> bool:

@@ -265,7 +265,6 @@ def _files(command: SortCommand) -> SortFilesRequest:
         run_log=values.run_log,
         resume=values.resume,
         margin=margin_of(values),
-        counts=values.count_to,
     )
 
 
@@ -285,7 +284,6 @@ def _runs(command: SortCommand) -> MergeRequest:
         lenient=items.lines is not None and not counts_equals(values),
         parts=values.parts,
         margin=margin_of(values),
-        counts=values.count_to,
     )
 
 

@@ -22,13 +22,18 @@ def judge_margin(margin: Margin | None, inputs: Inputs) -> None:
         )
 
 
-def judge_counts(request: MergeRequest | SortFilesRequest) -> None:
-    """Raise UsageError or OutputError if the file of counts is the output, or is an input that is still to be read."""
-    if request.counts is None:
-        return
-    refuse_inputs(request.counts, request.inputs)
-    if same_place(request.counts, request.output):
+def counts_of(request: MergeRequest | SortFilesRequest) -> tuple[str, ...]:
+    """The file of counts, if the request has one.
+
+    Raises UsageError or OutputError if it is the output, or an open file that holds an input.
+    """
+    file = None if request.margin is None else request.margin.file
+    if file is None:
+        return ()
+    refuse_inputs(file, request.inputs)
+    if same_place(file, request.output):
         raise UsageError("the output and its counts would go to one place", way_out="give --count-to another name")
+    return (file,)
 
 
 def judge_place(made: str, backend: str, *, by_cluster: bool) -> str:

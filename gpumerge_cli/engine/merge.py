@@ -14,7 +14,7 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.margins import judge_counts, judge_margin, judge_place
+from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
@@ -52,8 +52,7 @@ def merge_files(
     stopwatch = Stopwatch(clock.called - since_start)
     refuse_inputs(request.output, request.inputs)
     names = output_names(request.output, request.parts)
-    judge_counts(request)
-    outputs, alike = names if request.counts is None else (*names, request.counts), request.join is None
+    outputs, alike = (*names, *counts_of(request)), request.join is None
     with (
         timed(stopwatch.add),
         opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, alike=alike) as inputs,
@@ -69,7 +68,7 @@ def merge_files(
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
         known = sizes if request.equals.keeps_all else None
-        output = Output(names, inputs, known, request.on.threads, request.counts)
+        output = Output(names, inputs, known, request.on.threads, request.margin)
         try:
             site = _site(request, inputs, output, parts)
             if machines is None:

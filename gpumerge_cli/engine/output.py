@@ -17,7 +17,7 @@ from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.report.model import OutputPart
 from gpumerge_cli.urls import is_url
@@ -39,7 +39,7 @@ class Output:
     """An opened output. sinks: its parts, which are alike; one alone if it has none. Raises OutputError.
 
     names: those of the files. sizes: bytes of the items of each; None if known only at the end. threads: the number of
-    threads that will write, None for one a core. counts: a further file, for the number of equals of each item.
+    threads that will write, None for one a core. margin: text beside each line, or counts, which have a further file.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Output:
         inputs: Inputs,
         sizes: Sequence[int] | None,
         threads: int | None = None,
-        counts: str | None = None,
+        margin: Margin | None = None,
     ) -> None:
         self.names = names
         self.sinks: list[Sink] = []
@@ -56,16 +56,17 @@ class Output:
         self._threads = threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
-        most = inputs.nbytes if sizes is None else max(sizes)
+        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.item_bytes)
+        most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
                 sweep(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = None if sizes is None else inputs.order.count(sizes[number])
                 self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
-            if counts is not None:
-                most = int(_COUNT.itemsize * inputs.nbytes / inputs.item_bytes)
-                self._counts = open_sink(counts, Content("raw", _COUNT, said=True), _COUNT, None, most=most)
+            if margin is not None and margin.file is not None:
+                most = _COUNT.itemsize * items
+                self._counts = open_sink(margin.file, Content("raw", _COUNT, said=True), _COUNT, None, most=most)
         except BaseException:
             self.abort()
             raise
@@ -139,7 +140,8 @@ class Output:
                 sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)
         try:
-            for sink in self._all:
+            # Objects come last: what they replace cannot be kept.
+            for sink in sorted(self._all, key=lambda sink: is_url(sink.name)):
                 sink.commit(durable=durable, keep=len(self._all) > 1)
         except OutputError as error:
             stay = [sink.name for sink in self._all if not sink.take_back()]

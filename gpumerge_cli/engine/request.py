@@ -85,7 +85,7 @@ class SortFilesRequest:
     files, in turn; empty for the system's folder. compress_program: the program that packs them; "builtin" needs no
     program. always_spill: use temporary files even if there is memory for everything. run_log: of a sort by a cluster,
     logs its runs, which are then kept where it fails. resume: go on with that log. margin: counts beside each line; of
-    equal lines only the first goes out then, with `unique` or without. counts: see MergeRequest.
+    equal lines only the first goes out then, with `unique` or without.
     """
 
     inputs: tuple[str, ...]
@@ -103,7 +103,6 @@ class SortFilesRequest:
     run_log: str | None = None
     resume: bool = False
     margin: Margin | None = None
-    counts: str | None = None
 
     @property
     def drops(self) -> bool:
@@ -151,9 +150,8 @@ class MergeRequest:
     they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in
     place of their numbers. None for one file. ranks: the items of the merge that go out, None for all; they go with
     neither another `equals` nor `lenient`. The order is checked where items are read. margin: text beside each line
-    that goes out, for lines alone. join: joins two inputs; `equals` is JOIN then. counts: the file for the numbers of a
-    margin that counts apart: little-endian uint64, one for each item of the output, raw or .npy as its suffix says. It
-    does not go with parts.
+    that goes out, for lines alone, or counts in a file of their own, which do not go with parts. join: joins two
+    inputs; `equals` is JOIN then.
     """
 
     inputs: tuple[str, ...]
@@ -170,7 +168,6 @@ class MergeRequest:
     ranks: RankRange | None = None
     margin: Margin | None = None
     join: Join | None = None
-    counts: str | None = None
 
     @property
     def by_groups(self) -> bool:

@@ -15,7 +15,7 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.machines import Machines, Sorting
-from gpumerge_cli.engine.margins import judge_counts, judge_margin, judge_place
+from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -57,8 +57,7 @@ def sort_files(
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
     names = output_names(request.output, request.parts)
-    judge_counts(request)
-    outputs = names if request.counts is None else (*names, request.counts)
+    outputs = (*names, *counts_of(request))
     if request.memory is not None:
         keep_no_freed_memory()
     with (
@@ -73,7 +72,7 @@ def sort_files(
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]
-        output = Output(names, inputs, None if request.drops else sizes, request.on.threads, request.counts)
+        output = Output(names, inputs, None if request.drops else sizes, request.on.threads, request.margin)
         try:
             work = partial(
                 work_of, inputs, request.items, "sort", request.sort, equals=Equals.of(request.drops),

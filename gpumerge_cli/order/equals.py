@@ -86,12 +86,16 @@ class Equals(Enum):
         return ranges
 
 
+_LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more lines behind it
+
+
 @dataclass(frozen=True)
 class Margin:
     """Text beside each line that goes out, or numbers apart from the items.
 
     count: of equal items the first goes out with their number: "ahead" of a line as uniq -c has it, "after" it behind a
-    tab, or "apart", in a file of its own, for items of every kind; None for no count. columns: for a union of two
+    tab, or "apart", for items of every kind; None for no count. file: takes the numbers that are apart, little-endian
+    uint64, one for each item of the output, raw or .npy as its suffix says. columns: for a union of two
     inputs, the texts ahead of a line of both, of the first alone, and of the second alone, None where such lines stay
     out; () for no columns. total: a last line says how many lines the columns have, the first input's ahead, with this
     text between the numbers; None for no such line.
@@ -100,6 +104,12 @@ class Margin:
     count: Literal["ahead", "after", "apart"] | None = None
     columns: tuple[bytes | None, ...] = ()
     total: bytes | None = None
+    file: str | None = None
+
+    def most(self, nbytes: int, items: int) -> int:
+        """The most bytes that lines of `nbytes` have with their text, if there are at most so many."""
+        width = {"ahead": _LEAST_COUNT, "after": _LEAST_COUNT, "apart": 0}.get(self.count or "", 0)
+        return nbytes + max([width, *(len(text) for text in self.columns if text is not None)]) * items
 
     def last_line(self, counts: Sequence[int], both: int, end: int) -> bytes:
         """The line of `total`. counts: lines of each input. both: lines that met. end: the byte that ends a line."""

@@ -21,26 +21,18 @@ from gpumerge_cli.order.equals import Equals, Margin
 
 Write = Callable[[str, Any], str]
 TINY = 1 << 12  # bytes of memory, so that equal items lie across what would be chunks
-APART = Margin("apart")
 
 
 def counted(
     inputs: Sequence[str], output: Path, counts: Path, equals: Equals | None, items: ItemRequest, memory: int | None
 ) -> None:
     """equals: None sorts the inputs, a rule merges or combines them."""
-    on = BackendRequest("cpu", threads=3)
+    on, margin = BackendRequest("cpu", threads=3), Margin("apart", file=str(counts))
     if equals is None:
-        sort_files(
-            SortFilesRequest(
-                tuple(inputs), str(output), items, on, memory=memory, margin=APART, counts=str(counts), unique=True
-            )
-        )
+        given = (tuple(inputs), str(output), items, on)
+        sort_files(SortFilesRequest(*given, memory=memory, margin=margin, unique=True))
     else:
-        merge_files(
-            MergeRequest(
-                tuple(inputs), str(output), items, on, equals=equals, memory=memory, margin=APART, counts=str(counts)
-            )
-        )
+        merge_files(MergeRequest(tuple(inputs), str(output), items, on, equals=equals, memory=memory, margin=margin))
 
 
 def expected(equals: Equals | None, runs: Sequence[Sequence[Any]]) -> list[tuple[Any, int]]:
@@ -118,7 +110,7 @@ def test_output_and_counts_appear_both_or_neither(before: bool, tmp_path: Path, 
     output, counts = tmp_path / "out.i32", tmp_path / "counts.u64"
     if before:
         output.write_bytes(b"as it was")
-    request = MergeRequest((name,), str(output), equals=Equals.FIRST, margin=APART, counts=str(counts))
+    request = MergeRequest((name,), str(output), equals=Equals.FIRST, margin=Margin("apart", file=str(counts)))
     with pytest.raises(OutputError, match=r"counts.u64.*; all files are as they were"):
         merge_files(request, settle=lambda: (counts / "in the way").mkdir(parents=True))
     assert output.exists() == before
