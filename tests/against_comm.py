@@ -1,4 +1,4 @@
-"""Random command lines of compare, merge --count and sets, held against the system's comm, uniq -c and sort.
+"""Random command lines of compare, --count and sets, held against the system's comm, uniq -c and sort.
 
 python -m tests.against_comm --cases 10000 [--seed N] [--first N]. It prints the seed and the number of a failure.
 """
@@ -38,7 +38,7 @@ def case_of(seed: int, number: int, folder: Path) -> Case:
     end = b"\0" if zero else b"\n"
     names = [_file(chance, folder / name, end) for name in ("a.txt", "b.txt")]
     words = ["-z"] * zero + chance.choice(_MEMORIES) + ["--threads", str(chance.randint(1, 3))]
-    kind = chance.choice(["compare", "compare", "compare", "count", "after", "set"])
+    kind = chance.choice(["compare", "compare", "compare", "count", "after", "set", "sort", "sort"])
     if kind == "compare":
         options = [f"-{column}" for column in "123" if chance.random() < 0.3] + ["--total"] * (chance.random() < 0.3)
         if chance.random() < 0.3:
@@ -46,6 +46,11 @@ def case_of(seed: int, number: int, folder: Path) -> Case:
         return Case(("compare", *options, *words, *names), shlex.join(["comm", *["-z"] * zero, *options, *names]))
     z = " -z" * zero
     merged = f"sort -m{z} {' '.join(names)} | uniq -c{z}"
+    if kind == "sort":
+        names = [_shuffled(chance, Path(name), end) for name in names]
+        order = chance.choice([[], ["-r"], ["-f"], ["-k2,2"], ["-n"], ["-k1,1r"], ["-V"]])
+        theirs = f"sort{z} {shlex.join([*order, *names])} | uniq -c{z}"
+        return Case(("sort", "--count", *order, *words, *names), theirs)
     if kind == "count":
         return Case(("merge", "--count", "-q", *words, *names), merged)
     if kind == "after" and not zero:
@@ -73,6 +78,12 @@ def _file(chance: random.Random, path: Path, end: bytes) -> str:
     if data and chance.random() < 0.2 and data[-2:] != end * 2 and len(data) > 1:
         data = data[:-1]  # the last line without its end
     path.write_bytes(data)
+    return str(path)
+
+
+def _shuffled(chance: random.Random, path: Path, end: bytes) -> str:
+    lines = path.read_bytes().removesuffix(end).split(end) if path.stat().st_size else []
+    path.write_bytes(end.join(chance.sample(lines, len(lines))) + chance.choice([b"", end]) * bool(lines))
     return str(path)
 
 

@@ -87,3 +87,5 @@ def test_what_is_refused() -> None:
         gpumerge_cli.intersect(np.array([1]), np.array([1.0]))
     with pytest.raises(UsageError, match="2 arrays of values for 1 of keys"):
         gpumerge_cli.union(np.array([1]), values=[np.array([1]), np.array([2])])
+    with pytest.raises(TypeError, match=r"difference\(\) got an unexpected keyword argument 'unique'"):
+        gpumerge_cli.difference(np.array([1]), unique=True)  # type: ignore[call-arg]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +21,25 @@ from gpumerge_cli.order.equals import Equals
 Array = NDArray[Any]
 
 
-def union(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
-    """The items that any of several sorted arrays holds.
+class SetOptions(TypedDict, total=False):
+    """The options of all sets. See union."""
+
+    distinct: bool
+    values: Iterable[Any] | None
+    key: str | None
+    descending: bool
+    threads: int | None
+
+
+def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+    """Combine sorted arrays to the items that any of them holds.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.union(np.array([1, 2, 2]), np.array([2, 5]))
     array([1, 2, 2, 5])
 
-    An item that one array holds m times and the next n times goes out max(m, n) times; further arrays meet that result.
-    Of equal items those of the first array go out ahead.
+    The result holds an item as often as the array that holds most of it: an item that occurs twice in one array and
+    once in another occurs twice. The items of the first array come ahead of equal items of the others.
 
     Parameters
     ----------
@@ -44,9 +47,9 @@ def union(
         One or more sorted 1-D arrays of one dtype, of any lengths: all that `merge` takes. Arrays on a GPU are combined
         there. Their order is not checked (see is_sorted).
     distinct:
-        Equal items of one array count as one, so that no item goes out twice.
+        Treat equal items of one array as one item. Then each item occurs at most once in the result.
     values:
-        One array for each of `arrays`, of the same length: rows that go where their keys go.
+        One array for each of `arrays`, of the same length. Its rows stay beside their keys.
     key, descending, threads:
         See merge.
 
@@ -59,84 +62,68 @@ def union(
     ------
     UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
     """
-    return _combined(Equals.UNION, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.UNION, arrays, options)
 
 
-def intersect(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
-    """The items that all of several sorted arrays hold: min(m, n) of those that one holds m times and another n times.
+def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+    """Combine sorted arrays to the items that all of them hold.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.intersect(np.array([1, 2, 2]), np.array([2, 5]))
     array([2])
 
-    They are the first ones of the first array. Parameters, results and errors are those of union.
+    The result holds an item as often as the array that holds fewest of it. All items are taken from the first array:
+    the first ones of several equal items. Parameters, results and errors are those of union.
     """
-    return _combined(Equals.INTERSECT, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.INTERSECT, arrays, options)
 
 
-def difference(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
-    """The items of a sorted array that are left when each item of the other arrays takes one equal item away.
+def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+    """Remove from a sorted array the items that other sorted arrays hold.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.difference(np.array([1, 2, 2]), np.array([2, 5]))
     array([1, 2])
 
-    They are the last ones of several equal items. Parameters, results and errors are those of union.
+    Each item of another array removes one equal item of the first array. The last ones of several equal items stay.
+    Parameters, results and errors are those of union.
     """
-    return _combined(Equals.DIFFERENCE, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.DIFFERENCE, arrays, options)
 
 
-def symmetric(
-    *arrays: Any,
-    distinct: bool = False,
-    values: Iterable[Any] | None = None,
-    key: str | None = None,
-    descending: bool = False,
-    threads: int | None = None,
-) -> Any:
-    """The items that one of two sorted arrays holds and the other does not: |m - n| of those they hold m and n times.
+def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+    """Combine two sorted arrays to the items that only one of them holds.
 
     >>> import gpumerge_cli, numpy as np
     >>> gpumerge_cli.symmetric(np.array([1, 2, 2]), np.array([2, 5]))
     array([1, 2, 5])
 
-    Further arrays meet that result. Parameters, results and errors are those of union.
+    An item that one array holds three times and the other once occurs twice in the result. With more than two arrays,
+    the result of the first two is combined with the third in the same way, and so on. Parameters, results and errors
+    are those of union.
     """
-    return _combined(Equals.SYMMETRIC, arrays, (distinct, values, key, descending, threads))
+    return _combined(Equals.SYMMETRIC, arrays, options)
 
 
-def _combined(
-    equals: Equals, arrays: Sequence[Any], options: tuple[bool, Iterable[Any] | None, str | None, bool, int | None]
-) -> Any:
-    distinct, values, key, descending, threads = options
+def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
     name = equals.name_of_set
+    for option in options:
+        if option not in SetOptions.__annotations__:
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
     if not arrays:
         raise UsageError(f"no arrays for {name}", way_out="give at least one")
     given = [taken(array) for array in arrays]
-    keys = ArrayKeys.of(given, key, descending)
+    keys = ArrayKeys.of(given, options.get("key"), options.get("descending", False))
     on_device = same_side(given)
+    values = options.get("values")
     rows = None if values is None else payload(values, given)
-    equals = Equals.of_sets(name, distinct=distinct)
+    equals = Equals.of_sets(name, distinct=options.get("distinct", False))
     if on_device:
         device = Device(given, keys, "gpu")
         with device.current():
             combined, moved = device.combined(given, equals, rows)
         return combined if rows is None else (combined, moved)
-    worker = Host(host(), host_threads(threads))
+    worker = Host(host(), host_threads(options.get("threads")))
     runs = [keys.run(array) for array in given]
     nats = [keys.nats(run) for run in runs]
     if rows is None and not any(nats):

@@ -85,6 +85,13 @@ class ChunkWorker(Protocol):
         """Give its memory back."""
 
 
+class CountingWorker(ChunkWorker, Protocol):
+    """A worker on the CPU, which can also count equal items apart."""
+
+    def equals(self) -> Bytes:
+        """The number of equals of each item of the last result, as int64, where the margin counts them apart."""
+
+
 class ChunkCalls(Protocol):
     """Chunks of one merge, each done in one call, for any number of threads."""
 

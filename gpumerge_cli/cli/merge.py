@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.requests import backend_request, file_names, item_request
+from gpumerge_cli.cli.requests import backend_request, counts_equals, file_names, item_request, margin_of
 from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError
-from gpumerge_cli.order.equals import SETS, Equals, Margin
+from gpumerge_cli.order.equals import SETS, Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest, RankRange
+    from gpumerge_cli.order.equals import Margin
 
 _REPEAT = 5
 
@@ -22,14 +23,16 @@ def merge(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
     if values.compare and values.unique:
         raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
-    if values.compare and values.count is not None:
-        raise UsageError("--compare counts nothing", way_out="leave --count out, or leave --compare out")
+    if values.compare and counts_equals(values):
+        raise UsageError("--compare counts nothing", way_out="leave --count and --count-to out, or leave --compare out")
     if values.compare and "output" in values.given:
         raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
     if "repeat" in values.given and not values.compare:
         raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
-    if values.plan and (values.compare or {"output", "report"} & values.given):
-        raise UsageError("--plan only plans", way_out="leave -o, --report and --compare out, or leave --plan out")
+    if values.plan and (values.compare or {"output", "report", "count-to"} & values.given):
+        raise UsageError(
+            "--plan only plans", way_out="leave -o, --count-to, --report and --compare out, or leave --plan out"
+        )
     if values.parts is not None and (values.plan or values.compare):
         option = "--plan" if values.plan else "--compare"
         raise UsageError(f"{option} writes no parts", way_out=f"leave --parts out, or leave {option} out")
@@ -51,7 +54,9 @@ def task_of(values: Values, ranks: RankRange | None = None) -> tasks.Task[MergeR
 
     names = file_names(values)
     output, parts = "-" if values.output is None else values.output, values.get("parts")
-    tasks.check_report_place(values.report, (*names, *part_names(output, parts)))
+    files, counts = (*names, *part_names(output, parts)), values.get("count_to")
+    tasks.check_report_place(counts, files, "--count-to")
+    tasks.check_report_place(values.report, files if counts is None else (*files, counts))
 
     from gpumerge_cli.engine.request import MergeRequest
 
@@ -84,8 +89,8 @@ def _head_or_tail(values: Values) -> RankRange | None:
         return None
     if len(given) > 1:
         raise UsageError("--head and --tail are both given", way_out="use one of them, or gpumerge rank --range A:B")
-    for option in ("unique", "count", "plan", "compare"):
-        if values.get(option):
+    for option in ("unique", "count", "count-to", "plan", "compare"):
+        if values.get(option.replace("-", "_")):
             what = f"{given[0]} counts the items of a merge of all, so it does not go with --{option}"
             raise UsageError(what, way_out="leave one of them out")
     from gpumerge_cli.engine.request import RankRange
@@ -98,18 +103,16 @@ def _head_or_tail(values: Values) -> RankRange | None:
 def _equals(values: Values) -> Equals:
     if values.command in SETS:
         return Equals.of_sets(values.command, distinct=values.distinct)
-    return Equals.of(values.get("unique", False) or values.get("count") is not None)
+    return Equals.of(values.get("unique", False) or counts_equals(values))
 
 
 def _margin(values: Values) -> Margin | None:
-    count = values.get("count")
-    if count is None:
-        return None
     for option in ("unique", "distinct"):
-        if values.get(option):
-            what = f"--count counts equal items, and --{option} keeps one of them"
+        if counts_equals(values) and values.get(option):
+            given = "--count" if values.get("count") is not None else "--count-to"
+            what = f"{given} counts equal items, and --{option} keeps one of them"
             raise UsageError(what, way_out="use one of the two")
-    return Margin(count)
+    return margin_of(values)
 
 
 def _plan(request: MergeRequest) -> None:

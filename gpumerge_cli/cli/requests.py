@@ -14,6 +14,7 @@ from gpumerge_cli.cli.options.model import COMBINING
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
 
 def _keeps_some(values: Values) -> bool:
     """Whether equal items do not all go out; then keys alone say which are equal."""
-    counts = values.command == "merge" and values.count is not None
+    counts = values.command == "merge" and counts_equals(values)
     return counts or values.get("unique", False) or values.command in COMBINING
 
 
@@ -121,6 +122,23 @@ def backend_request(values: Values) -> BackendRequest:
         values.backend, device, values.threads, launch_request(values),
         cluster=values.get("cluster"), cluster_wait=float(values.get("cluster_wait", 60)),
     )  # fmt: skip
+
+
+def margin_of(values: Values) -> Margin | None:
+    """The counts that --count or --count-to asks for, None without them. Raises UsageError for both."""
+    count = values.get("count")
+    if values.get("count_to") is None:
+        return None if count is None else Margin(count)
+    if count is not None:
+        raise UsageError("--count and --count-to put the numbers in two places", way_out="use one of the two")
+    if values.parts is not None:
+        raise UsageError("--count-to writes the counts of one output", way_out="leave --parts out")
+    return Margin("apart", file=values.count_to)
+
+
+def counts_equals(values: Values) -> bool:
+    """Whether equal items are counted."""
+    return values.get("count") is not None or values.get("count_to") is not None
 
 
 def launch_request(values: Values) -> LaunchRequest:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.requests import backend_request, record_request, salted, sort_request
+from gpumerge_cli.cli.requests import backend_request, counts_equals, margin_of, record_request, salted, sort_request
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 from gpumerge_cli.order.equals import Equals
@@ -65,6 +65,9 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
 
 def _carry_out(command: SortCommand) -> int:
+    if counts_equals(command.values) and (command.mode not in ("sort", "merge") or command.values.debug):
+        what = "--count and --count-to are for sorts and merges alone"
+        raise UsageError(what, way_out="leave -c, -C and --debug out")
     if command.values.compare:
         return _compare(command)
     if command.values.repeat is not None:
@@ -201,16 +204,21 @@ def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
         raise UsageError("--resume: there is no log to go on with", way_out="name it with --run-log")
     request: MergeRequest | SortFilesRequest = _runs(command) if command.mode == "merge" else _files(command)
     outputs = part_names(request.output, request.parts)
-    tasks.check_report_place(values.report, (*request.inputs, *outputs))
-    tasks.check_report_place(values.run_log, (*request.inputs, *outputs), "--run-log")
+    files = (*request.inputs, *outputs)
+    tasks.check_report_place(values.count_to, files, "--count-to")
+    files = files if values.count_to is None else (*files, values.count_to)
+    tasks.check_report_place(values.report, files)
+    tasks.check_report_place(values.run_log, files, "--run-log")
     return tasks.Task(request, values.report)
 
 
 def _compare(command: SortCommand) -> int:
     """Compare all algorithms with the libraries', on the items in memory."""
     values = command.values
-    if values.output is not None or command.mode != "sort" or values.unique or values.parts is not None:
-        raise UsageError("--compare sorts and writes no output", way_out="leave -o, --parts, -m, -c, -C and -u out")
+    counts = values.unique or counts_equals(values)
+    if values.output is not None or command.mode != "sort" or counts or values.parts is not None:
+        way_out = "leave -o, --parts, --count, --count-to, -m, -c, -C and -u out"
+        raise UsageError("--compare sorts and writes no output", way_out=way_out)
     if values.cluster is not None:
         raise UsageError("--compare is for this machine", way_out="leave --cluster out, or leave --compare out")
     from gpumerge_cli import __version__
@@ -256,6 +264,7 @@ def _files(command: SortCommand) -> SortFilesRequest:
         parts=values.parts,
         run_log=values.run_log,
         resume=values.resume,
+        margin=margin_of(values),
     )
 
 
@@ -269,11 +278,12 @@ def _runs(command: SortCommand) -> MergeRequest:
         output=_output(command),
         items=items,
         on=_on(command),
-        equals=Equals.of(values.unique),
+        equals=Equals.of(values.unique or counts_equals(values)),
         memory=values.memory or None,
         durable=values.fsync,
-        lenient=items.lines is not None,
+        lenient=items.lines is not None and not counts_equals(values),
         parts=values.parts,
+        margin=margin_of(values),
     )
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class Inputs:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)
-        largest = sorted(self.sources, key=lambda source: source.size)[-_LARGEST:]
+        largest = sorted(filter(attrgetter("size"), self.sources), key=attrgetter("size"))[-_LARGEST:]
         most = _LOOKS // max(1, len(largest))
         looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
         end = self.order.end[0]

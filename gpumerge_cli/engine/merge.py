@@ -14,7 +14,7 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.outlet import SinkOutlet
+from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
@@ -22,7 +22,7 @@ from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
@@ -52,21 +52,23 @@ def merge_files(
     stopwatch = Stopwatch(clock.called - since_start)
     refuse_inputs(request.output, request.inputs)
     names = output_names(request.output, request.parts)
+    outputs, alike = (*names, *counts_of(request)), request.join is None
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=names, alike=request.join is None) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, alike=alike) as inputs,
     ):
         advance = inputs.rest(advance)
         if request.join is not None:
             request, inputs = prepared(request, inputs)
-        _judge_margin(request, inputs)
-        if request.by_groups and machines is not None:
-            raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        judge_margin(request.margin, inputs)
+        if request.by_groups:
+            judge_place(_made(request), request.on.backend, by_cluster=machines is not None)
         with stopwatch.span("plan"):
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
-        output = Output(names, inputs, sizes if request.equals.keeps_all else None, request.on.threads)
+        known = sizes if request.equals.keeps_all else None
+        output = Output(names, inputs, known, request.on.threads, request.margin)
         try:
             site = _site(request, inputs, output, parts)
             if machines is None:
@@ -102,13 +104,14 @@ def merge_files(
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
+def _made(request: MergeRequest) -> str:
+    return "joins are made" if request.join is not None else "sets and counts of files are made"
+
+
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        made = "joins are made" if request.join is not None else "sets and counts of files are made"
-        why = f"{made} by the CPU alone"
-        if on.backend == "gpu":
-            raise UsageError(why, way_out="leave --backend gpu out")
+        why = judge_place(_made(request), on.backend, by_cluster=False)
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
         return chosen if on.backend == "cpu" else replace(chosen, why=why)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
@@ -128,17 +131,6 @@ def _end(request: MergeRequest, inputs: Inputs, output: Output, outcome: Outcome
     """Write the line of totals behind all items, if there is one."""
     if request.margin is not None and request.margin.total is not None:
         output.end_with(request.margin.last_line(outcome.counts, outcome.dropped, inputs.order.end[0]), outcome)
-
-
-def _judge_margin(request: MergeRequest, inputs: Inputs) -> None:
-    if request.margin is None:
-        return
-    if inputs.dtype is not None or inputs.format.csv:
-        raise UsageError(
-            "counts and columns stand beside lines of text, and these are other items",
-            where=request.inputs[0],
-            way_out="use --unique, or union, intersect, difference or symmetric",
-        )
 
 
 def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
@@ -166,7 +158,7 @@ def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence
     lenient = request.lenient and request.parts is None
     memory = default_memory() if request.memory is None else request.memory
     most = max(memory, _LEAST_GROUP) if request.join is not None else 0
-    return Site(work, inputs.sources, SinkOutlet(output.sinks, request.equals), lenient, parts, most=most)
+    return Site(work, inputs.sources, output.outlet(request.equals), lenient, parts, most=most)
 
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.calls import CountingWorker
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.task import Place
@@ -129,6 +131,42 @@ class SinkOutlet:
         self._places.stop()
         for sink in self._sinks:
             sink.stop()
+
+
+class CountingOutlet(SinkOutlet):
+    """Puts items into a sink, and the number of equals of each item into another one. See Outlet."""
+
+    targets: Sequence[Target] = ()
+
+    def __init__(self, sinks: Sequence[Sink], counts: Sink, equals: Equals) -> None:
+        super().__init__(sinks, equals)
+        self._counts = SinkOutlet([counts], equals)
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        written = super().put(turn, place, merged, last=last)
+        if written is not None:
+            counted = cast(CountingWorker, merged)  # no others count
+            equals = _Equals([], 0, 8 * (sum(merged.counts) - merged.dropped), merged.spans, counted.equals())
+            self._counts.put(turn, place, equals, last=last)
+        return written
+
+    def stop(self) -> None:
+        super().stop()
+        self._counts.stop()
+
+
+@dataclass
+class _Equals:
+    """The numbers of equals of a chunk, as a result of its own. See Merged."""
+
+    counts: list[int]
+    dropped: int
+    merged_bytes: int
+    spans: list[Span]
+    numbers: Bytes
+
+    def outputs(self) -> Iterable[Bytes]:
+        return [self.numbers]
 
 
 class RunsOutlet:

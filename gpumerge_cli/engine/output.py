@@ -9,18 +9,22 @@ from contextlib import suppress
 import numpy as np
 
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.report.model import OutputPart
 from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
+_COUNT = np.dtype("<u8")
 
 
 def output_names(output: str, parts: int | None) -> tuple[str, ...]:
@@ -35,27 +39,43 @@ class Output:
     """An opened output. sinks: its parts, which are alike; one alone if it has none. Raises OutputError.
 
     names: those of the files. sizes: bytes of the items of each; None if known only at the end. threads: the number of
-    threads that will write, None for one a core.
+    threads that will write, None for one a core. margin: text beside each line, or counts, which have a further file.
     """
 
     def __init__(
-        self, names: Sequence[str], inputs: Inputs, sizes: Sequence[int] | None, threads: int | None = None
+        self,
+        names: Sequence[str],
+        inputs: Inputs,
+        sizes: Sequence[int] | None,
+        threads: int | None = None,
+        margin: Margin | None = None,
     ) -> None:
         self.names = names
         self.sinks: list[Sink] = []
+        self._counts: Sink | None = None
         self._threads = threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
-        most = inputs.nbytes if sizes is None else max(sizes)
+        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.item_bytes)
+        most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
                 sweep(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = None if sizes is None else inputs.order.count(sizes[number])
                 self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
+            if margin is not None and margin.file is not None:
+                most = _COUNT.itemsize * items
+                self._counts = open_sink(margin.file, Content("raw", _COUNT, said=True), _COUNT, None, most=most)
         except BaseException:
             self.abort()
             raise
+
+    def outlet(self, equals: Equals) -> SinkOutlet:
+        """An outlet that puts items into the sinks, and the counts into theirs. equals: the items that go out."""
+        if self._counts is None:
+            return SinkOutlet(self.sinks, equals)
+        return CountingOutlet(self.sinks, self._counts, equals)
 
     @property
     def seekable(self) -> bool:
@@ -112,26 +132,34 @@ class Output:
         items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
-        for sink, part in zip(self.sinks, filled, strict=True):
+        if self._counts is not None:
+            filled.append(Filled(items, _COUNT.itemsize * items))
+        for sink, part in zip(self._all, filled, strict=True):
             sink.judge(part.nbytes)
-            if self._cuts:
+            if self._cuts and sink is not self._counts:
                 sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)
         try:
-            for sink in self.sinks:
-                sink.commit(durable=durable, keep=len(self.sinks) > 1)
+            # Objects come last: what they replace cannot be kept.
+            for sink in sorted(self._all, key=lambda sink: is_url(sink.name)):
+                sink.commit(durable=durable, keep=len(self._all) > 1)
         except OutputError as error:
-            stay = [sink.name for sink in self.sinks if not sink.take_back()]
-            if len(self.sinks) > 1:
-                error.way_out = f"these parts are new: {', '.join(stay)}" if stay else "all parts are as they were"
+            stay = [sink.name for sink in self._all if not sink.take_back()]
+            what = "parts" if self._counts is None else "files"
+            if len(self._all) > 1:
+                error.way_out = f"these {what} are new: {', '.join(stay)}" if stay else f"all {what} are as they were"
             raise
         self.abort()
 
     def abort(self) -> None:
         """Remove what was written; after `commit`, what was kept of files that were replaced."""
-        for sink in self.sinks:
+        for sink in self._all:
             with suppress(OSError):
                 sink.abort()
+
+    @property
+    def _all(self) -> list[Sink]:
+        return [*self.sinks, *([] if self._counts is None else [self._counts])]
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""

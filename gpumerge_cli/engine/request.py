@@ -84,7 +84,8 @@ class SortFilesRequest:
     MergeRequest. memory: bytes for all that is held; None takes half of what is available. folders: for temporary
     files, in turn; empty for the system's folder. compress_program: the program that packs them; "builtin" needs no
     program. always_spill: use temporary files even if there is memory for everything. run_log: of a sort by a cluster,
-    logs its runs, which are then kept where it fails. resume: go on with that log.
+    logs its runs, which are then kept where it fails. resume: go on with that log. margin: counts beside each line; of
+    equal lines only the first goes out then, with `unique` or without.
     """
 
     inputs: tuple[str, ...]
@@ -101,6 +102,12 @@ class SortFilesRequest:
     parts: int | None = None
     run_log: str | None = None
     resume: bool = False
+    margin: Margin | None = None
+
+    @property
+    def drops(self) -> bool:
+        """Whether equal items are left out."""
+        return self.unique or self.margin is not None
 
 
 @dataclass(frozen=True)
@@ -143,7 +150,8 @@ class MergeRequest:
     they are an error. parts: the number of files that the output becomes, each a range of it; `output` has {part} in
     place of their numbers. None for one file. ranks: the items of the merge that go out, None for all; they go with
     neither another `equals` nor `lenient`. The order is checked where items are read. margin: text beside each line
-    that goes out, for lines alone. join: joins two inputs; `equals` is JOIN then.
+    that goes out, for lines alone, or counts in a file of their own, which do not go with parts. join: joins two
+    inputs; `equals` is JOIN then.
     """
 
     inputs: tuple[str, ...]

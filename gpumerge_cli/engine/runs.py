@@ -11,7 +11,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
+from gpumerge_cli.engine.outlet import RunsOutlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site
@@ -70,7 +70,7 @@ class External:
         )
 
     def _runs(self, outlet: RunsOutlet, stopwatch: Stopwatch, advance: Advance | None) -> Outcome:
-        site = Site(replace(self.work, equals=Equals.ALL), self.inputs.sources, outlet)
+        site = Site(replace(self.work, equals=Equals.ALL, margin=None), self.inputs.sources, outlet)
         number = max(1, min(self.shares.workers, len(self.pieces)))
         workers = self._workers(site, Shares(number, self.shares.chunk_bytes))
         try:
@@ -91,10 +91,10 @@ class External:
         chosen = shares(pace, work.nbytes, len(sources), self.threads, self.memory)
         parts = []
         if len(output.sinks) > 1:
-            parts = Planner(sources, order).parts(len(output.sinks))
+            parts = Planner(sources, order, groups=work.by_groups).parts(len(output.sinks))
             if work.equals.keeps_all:
                 output.reserve([part.nbytes for part in parts])
-        site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts)
+        site = Site(work, sources, output.outlet(work.equals), parts=parts)
         number = max(1, min(chosen.workers, -(-work.nbytes // chosen.chunk_bytes)))
         workers = self._workers(site, Shares(number, chosen.chunk_bytes))
         return merge(site, workers, stopwatch, advance, waits=output.seekable)

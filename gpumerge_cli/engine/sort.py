@@ -14,6 +14,7 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.machines import Machines, Sorting
+from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -55,18 +56,22 @@ def sort_files(
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
     names = output_names(request.output, request.parts)
+    outputs = (*names, *counts_of(request))
     if request.memory is not None:
         keep_no_freed_memory()
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=names) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
+        judge_margin(request.margin, inputs)
+        if request.margin is not None:
+            judge_place("counts of sorted files are made", request.on.backend, by_cluster=machines is not None)
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]
-        output = Output(names, inputs, None if request.unique else sizes, request.on.threads)
+        output = Output(names, inputs, None if request.drops else sizes, request.on.threads, request.margin)
         try:
             if machines is not None:
                 clock.start()
@@ -89,7 +94,7 @@ def sort_files(
             output.abort()
             raise
         parts = output.parts(outcome) if request.parts is not None else ()
-        ran = Ran("sort", request.output, request.unique, False, chosen.why, chosen.expected, parts, chosen.about)
+        ran = Ran("sort", request.output, request.drops, False, chosen.why, chosen.expected, parts, chosen.about)
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
@@ -103,7 +108,8 @@ class _Chosen:
 
 
 def _work(request: SortFilesRequest, inputs: Inputs) -> TaskWork:
-    return replace(work_of(inputs, request.items, "sort", request.sort), equals=Equals.of(request.unique))
+    work = work_of(inputs, request.items, "sort", request.sort)
+    return replace(work, equals=Equals.of(request.drops), margin=request.margin)
 
 
 def _chosen(request: SortFilesRequest, inputs: Inputs, selected: Selected) -> _Chosen:
@@ -114,11 +120,11 @@ def _chosen(request: SortFilesRequest, inputs: Inputs, selected: Selected) -> _C
 
 def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: Sequence[int]) -> Selected:
     """The backend, which may take a while to start; meanwhile room is taken for the output, if its size is known."""
-    if not request.unique:
+    if not request.drops:
         output.reserve(sizes)
         if sorts_on_devices(request.on.backend, inputs.order, inputs.nbytes):
             output.populate()
-    return selected_for(request.on, inputs)
+    return selected_for(request.on if request.margin is None else replace(request.on, backend="cpu"), inputs)
 
 
 def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
@@ -184,7 +190,8 @@ class _Job:
     def _whole(self) -> _Sizes | None:
         """The job that sorts everything at once; None if it should not be."""
         request, order, nbytes = self.request, self.inputs.order, self.inputs.nbytes
-        if not nbytes or request.always_spill:
+        # Equals are counted where runs are merged.
+        if not nbytes or request.always_spill or request.margin is not None:
             return None
         memory = self._memory()
         hands = request.on.threads or min(cores(), _MOST_HANDS if self.backend.remote else cores())
@@ -215,7 +222,7 @@ class _Job:
         A run of that line alone takes more time and memory.
         """
         pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
-        if not pace.outgrows or self.request.always_spill or not pieces:
+        if not pace.outgrows or self.request.always_spill or self.request.margin is not None or not pieces:
             return False
         longest = max(piece.nbytes for piece in pieces)
         return longest > size and self.inputs.nbytes - longest <= size

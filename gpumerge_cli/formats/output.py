@@ -274,6 +274,17 @@ def look_at(name: str) -> None:
         raise output_error(PermissionError(errno.EACCES, ""), name)
 
 
+def same_place(name: str, other: str) -> bool:
+    """Whether two outputs go to the same file, or to the same open file or pipe."""
+    numbers = [descriptor_named(one) for one in (name, other)]
+    if any(number is None for number in numbers):
+        return numbers == [None, None] and os.path.realpath(name) == os.path.realpath(other)
+    with contextlib.suppress(OSError):  # opening them will report it
+        first, second = (os.fstat(number) for number in numbers if number is not None)
+        return os.path.samestat(first, second)
+    return False
+
+
 def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
     """Raise OutputError if the output `name` is an open file that holds one of `inputs`.
 

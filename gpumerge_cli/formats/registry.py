@@ -261,7 +261,7 @@ def open_sink(
     if of_items and count is None and (compress or not output.rewrites):
         output.abort()
         raise OutputError(
-            f"the header of {one.name if one else ''} says how many items follow, which --unique knows only at the end",
+            f"the header of {one.name if one else ''} says how many items follow, which is known only at the end",
             where=output.name,
             way_out="write a plain file, or raw items",
         )

@@ -1,7 +1,8 @@
-"""The items that go out of several that compare equal: one value for merges, unique outputs and sets.
+"""The rules for equal items: which of them a merge, a unique output or a set writes.
 
-A set is folded from the left, two inputs at a time, as the multisets of the C++ standard are: equal items of the two
-meet in pairs, the first of one with the first of the other. The twin of the rules is kernels/sets.cuh.
+Sets are multisets, as in the C++ standard. Two inputs are combined by pairing their equal items: the first of one input
+with the first of the other, and so on. Further inputs are combined with that result. kernels/sets.cuh has the same
+rules.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 
 
 class Equals(Enum):
-    """The items that go out of several that compare equal. The sets of several inputs also have a distinct form."""
+    """The rule for items that compare equal. Each rule of sets also has a distinct form."""
 
     ALL = "all"
     FIRST = "first"
@@ -85,19 +86,30 @@ class Equals(Enum):
         return ranges
 
 
+_LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more lines behind it
+
+
 @dataclass(frozen=True)
 class Margin:
-    """Text beside each line that goes out.
+    """Text beside each line that goes out, or numbers apart from the items.
 
-    count: of equal lines the first goes out with their number, as uniq -c has it "ahead" of it, or "after" it behind a
-    tab; None for no count. columns: for a union of two inputs, the texts ahead of a line of both, of the first alone,
-    and of the second alone, None where such lines stay out; () for no columns. total: a last line says how many lines
-    the columns have, the first input's ahead, with this text between the numbers; None for no such line.
+    count: of equal items the first goes out with their number: "ahead" of a line as uniq -c has it, "after" it behind a
+    tab, or "apart", for items of every kind; None for no count. file: takes the numbers that are apart, little-endian
+    uint64, one for each item of the output, raw or .npy as its suffix says. columns: for a union of two
+    inputs, the texts ahead of a line of both, of the first alone, and of the second alone, None where such lines stay
+    out; () for no columns. total: a last line says how many lines the columns have, the first input's ahead, with this
+    text between the numbers; None for no such line.
     """
 
-    count: Literal["ahead", "after"] | None = None
+    count: Literal["ahead", "after", "apart"] | None = None
     columns: tuple[bytes | None, ...] = ()
     total: bytes | None = None
+    file: str | None = None
+
+    def most(self, nbytes: int, items: int) -> int:
+        """The most bytes that lines of `nbytes` have with their text, if there are at most so many."""
+        width = {"ahead": _LEAST_COUNT, "after": _LEAST_COUNT, "apart": 0}.get(self.count or "", 0)
+        return nbytes + max([width, *(len(text) for text in self.columns if text is not None)]) * items
 
     def last_line(self, counts: Sequence[int], both: int, end: int) -> bytes:
         """The line of `total`. counts: lines of each input. both: lines that met. end: the byte that ends a line."""

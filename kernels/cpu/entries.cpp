@@ -145,6 +145,11 @@ unsigned char* gm_result(Workspace* workspace, int64_t* nbytes, int64_t* items)
     return const_cast<unsigned char*>(workspace->result);
 }
 
+int64_t* gm_equals(Workspace* workspace)
+{
+    return workspace->margin.kind == COUNT_APART ? workspace->group_sizes.data() : nullptr;
+}
+
 void gm_receive(Workspace* workspace, int64_t position, int64_t nbytes, unsigned char* out)
 {
     workspace->receive(position, nbytes, out);

@@ -50,12 +50,13 @@ enum Equals {
 
 /* The sets are 8 and a rule of ../sets.cuh. With DISTINCT added, equal items of one run count as one. Sets are for merges. */
 
-enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3 };
+enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4 };
 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
  * their bytes; -1 leaves such lines out. COUNT_AHEAD, COUNT_AFTER: of equal lines the first goes out with their number, ahead
- * of it as uniq -c has it, or behind a tab at its end. Ranges of chunks must not cut groups of equal lines then. */
+ * of it as uniq -c has it, or behind a tab at its end. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
+ * has their number. Where equals are counted, ranges of chunks must not cut groups of equal items. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
     const unsigned char* text;
@@ -148,6 +149,8 @@ int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, in
 int64_t gm_merge_heads(struct Workspace* workspace, const int64_t* goes_on, int64_t equals, int64_t* taken);
 /* The result of the last merge or sort; nbytes and items may be null. */
 unsigned char* gm_result(struct Workspace* workspace, int64_t* nbytes, int64_t* items);
+/* With a margin of COUNT_APART: the number of equals of each item of the result, until the next call; null otherwise. */
+int64_t* gm_equals(struct Workspace* workspace);
 /* Merge or sort without gathering rows. After that any thread may ask for the bytes [position, position + nbytes) of the
  * result. For keys this is gm_sort and a copy. */
 int64_t gm_sort_rows(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);

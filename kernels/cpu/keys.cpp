@@ -71,6 +71,20 @@ int64_t drop_equals(Byte* bytes, int64_t count, bool like_first)
     return kept;
 }
 
+int64_t count_equals(const Byte* bytes, int64_t count, Byte* to, int64_t* equals)
+{
+    const Item* const items = items_at(bytes);
+    Item* const out = items_at(to);
+    int64_t kept = 0;
+    for (int64_t at = 0, behind; at < count; at = behind) {
+        const Item first = items[at];
+        for (behind = at + 1; behind < count && !before(first, items[behind], NO_LINES);) ++behind;
+        out[kept] = first;
+        equals[kept++] = behind - at;
+    }
+    return kept;
+}
+
 // The two items of a step, by Less.
 template <typename Less>
 struct KeySides {
@@ -123,4 +137,4 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
-    co_rank_of, merge, first_disorder, drop_equals, walk, walk_cut_of, images, bound};
+    co_rank_of, merge, first_disorder, drop_equals, count_equals, walk, walk_cut_of, images, bound};

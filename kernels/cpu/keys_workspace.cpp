@@ -72,12 +72,18 @@ private:
 
     void finish(Byte* out, Equals equals)
     {
-        const int64_t kept = equals == KEEP_ALL ? total_ : keys_.drop_equals(out, total_, equals == KEEP_NONE_LIKE_FIRST);
+        const bool all = equals == KEEP_ALL || margin.kind == COUNT_APART;
+        const int64_t kept = all ? total_ : keys_.drop_equals(out, total_, equals == KEEP_NONE_LIKE_FIRST);
         take(out, kept);
     }
 
     void take(const Byte* items, int64_t kept)
     {
+        if (margin.kind == COUNT_APART) {
+            Byte* const out = output.data();
+            kept = keys_.count_equals(items, kept, out, group_sizes.reserve(static_cast<size_t>(kept)));
+            items = out;
+        }
         dropped = total_ - kept;
         result = items;
         result_items = kept;

@@ -133,7 +133,7 @@ public:
         }
         const auto group = std::upper_bound(group_ends_.begin(), group_ends_.end(), position) - group_ends_.begin();
         const int64_t skip = position - (group > 0 ? group_ends_[group - 1] : 0);
-        if (margin.kind == NO_MARGIN) copy_stretch(lines_, sorted_ + group * GROUP, skip, nbytes, out);
+        if (!beside().has_text()) copy_stretch(lines_, sorted_ + group * GROUP, skip, nbytes, out);
         else beside().copy(sorted_ + group * GROUP, skip, nbytes, out);
     }
 
@@ -212,6 +212,10 @@ private:
             Item* const out = merged_.data();
             kept_ = count_equals(sorted_, kept_, out, lines_);
             sorted_ = out;
+            if (!beside().has_text()) {
+                int64_t* const numbers = group_sizes.reserve(static_cast<size_t>(kept_));
+                for (int64_t at = 0; at < kept_; ++at) numbers[at] = static_cast<int64_t>(out[at].prefix);
+            }
         } else if (equals == KEEP_FIRST || equals == KEEP_NONE_LIKE_FIRST)
             kept_ = drop_equals(merged_.data(), count_, equals == KEEP_NONE_LIKE_FIRST, lines_);
         finish(count_, gather);
@@ -239,7 +243,7 @@ private:
             const int64_t stop = group_ends_[static_cast<size_t>(last) - 1];
             const Item* const rows = sorted_ + first * GROUP;
             const int64_t count = std::min(last * GROUP, kept_) - first * GROUP;
-            if (margin.kind != NO_MARGIN) beside().copy_all(rows, count, out + begin, out + stop);
+            if (beside().has_text()) beside().copy_all(rows, count, out + begin, out + stop);
             else copy_rows(lines_, rows, count, out + begin, out + stop);
         });
         result = out;
@@ -249,7 +253,7 @@ private:
 
     int64_t bytes_of(const Item* rows, int64_t count) const
     {
-        return margin.kind == NO_MARGIN ? bytes_of_rows(lines_, rows, count) : beside().bytes_of(rows, count);
+        return beside().has_text() ? beside().bytes_of(rows, count) : bytes_of_rows(lines_, rows, count);
     }
 
     std::vector<int64_t> starts_, edges_, counts_;  // the bytes and rows at which runs begin; the number of rows they gave

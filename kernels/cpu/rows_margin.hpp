@@ -15,7 +15,8 @@ struct Beside {
         bool ahead, out;  // whether it stands ahead of the line; whether the row goes out
     };
 
-    bool counts() const { return margin.kind == COUNT_AHEAD || margin.kind == COUNT_AFTER; }
+    bool counts() const { return margin.kind >= COUNT_AHEAD; }
+    bool has_text() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
     // A row's text. It lies in the room, or lasts as long as the margin.
     Said said(const Item& row, unsigned char (&room)[SHORT]) const

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
@@ -36,6 +38,10 @@ def names(tmp_path: Path) -> list[str]:
         (["symmetric"], "a 1|a 2|a 3|b|c|"),
         (["union", "--count", "-k1,1"], "      2 a 1|      1 b|      1 c|      1 d|"),
         (["merge", "--count=after", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["sort", "--count", "-k1,1r"], "      2 d|      1 c|      1 b|      1 a 1|      1 a 2|      1 a 3|"),
+        (["sort", "--count=after", "-u", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["sort", "--count=after", "-s", "-S1b", "-k1,1"], "a 1\t3|b\t1|c\t1|d\t2|"),
+        (["sort", "-m", "--count"], "      1 a 1|      1 a 2|      1 a 3|      1 b|      1 c|      2 d|"),
         (["compare", "-k1,1"], "\t\ta 1|a 2|b|\tc|\t\td|"),
         (["compare", "-12", "-k1,1"], "a 1|d|"),
         (["compare", "-13"], "a 3|c|"),
@@ -62,6 +68,21 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["union"], "no file was named"),
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),
         (["merge", "--count=beside", "{a}"], "no word for it"),
+        (["sort", "--count", "{n}"], "counts and columns stand beside lines of text"),
+        (["sort", "--count", "--csv", "{a}"], "counts and columns stand beside lines of text"),
+        (["sort", "--count", "--backend", "gpu", "{a}"], "counts of sorted files are made by the CPU alone"),
+        (["sort", "--count", "--check", "{a}"], "options -co are incompatible"),
+        (["sort", "--count", "--compare", "{a}"], "--compare sorts and writes no output"),
+        (["sort", "--count=beside", "{a}"], "no word for it"),
+        (["merge", "--count", "--count-to", "c", "{a}"], "put the numbers in two places"),
+        (["sort", "--count", "--count-to", "c", "{a}"], "put the numbers in two places"),
+        (["merge", "--count-to", "{a}", "{a}"], "--count-to {a} would replace {a}"),
+        (["sort", "--count-to", "{a}", "{a}"], "--count-to {a} would replace {a}"),
+        (["union", "--count-to", "c", "--report", "c", "{a}"], "--report c would replace c"),
+        (["union", "--count-to", "c", "--distinct", "{a}"], "--count-to counts equal items"),
+        (["merge", "--count-to", "c", "--head", "2", "{a}"], "does not go with --count-to"),
+        (["merge", "--count-to", "c", "--compare", "{a}", "{b}"], "--compare counts nothing"),
+        (["sort", "--count-to", "c", "--parts", "2", "{a}"], "--count-to writes the counts of one output"),
     ],
 )
 def test_what_is_refused(
@@ -71,7 +92,7 @@ def test_what_is_refused(
     output = str(tmp_path / "out")
     assert run([*(word.format(**files) for word in words), *([] if "--compare" in words else ["-o", output])]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert told.format(**files) in error
     assert error.count("\n") == 1
     assert not Path(output).exists()
 
@@ -89,7 +110,50 @@ def test_jobs_of_a_batch(names: list[str], tmp_path: Path) -> None:
         'inputs = ["a.txt", "b.txt"]\noutput = "{job}.out"\nkey = ["1,1"]\n'
         '[[job]]\nname = "both"\noperation = "intersect"\n'
         '[[job]]\nname = "some"\noperation = "merge"\ncount = "after"\n'
+        '[[job]]\nname = "sorted"\noperation = "sort"\ncount = "ahead"\nunique = true\n'
+        '[[job]]\nname = "apart"\noperation = "union"\ncount-to = "{job}.u64"\n'
     )
     assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
     assert (tmp_path / "both.out").read_text() == "a 1\nd\n"
     assert (tmp_path / "some.out").read_text() == "a 1\t3\nb\t1\nc\t1\nd\t2\n"
+    assert np.fromfile(tmp_path / "apart.u64", "<u8").tolist() == [2, 1, 1, 1]
+    assert (tmp_path / "sorted.out").read_text() == "      3 a 1\n      1 b\n      1 c\n      2 d\n"
+
+
+@pytest.mark.parametrize("memory", [None, "1b"])
+def test_sorted_lines_are_counted_in_memory_and_spilled(memory: str | None, tmp_path: Path) -> None:
+    """Equal lines lie in several pieces, and in several parts of the output."""
+    chance = random.Random(3)
+    lines = [f"{chance.randrange(40)} {'x' * chance.randrange(60)}" for _ in range(9_000)]
+    (tmp_path / "in.txt").write_text("".join(line + "\n" for line in lines))
+    counts = Counter(lines)
+    wanted = "".join(f"{counts[line]:7} {line}\n" for line in sorted(counts))
+    words = ["sort", "--count", str(tmp_path / "in.txt"), *(["-S", memory] if memory else [])]
+    assert run([*words, "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text() == wanted
+    assert run([*words, "--parts", "3", "-o", str(tmp_path / "{part}.out")]) == 0
+    assert "".join((tmp_path / f"{part}.out").read_text() for part in range(3)) == wanted
+
+
+@pytest.mark.parametrize("command", ["merge", "sort", "union"])
+def test_counts_in_a_file_of_their_own(command: str, names: list[str], tmp_path: Path) -> None:
+    words = ["-u"] * (command == "sort") + ["-k1,1", "--count-to", str(tmp_path / "counts.npy")]
+    assert run([command, *words, *names[:2], "-q", "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text() == "a 1\nb\nc\nd\n"
+    wanted = [2, 1, 1, 1] if command == "union" else [3, 1, 1, 2]
+    assert np.load(tmp_path / "counts.npy").tolist() == wanted
+
+
+def test_counts_and_output_cannot_both_be_standard_output(names: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["merge", "--count-to", "-", names[0]]) == 2
+    assert "the output and its counts would go to one place" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-c", "-C", "--debug"])
+def test_checks_count_nothing(option: str, names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sort", "--count", option, names[0]]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith(
+        "gpumerge: --count and --count-to are for sorts and merges alone; leave -c, -C and --debug out\n"
+    )

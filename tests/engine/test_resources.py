@@ -113,3 +113,11 @@ def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_
         assert (tmp_path / "out.i64").stat().st_size == (tmp_path / name).stat().st_size
     base, peak = peaks
     assert peak <= (128 << 20) + max(0, base - (96 << 20))  # libraries take more on some machines
+
+
+def test_an_empty_file_says_nothing_of_the_length_of_lines(tmp_path: Path) -> None:
+    names = [str(tmp_path / "a.txt"), str(tmp_path / "empty.txt")]
+    Path(names[0]).write_text("a line of some length\n" * 900)
+    Path(names[1]).write_text("")
+    with opened(names[:1], ItemRequest()) as one, opened(names, ItemRequest()) as both:
+        assert both.item_bytes == one.item_bytes > 20

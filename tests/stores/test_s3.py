@@ -213,3 +213,69 @@ def test_the_example_of_the_manual(bucket: Bucket) -> None:
         assert run(shlex.split(said.replace("/local/disk", "."))[1:]) == 0, command
     assert b"".join(bucket.get(f"all.{part}.txt") for part in range(4)) == b"a\nb\nc\nd\ne\n"
     assert Path("ab.txt").read_text() == "a\nb\n"
+
+
+def _counted(bucket: Bucket, words: list[str]) -> None:
+    """Compare counts written to the store with those written to files."""
+    assert run([*words, "-q", "-o", "out.txt", "--count-to", "counts.npy"]) == 0
+    assert run([*words, "-q", "-o", bucket.url("out.txt"), "--count-to", bucket.url("counts.npy")]) == 0
+    assert bucket.get("out.txt") == Path("out.txt").read_bytes()
+    assert bucket.get("counts.npy") == Path("counts.npy").read_bytes()
+    assert not bucket.uploads
+
+
+def test_counts_go_to_stores(bucket: Bucket) -> None:
+    rng = np.random.default_rng(SEED)
+    for name in "ab":
+        Path(name).write_bytes(_file("txt", rng) + b"\nzz\nzz\n")
+    urls = [bucket.put(name, Path(name).read_bytes()) for name in "ab"]
+    for command in (["merge"], ["union"], ["sort", "-S", "20000b"]):
+        _counted(bucket, [*command, *urls])
+        for option in ("--count", "--count=after"):
+            assert run([*command, "-q", option, *urls, "-o", "out"]) == 0
+            assert run([*command, "-q", option, *urls, "-o", bucket.url("out")]) == 0
+            assert bucket.get("out") == Path("out").read_bytes()
+
+
+def test_disorder_leaves_neither_output_nor_counts(bucket: Bucket, capsys: pytest.CaptureFixture[str]) -> None:
+    url = bucket.put("a.txt", b"".join(b"%06d\n" % number for number in [*range(3000), 7]))
+    for option in (["--count"], ["--count-to", bucket.url("counts")]):
+        assert run(["merge", *option, url, "-o", bucket.url("out.txt")]) == 2
+        assert "a.txt:3001: disorder" in capsys.readouterr().err
+        assert bucket.keys == ["a.txt"]
+        assert not bucket.uploads
+
+
+def test_text_beside_lines_counts_for_the_size_of_parts(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object has a limited number of parts, and counts make an output many times as long as its inputs."""
+    sent: list[int] = []
+    send = Multipart.send
+
+    def counting(self: Multipart, number: int, data: bytes) -> str:
+        sent.append(number)
+        return send(self, number, data)
+
+    monkeypatch.setattr(Multipart, "send", counting)
+    monkeypatch.setattr("gpumerge_cli.formats.stored_output._PARTS", 4)
+    Path("a.txt").write_text("".join(f"{number:04}\n" for number in range(4000)))
+    Path("b.txt").write_text("")
+    for words in (["merge", "--count", "a.txt"], ["compare", f"--output-delimiter={'x' * 20}", "b.txt", "a.txt"]):
+        sent.clear()
+        assert run([*words, "-q", "-o", bucket.url("out.txt")]) == 0
+        assert 1 < len(sent) <= 4, (words, len(bucket.get("out.txt")))
+
+
+def test_a_file_is_taken_back_where_its_object_cannot_be_written(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise StoreError("it does not want to", "try later")
+
+    monkeypatch.setattr(Multipart, "complete", fails)
+    Path("a.txt").write_text("a\n")
+    for output, counts in ((bucket.url("out.txt"), "counts"), ("out.txt", bucket.url("counts"))):
+        assert run(["merge", "a.txt", "-o", output, "--count-to", counts]) == 2
+        assert "it does not want to; all files are as they were" in capsys.readouterr().err
+        assert os.listdir() == ["a.txt"]
+        assert not bucket.keys
+        assert not bucket.uploads

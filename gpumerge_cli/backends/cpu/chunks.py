@@ -56,6 +56,7 @@ class CpuChunkWorker:
         self.counts: list[int] = []
         self.dropped = 0
         self.merged_bytes = 0  # of the last result
+        self._items = 0
         self.spans: list[Span] = []
         self._own = library()
         self._chunks = chunks
@@ -88,6 +89,7 @@ class CpuChunkWorker:
         counts = (ctypes.c_int64 * count)()
         own.gm_counts(self._handle, counts)
         self.counts, self.dropped, self.merged_bytes = list(counts), result.dropped, result.nbytes
+        self._items = result.items
         self._tell(result, int((edges[:, 1] - edges[:, 0]).sum()), stopped)
 
     def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
@@ -104,6 +106,9 @@ class CpuChunkWorker:
 
     def outputs(self) -> list[Bytes]:
         return [view(self._own.gm_result(self._handle, None, None), self.merged_bytes)]
+
+    def equals(self) -> Bytes:
+        return view(self._own.gm_equals(self._handle), 8 * self._items)
 
     def close(self) -> None:
         handle, self._handle = self._handle, None

@@ -64,7 +64,7 @@ def margin_spec(margin: Margin) -> Any:
     """The Margin of a margin. It keeps the text alive that it points to."""
     own = library()
     if margin.count is not None:
-        return own.Margin(kind=own.COUNT_AHEAD if margin.count == "ahead" else own.COUNT_AFTER)
+        return own.Margin(kind=getattr(own, f"COUNT_{margin.count.upper()}"))
     lengths = [-1 if text is None else len(text) for text in margin.columns]
     spec = own.Margin(own.COLUMNS, *lengths)
     spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))

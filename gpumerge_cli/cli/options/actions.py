@@ -35,32 +35,33 @@ ACTIONS = (
     ),
     Option(
         "at", "Actions", ("rank",),
-        "Show the items of these ranks, counted from 0, and the co-ranks: how many items of each file lie ahead. The "
-        "number of all items is a rank, too: that of the end.",
+        "Show the items of these ranks, counted from 0: 0 is the first item of the merge. Also show how many items of "
+        "each file are ahead of it. The number of all items is a rank, too: the end of the merge.",
         kind="text", placeholder="K,...", settable=False,
     ),
     Option(
         "quantile", "Actions", ("rank",),
-        "The same for the least item that has at least this part of all items at or ahead of it: 0.5,0.99 or 1/3.",
+        "Show the item at this part of the merge: 0.5 is the median, 0.99 the 99th percentile, 1/3 the end of the "
+        "first third; 0 is the first item, 1 the last.",
         kind="text", placeholder="Q,...", settable=False,
     ),
     Option(
         "of", "Actions", ("rank",),
-        "Show the ranks that ITEM has or would have: lower, the items ahead of it, upper, those and its equals. A "
-        "number, a line, a record of CSV or the key of a record, with commas between several fields. May be given "
-        "again.",
+        "Show how many items are less than ITEM (lower), how many are less or equal (upper), and how many are equal. "
+        "No file need hold ITEM. It is a number, a line, a record of CSV or the key of a record, with commas between "
+        "several fields. May be given again.",
         kind="text", placeholder="ITEM", multiple=True, settable=False,
     ),
     Option(
         "split", "Actions", ("rank",),
-        "Print the cuts of N even parts of the merge as JSON. Each part is an Nth of the bytes, but for an item or a "
-        "line, as the parts of merge --parts are.",
+        "Print as JSON where to cut the files for N even parts of the merge. These are the parts that merge --parts N "
+        "writes: each has an Nth of the bytes, give or take an item.",
         kind="number", least=1, settable=False,
     ),
     Option(
         "range", "Actions", ("rank",),
-        "Put out the items whose ranks are A, A + 1, ..., B - 1, as merge puts them out. A or B may be left out, and "
-        "-10: are the last ten.",
+        "Write the items with the ranks A to B - 1, in the form in which merge writes them. A or B may be left out: "
+        ":10 is the first ten items, and -10: the last ten.",
         kind="text", placeholder="A:B", settable=False,
     ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),

@@ -91,8 +91,31 @@ Shapes, of the files named together:
 {SUFFIXES}"""
 
 _SETS = f"""\b
-Of equal items the k-th of one file meets the k-th of the next. With three
-files and more, the result of the first two meets the third, and so on.
+If A holds the lines 1 2 2 3 and B holds 2 3 3:
+                      output       with --distinct
+  union A B           1 2 2 3 3    1 2 3
+  intersect A B       2 3          2 3
+  difference A B      1 2          1
+  symmetric A B       1 2 3        1
+
+{_EPILOG}"""
+
+_COMPARE = f"""\b
+If A holds the lines 1 2 2 3 and B holds 2 3 3, the columns are:
+  1
+          2
+  2
+          3
+      3
+
+{_EPILOG}"""
+
+_RANKS = f"""\b
+If A holds the numbers 1 4 9 and B holds 2 4, the merge is 1 2 4 4 9:
+  --at 3             4, the second one; ahead of it are 2 items of A, 1 of B
+  --quantile 0.5     4, the item in the middle
+  --of 4             lower 2 and upper 4: two items are less than 4, two equal it
+  --range 1:3        2 4
 
 {_EPILOG}"""
 
@@ -108,9 +131,8 @@ Files that gpumerge sort writes with these options are in order:
 {_EPILOG}"""
 
 _SETS_CHECK = (
-    "Items are equal if their keys are, as with sort -u; those that go out come as they are, those of the first file "
-    "ahead. The order of all files is checked on the way. Equal items are held in memory together, however many there "
-    "are. Runs on the CPU."
+    "Two items are equal if their keys are equal, as for sort -u. Items are written unchanged. All files must be "
+    "sorted; disorder is an error. Memory holds all items that equal each other at the same time. Runs on the CPU."
 )
 
 _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
@@ -141,42 +163,49 @@ COMMANDS = (
     _command(
         "union",
         "Write the items that any of several sorted files holds.",
-        f"An item that one file holds m times and another n times goes out as often as the greater number says. "
-        f"{_SETS_CHECK}",
+        "An item is written as often as it occurs in the file that holds most of it. If A holds an item twice and B "
+        f"holds it once, it is written twice. With --distinct, each item is written once. {_SETS_CHECK}",
         _SORTED_FILES,
         ending=_SETS,
     ),
     _command(
         "intersect",
         "Write the items that all of several sorted files hold.",
-        f"An item that one file holds m times and another n times goes out as often as the lesser number says. "
-        f"{_SETS_CHECK}",
+        "An item is written as often as it occurs in the file that holds fewest of it. If A holds an item twice and B "
+        "holds it once, it is written once. All items are taken from the first file. With --distinct, each item that "
+        f"all files hold is written once. {_SETS_CHECK}",
         _SORTED_FILES,
         ending=_SETS,
     ),
     _command(
         "difference",
-        "Write the items of a sorted file that no other file holds.",
-        f"Each item of another file takes one equal item away from the first file. {_SETS_CHECK}",
+        "Write the items of a sorted file without those that the other files hold.",
+        "Each item of another file removes one equal item of the first file. If A holds an item twice and B holds it "
+        "once, it is written once. With --distinct, an item is written once if no other file holds it, and not at all "
+        f"otherwise. {_SETS_CHECK}",
         _SORTED_FILES,
         ending=_SETS,
     ),
     _command(
         "symmetric",
         "Write the items that one of two sorted files holds and the other does not.",
-        f"An item that one file holds m times and the other n times goes out as often as the numbers differ. "
-        f"{_SETS_CHECK}",
+        "An item is written as often as its numbers of occurrences in both files differ. If A holds an item three "
+        "times and B holds it once, it is written twice. With --distinct, an item is written once if only one of the "
+        "files holds it. With more than two files, the result of the first two is combined with the third in the same "
+        f"way, and so on. {_SETS_CHECK}",
         _SORTED_FILES,
         ending=_SETS,
     ),
     _command(
         "compare",
         "Write the lines of two sorted files in three columns, as comm does.",
-        "The first column has the lines that only the first file holds, the second those that only the second holds, "
-        "and the third those that both hold. The bytes are those of comm in the C locale. Other orders than comm's go "
-        "by the options of order. The order of both files is checked on the way. Runs on the CPU.",
+        "The first column shows the lines that only A holds, the second column those that only B holds, and the third "
+        "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 those "
+        "of A alone. A line that A holds three times and B once is shown once in the third column and twice in the "
+        "first. The output is that of comm in the C locale, byte for byte. The options of order allow other orders "
+        "than comm's. Both files must be sorted; disorder is an error. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
-        ending=_EPILOG,
+        ending=_COMPARE,
     ),
     _command(
         "join",
@@ -209,12 +238,12 @@ COMMANDS = (
     _command(
         "rank",
         "Find items by their ranks in the merge, and ranks of items, without merging.",
-        "A rank counts the items of the merge from 0. Few items are looked at, whatever the size of the files. So the "
-        "files are taken to be in order: only items next to a cut are checked. Lines differ in length, so their ranks "
-        "take counting: --at and --of read all lines up to the cut, --quantile reads all of them, and --split none. "
-        "Compressed files, pipes and quoted CSV are copied first.",
+        "The rank of an item is its position in the merge of all files, counted from 0. gpumerge rank searches the "
+        "files and merges nothing, so it is fast however large they are. It looks at few items and checks the order of "
+        "those alone. Lines differ in length and must be counted: --at and --of read all lines up to the answer, "
+        "--quantile reads all lines, --split reads few. Compressed files, pipes and quoted CSV are copied first.",
         _SORTED_FILES,
-        ending=_EPILOG,
+        ending=_RANKS,
     ),
     _command(
         "batch",

@@ -176,7 +176,7 @@ ORDER = (
         letter="s", gnu=True,
     ),
     Option(
-        "distinct", "Order", SETS, "Equal items of one input count as one, so that no item goes out twice.",
+        "distinct", "Order", SETS, "Treat equal items of a file as one item. Then each item is written at most once.",
     ),
     Option(
         "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u",

@@ -60,9 +60,23 @@ OUTPUT = (
     ),
     Option(
         "count", "Output", ("merge", *SETS),
-        "Write each of several equal lines once, with their number: ahead of it as uniq -c does, or with =after behind "
-        "a tab at its end.",
+        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
+        "--count=after at its end, behind a tab.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
+    ),
+    Option(
+        "count", "Output", ("sort",),
+        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
+        "--count=after at its end, behind a tab. Lines are equal if all their bytes are; with -u or -s, if their keys "
+        "are. With -m, disorder is an error.",
+        kind="text", choices=("ahead", "after"), value_is_optional=True,
+    ),
+    Option(
+        "count-to", "Output", ("merge", *SETS, "sort"),
+        "Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers "
+        "and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output "
+        "and FILE appear together or not at all.",
+        kind="file", written=True, settable=False,
     ),
     Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
