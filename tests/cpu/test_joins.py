@@ -51,10 +51,26 @@ class _Held:
         raise AssertionError("it is in memory")
 
 
-def joined(join: Join, a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes]:
-    """The lines of the join, which is one chunk."""
+class _Watched(_Held):
+    """A source that is read by calls, which it counts. sizes: the bytes of each."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        super().__init__(lines)
+        self.sizes: list[int] = []
+
+    @property
+    def extent(self) -> None:  # type: ignore[override]
+        return None
+
+    def read_into(self, start: int, out: Any) -> None:
+        self.sizes.append(len(out))
+        out[:] = self._data[start : start + len(out)]
+
+
+def joined(join: Join, a: Sequence[bytes], b: Sequence[bytes], capacity: int = 1 << 20) -> list[bytes]:
+    """The lines of the join, which is one chunk. capacity: see JoinWorker."""
     held = [_Held(a), _Held(b)]
-    worker = JoinWorker(Joins(held, join))
+    worker = JoinWorker(Joins(held, join), capacity)
     try:
         worker.run([(0, held[0].size), (0, held[1].size)], 0, 0)
         return b"".join(part.tobytes() for part in worker.outputs()).split(b"\n")[:-1]
@@ -74,9 +90,9 @@ def fields_of(line: bytes, join: Join) -> list[bytes]:
 def expected(join: Join, a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes]:
     """The join of lines in bytewise order, pair by pair."""
     sides = [[fields_of(line, join) for line in lines] for lines in (a, b)]
-    key_a, key_b = ([_field(line, at) for line in side] for side, at in zip(sides, join.fields, strict=True))
+    key_a, key_b = ([_key(line, at) for line in side] for side, at in zip(sides, join.fields, strict=True))
     found: list[bytes] = []
-    for key in sorted({*key_a, *key_b}):
+    for key in sorted(map(list, {*map(tuple, key_a), *map(tuple, key_b)})):
         some_a = [line for line, own in zip(sides[0], key_a, strict=True) if own == key]
         some_b = [line for line, own in zip(sides[1], key_b, strict=True) if own == key]
         if some_a and some_b:
@@ -91,29 +107,33 @@ def _field(line: Sequence[bytes], number: int) -> bytes:
     return line[number] if number < len(line) else b""
 
 
+def _key(line: Sequence[bytes], numbers: Sequence[int]) -> list[bytes]:
+    return [_field(line, number) for number in numbers]
+
+
 def _line(join: Join, a: list[bytes] | None, b: list[bytes] | None) -> bytes:
-    key = _field(b or [], join.fields[1]) if a is None else _field(a, join.fields[0])
+    key = _key(b or [], join.fields[1]) if a is None else _key(a, join.fields[0])
     if join.columns is None:
         others = [
             field
             for line, at in zip((a or [], b or []), join.fields, strict=True)
             for number, field in enumerate(line)
-            if number != at
+            if number not in at
         ]
-        words = [key, *others]
+        words = [*key, *others]
     else:
-        words = [key if side == 0 else _field((a, b)[side - 1] or [], at) for side, at in join.columns]
+        words = [key[at] if side == 0 else _field((a, b)[side - 1] or [], at) for side, at in join.columns]
     return bytes([join.between]).join(word or join.filler for word in words)
 
 
-def _lines(chance: random.Random, join: Join, at: int, longest: int) -> list[bytes]:
+def _lines(chance: random.Random, join: Join, at: Sequence[int], longest: int) -> list[bytes]:
     gap = bytes([join.separator]) if join.separator is not None else b" "
     made = []
     for _ in range(chance.randint(0, 60)):
         words = [bytes([chance.choice(b"abAB0")]) * chance.randint(0, longest) for _ in range(chance.randint(1, 5))]
         margin = chance.choice([b"", b"", b" ", b"\t "]) if join.separator is None else b""
         made.append(chance.choice([gap.join(words), margin + gap.join(words), gap.join(words) + margin, b""]))
-    return sorted(made, key=lambda line: _field(fields_of(line, join), at))
+    return sorted(made, key=lambda line: _key(fields_of(line, join), at))
 
 
 @pytest.mark.parametrize("separator", [None, _COMMA])
@@ -123,9 +143,12 @@ def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
     seed = random.randrange(1 << 30)
     chance = random.Random(seed)
     for _ in range(12):
-        columns = tuple((side, 0 if side == 0 else chance.randrange(6)) for side in chance.choices([0, 1, 2], k=4))
+        keys = chance.choice([1, 1, 2, 3])
+        sides = chance.choices([0, 1, 2], k=4)
+        columns = tuple((side, chance.randrange(keys if side == 0 else 6)) for side in sides)
+        first, second = (tuple(chance.sample(range(4), keys)) for _ in range(2))
         join = Join(
-            fields=(chance.randrange(3), chance.randrange(3)),
+            fields=(first, second),
             separator=separator,
             between=32 if separator is None else separator,
             shows=TYPES[kind],
@@ -133,7 +156,7 @@ def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
             filler=chance.choice([b"", b"", b"none"]),
         )
         a, b = (_lines(chance, join, at, longest) for at in join.fields)
-        assert joined(join, a, b) == expected(join, a, b), seed
+        assert joined(join, a, b, chance.choice([0, 1 << 20])) == expected(join, a, b), seed
 
 
 def test_a_part_ends_where_the_lines_of_a_pair_do() -> None:
@@ -150,6 +173,28 @@ def test_a_part_ends_where_the_lines_of_a_pair_do() -> None:
     assert total == 4_000_000 * len(b"k a0000 b\n")
     assert worker.counts == [2000, 2000]
     assert worker.dropped == 4000 - 4_000_000
+
+
+@pytest.mark.parametrize("columns", [None, ((0, 0), (2, 1), (1, 1))])
+def test_groups_are_read_through_windows(columns: Any) -> None:
+    """Groups larger than the room, in either input or in both, and lines that are longer than it."""
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    for counts in ((300, 4), (4, 300), (70, 70)):
+        sides = [
+            [b"%s %s" % (key, chance.randbytes(chance.choice([1, 40, 400])).replace(b"\n", b"").hex().encode())
+             for key, share in ((b"a", 2), (b"b", count), (b"c", 1), (b"d", count)) for _ in range(share)]
+            for count in counts
+        ]  # fmt: skip
+        sides[0].insert(3, b"b " + b"long" * 4000)
+        join = Join(shows=TYPES["outer"], columns=columns)
+        watched = [_Watched(side) for side in sides]
+        worker = JoinWorker(Joins(watched, join), 0)
+        worker.run([(0, side.size) for side in watched], 0, 0)
+        assert b"".join(part.tobytes() for part in worker.outputs()).split(b"\n")[:-1] == expected(join, *sides), seed
+        worker.close()
+        assert max(watched[1].sizes) <= 1 << 12
+        assert max(watched[0].sizes) <= 1 << 16  # a few times the long line
 
 
 @pytest.mark.parametrize("way", ["bytes", "numeric", "version", "general", "human", "month"])
