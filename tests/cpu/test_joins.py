@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +18,15 @@ from gpumerge_cli.backends.cpu import joins, sources, specs
 from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
 from gpumerge_cli.backends.cpu.library import load
 from gpumerge_cli.extents import Extent
+from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
+from gpumerge_cli.order.record_joins import RecordJoin, joined_dtype, parts_of, turned_alike
 from gpumerge_cli.order.rules import LineOrder
 from tests.cpu import libraries
 
 _COMMA = ord(",")
+ROUNDS = int(os.environ.get("GPUMERGE_TEST_ROUNDS", "12"))
+SIDE = 500 if os.environ.get("GPUMERGE_TEST_FEW") else 2000
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,12 +41,14 @@ def _library_under_test() -> Iterator[None]:
 
 
 class _Held:
-    """A source of lines in memory."""
+    """A source of lines, or of other data, in memory."""
 
     name = "held"
 
-    def __init__(self, lines: Sequence[bytes]) -> None:
-        self._data = np.frombuffer(b"".join(line + b"\n" for line in lines), np.uint8)
+    def __init__(self, lines: Sequence[bytes], data: bytes | None = None) -> None:
+        if data is None:
+            data = b"".join(line + b"\n" for line in lines)
+        self._data = np.frombuffer(data, np.uint8)
         self.size = len(self._data)
 
     @property
@@ -142,7 +150,7 @@ def _lines(chance: random.Random, join: Join, at: Sequence[int], longest: int) -
 def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
     seed = random.randrange(1 << 30)
     chance = random.Random(seed)
-    for _ in range(12):
+    for _ in range(ROUNDS):
         keys = chance.choice([1, 1, 2, 3])
         sides = chance.choices([0, 1, 2], k=4)
         columns = tuple((side, chance.randrange(keys if side == 0 else 6)) for side in sides)
@@ -159,9 +167,87 @@ def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
         assert joined(join, a, b, chance.choice([0, 1 << 20])) == expected(join, a, b), seed
 
 
+_KEYS = (["<i4"], [">i4", "S3"], ["<f8"], ["S11"], ["u1", ">u2", "<f4"])
+
+
+def _records(chance: random.Random, types: Sequence[str], *, swapped: bool) -> tuple[np.ndarray[Any, Any], list[str]]:
+    """Records that are sorted by fields k0, k1, ..., between other fields, and their names."""
+    names = [f"k{number}" for number in range(len(types))]
+    fields = [(name, np.dtype(one).newbyteorder() if swapped else one) for name, one in zip(names, types, strict=True)]
+    gaps = [(f"g{number}", f"S{chance.randint(1, 9)}") for number in range(chance.randint(0, 3))]
+    layout = [*fields, *gaps]
+    chance.shuffle(layout)
+    made = np.zeros(chance.choice([0, 1, 100]), layout)
+    for name in names:
+        kind = made.dtype[name]
+        made[name] = [chance.choice([b"", b"a", b"ab"]) if kind.kind == "S" else chance.randrange(4) for _ in made]
+    for name, _ in gaps:
+        made[name] = [chance.choice([b"x", b"yy", b"z"]) for _ in made]
+    return np.sort(made, order=names, kind="stable"), names
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("types", _KEYS)
+def test_records_of_other_layouts(types: list[str], kind: str) -> None:
+    """Groups that fit into the room and others; keys of other byte orders in either input."""
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    for _ in range(ROUNDS // 3):
+        sides = [_records(chance, types, swapped=chance.random() < 0.5) for _ in range(2)]
+        orders = turned_alike([order_of(side.dtype, Key(fields=tuple(names))) for side, names in sides])
+        a, b = (side for side, _ in sides)
+        join = RecordJoin(TYPES[kind], b"\xee", orders)
+        held = [_Held([], side.tobytes()) for side in (a, b)]
+        worker = JoinWorker(Joins(held, join), chance.choice([0, 1 << 20]))
+        worker.run([(0, each.size) for each in held], 0, 0)
+        found = b"".join(part.tobytes() for part in worker.outputs())
+        worker.close()
+        dtype = joined_dtype(a.dtype, b.dtype, parts_of(orders[1])) if join.has_rest else a.dtype
+        assert found == _records_expected(a, b, dtype, join), seed
+
+
+def _records_expected(a: Any, b: Any, dtype: np.dtype[Any], join: RecordJoin) -> bytes:
+    names = [part.name for part in parts_of(join.orders[0])]
+    keys = [[tuple(row[name] for name in names) for row in side] for side in (a, b)]
+    found: list[tuple[int | None, int | None]] = []
+    for key in sorted({*keys[0], *keys[1]}):
+        some_a, some_b = ([at for at, own in enumerate(side) if own == key] for side in keys)
+        if join.shows & PAIRS:
+            found += [(x, y) for x in some_a for y in some_b]
+        if join.shows & (TYPES["semi"] if some_b else ONLY_A):
+            found += [(x, None) for x in some_a]
+        if join.shows & ONLY_B and not some_a:
+            found += [(None, y) for y in some_b]
+    made = np.frombuffer(bytearray(b"\xee" * dtype.itemsize * len(found)), dtype)
+    others = [name for name in b.dtype.names if name not in names] if join.has_rest else []
+    for row, (x, y) in zip(made, found, strict=True):
+        for name in a.dtype.names:
+            if x is not None or name in names:
+                row[name] = a[x][name] if x is not None else b[y][name]
+        for name, own in zip(others, dtype.names[len(a.dtype.names) :], strict=True) if y is not None else ():
+            row[own] = b[y][name]
+    return made.tobytes()
+
+
+def test_threads_share_joins() -> None:
+    """Each has a worker of its own, on the same sources."""
+    held = [_Held([b"%03d %s" % (number // 3, name) for number in range(600)]) for name in (b"a", b"b")]
+    joins = Joins(held, Join())
+
+    def one(_: int) -> bytes:
+        worker = JoinWorker(joins, 0)
+        worker.run([(0, held[0].size), (0, held[1].size)], 0, 0)
+        found = b"".join(part.tobytes() for part in worker.outputs())
+        worker.close()
+        return found
+
+    with ThreadPoolExecutor(3) as pool:
+        assert len(set(pool.map(one, range(6)))) == 1
+
+
 def test_a_part_ends_where_the_lines_of_a_pair_do() -> None:
-    """A product of 4 million pairs goes out in parts of a little more than a megabyte."""
-    held = [_Held([b"k a%04d" % number for number in range(2000)]), _Held([b"k b"] * 2000)]
+    """A product of many pairs goes out in parts of a little more than a megabyte."""
+    held = [_Held([b"k a%04d" % number for number in range(SIDE)]), _Held([b"k b"] * SIDE)]
     worker = JoinWorker(Joins(held, Join()))
     worker.run([(0, held[0].size), (0, held[1].size)], 0, 0)
     total = 0
@@ -170,9 +256,9 @@ def test_a_part_ends_where_the_lines_of_a_pair_do() -> None:
         assert part[-1] == ord("\n")
         total += len(part)
     worker.close()
-    assert total == 4_000_000 * len(b"k a0000 b\n")
-    assert worker.counts == [2000, 2000]
-    assert worker.dropped == 4000 - 4_000_000
+    assert total == SIDE**2 * len(b"k a0000 b\n")
+    assert worker.counts == [SIDE, SIDE]
+    assert worker.dropped == 2 * SIDE - SIDE**2
 
 
 @pytest.mark.parametrize("columns", [None, ((0, 0), (2, 1), (1, 1))])
