@@ -14,7 +14,6 @@ from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.cuts import Cuts, Row
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
-from gpumerge_cli.order.rules import LineOrder
 
 _SPAN, _LEAST_SPAN = 256, 8
 """Chunks that are cut at once from a stretch of all inputs; and from one of each part, where there are several."""
@@ -85,16 +84,16 @@ class Planner:
     """Cuts the merge of `sources` into chunks.
 
     grid: (bytes of a block of the output's file, the place in it of the first item); chunks begin where blocks do, as
-    far as items allow. groups: items that compare equal lie in one chunk. compared: for each source the order whose key
-    is the part of a line that `order` compares; none for whole items.
+    far as items allow. groups: items that compare equal lie in one chunk. keys: for each source the place of the key
+    that `order` compares, see Join.tables; none for whole items.
     """
 
     def __init__(
         self, sources: Sequence[Readable], order: Order, grid: tuple[int, int] = (1, 0), *, groups: bool = False,
-        compared: Sequence[LineOrder] = (),
+        keys: Sequence[NDArray[np.int64]] = (),
     ) -> None:  # fmt: skip
         self._block, self._start = grid
-        self._cuts = Cuts(sources, order, groups=groups, parts=compared)
+        self._cuts = Cuts(sources, order, groups=groups, tables=keys)
         self._item = max(1, order.item_bytes)
         self._sizes = self._cuts.sizes
 

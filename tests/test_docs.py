@@ -87,6 +87,13 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
     np.save("trades1.npy", trades)
     np.save("trades2.npy", trades)
+    people = np.array([(1, b"ada", 4), (2, b"bob", 5)], [("id", "i4"), ("name", "S4"), ("person", "i4")])
+    for name in ("people", "towns", "old", "new"):
+        np.save(f"{name}.npy", people)
+    for name, size in (("a.bin", 32), ("b.bin", 48), ("yesterday.i64", 16), ("today.i64", 8)):
+        Path(name).write_bytes(bytes(size))
+    Path("stays.txt").write_text("rome 9 ada\n")
+    Path("rooms.txt").write_text("9 red rome\n")
     for name in ("a.txt", "b.txt"):
         Path(f"{name}.gz").write_bytes(gzip.compress(b"1\n2\n"))
     for name in ("january.txt", "february.txt"):

@@ -14,7 +14,7 @@ from gpumerge_cli.extents import Extent, Target
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
-from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.record_joins import JoinRules
 
 Bytes = NDArray[np.uint8]
 
@@ -49,7 +49,7 @@ class ChunkWork:
     equals: Equals
     targets: Sequence[Target]
     margin: Margin | None = None
-    join: Join | None = None
+    join: JoinRules | None = None
 
 
 class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say

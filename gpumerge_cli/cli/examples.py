@@ -29,6 +29,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge join -t , -j 2 -n january.csv february.csv", "Join lines by the numbers in their second fields."),
         ("gpumerge join -t , -j 2 -n -a 1 -e none -o auto january.csv february.csv", "Keep all lines of the first."),
         ("gpumerge join --csv -j amount -n monday.csv tuesday.csv", "Join CSV by a column of both headers."),
+        ("gpumerge join -1 1,2n -2 3,1 stays.txt rooms.txt", "Join by two fields, the second in numeric order."),
+        (
+            "gpumerge join --type anti -j id old.npy new.npy --output gone.npy",
+            "Records whose key the other file lacks.",
+        ),
     ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),

@@ -1,4 +1,4 @@
-"""gpumerge join: two files, sorted by a field of each, to the lines of both that belong together."""
+"""gpumerge join: two files, sorted by fields of each, to the lines or records of both that belong together."""
 
 from __future__ import annotations
 
@@ -7,31 +7,24 @@ import re
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number, parse_separator
-from gpumerge_cli.cli.keyspec import KeySpec, csv_names, line_order
+from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
+from gpumerge_cli.cli.join_keys import join_keys, needs_header, said_fields
 from gpumerge_cli.cli.requests import backend_request
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
-from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
-from gpumerge_cli.words import did_you_mean
+from gpumerge_cli.order.rules import NEWLINE, NUL
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.request import ItemRequest, MergeRequest
+    from gpumerge_cli.order.record_joins import RecordJoin
 
-_LETTERS = {
-    "dictionary_order": "d",
-    "ignore_case": "f",
-    "general_numeric_sort": "g",
-    "human_numeric_sort": "h",
-    "month_sort": "M",
-    "numeric_sort": "n",
-    "reverse": "r",
-    "version_sort": "V",
-}
-"""The letters of keys that join's options stand for."""
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
-_NUMBER = re.compile(NUMBER, re.ASCII)
+_OF_LINES = (
+    "field_separator", "csv", "header", "zero_terminated", "columns", "ignore_case", "dictionary_order",
+    "general_numeric_sort", "human_numeric_sort", "month_sort", "numeric_sort", "version_sort",
+)  # fmt: skip
+"""Parameters of options that mean nothing to records."""
 _COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
 
@@ -44,7 +37,7 @@ def join(values: Values) -> None:
 
 def task_of(values: Values) -> tasks.Task[MergeRequest]:
     """The join that options ask for. Raises GpumergeError."""
-    from gpumerge_cli.engine.request import ItemRequest, MergeRequest
+    from gpumerge_cli.engine.request import MergeRequest
     from gpumerge_cli.order.equals import Equals
 
     names = tuple(values.files)
@@ -52,11 +45,7 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
         raise UsageError(f"{len(names)} files were named", way_out="a join takes two, A and B")
     output = "-" if values.output is None else values.output
     tasks.check_report_place(values.report, (*names, output))
-    rules = rules_of(values, names)
-    header = values.header or any(map(_is_name, _fields_said(values)))
-    items = ItemRequest(
-        lines=rules.orders[0], header_lines=int(header), csv=values.csv, folders=values.temporary_directory
-    )
+    items, rules = _of_records(values) if _holds_records(values, names) else _of_lines(values, names)
     request = MergeRequest(
         inputs=names,
         output=output,
@@ -70,13 +59,27 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
     return tasks.Task(request, values.report)
 
 
+def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[ItemRequest, Join]:
+    """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
+    from gpumerge_cli.engine.request import ItemRequest
+
+    rules = rules_of(values, names)
+    header = values.header or needs_header(values)
+    items = ItemRequest(
+        values.format, lines=rules.rules[0], header_lines=int(header), csv=values.csv,
+        folders=values.temporary_directory,
+    )  # fmt: skip
+    return items, rules
+
+
 def rules_of(values: Values, names: tuple[str, ...]) -> Join:
     """The rules that the options say. Raises UsageError, or InputError for a header that cannot be read."""
     separator, between = _separators(values.field_separator, zero_terminated=values.zero_terminated)
-    columns, auto = _columns(values.columns)
+    fields, key = join_keys(values, names, separator)
+    columns, auto = _columns(values.columns, len(fields[0]))
     return Join(
-        fields=_join_fields(values, names, separator),
-        key=_key_order(values),
+        fields=fields,
+        key=key,
         separator=separator,
         between=between,
         shows=_shows(values),
@@ -84,6 +87,59 @@ def rules_of(values: Values, names: tuple[str, ...]) -> Join:
         auto=auto,
         filler=b"" if values.empty is None else os.fsencode(values.empty),
     )
+
+
+def _holds_records(values: Values, names: tuple[str, ...]) -> bool:
+    """Whether options or suffixes say that the files hold records or numbers."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds import holds_lines, is_binary
+
+    if values.format is not None:
+        return not holds_lines(values.format)
+    if any(values.get(name) is not None for name in ("dtype", "record_size", "key_offset", "key_size")):
+        return True
+    return any(is_binary(suffix_of(name)) for name in names if name != "-")
+
+
+def _of_records(values: Values) -> tuple[ItemRequest, RecordJoin]:
+    """The items and the rules of a join of records. Raises UsageError."""
+    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.formats.record_options import RecordRequest
+    from gpumerge_cli.order.record_joins import RecordJoin
+
+    said = next((name for name in _OF_LINES if values.get(name)), None)
+    if said is not None:
+        raise UsageError(f"--{said.replace('_', '-')}: the items are records, not lines", way_out="leave it out")
+    sizes = two_numbers(values.record_size, "--record-size", 1)
+    offsets = two_numbers(values.key_offset, "--key-offset", 0)
+    first, second = (
+        RecordRequest(size, offset, values.key_size, () if field is None else (field,))
+        for size, offset, (field, _) in zip(sizes, offsets, said_fields(values), strict=True)
+    )
+    items = ItemRequest(
+        values.format, values.dtype, reverse=values.reverse, records=first, others=(second,),
+        folders=values.temporary_directory,
+    )  # fmt: skip
+    return items, RecordJoin(_shows(values), _filler(values.empty))
+
+
+def two_numbers(text: str | None, option: str, least: int) -> tuple[int | None, int | None]:
+    """The numbers in "16" or "16,24", for A and for B. Raises UsageError."""
+    if text is None:
+        return None, None
+    words = text.split(",")
+    if len(words) > 2:
+        raise UsageError(f"{option} {text}: a join has two files", way_out="write one number, or A,B")
+    numbers = [parse_whole(word, option, least) for word in words]
+    return numbers[0], numbers[-1]
+
+
+def _filler(text: str | None) -> bytes:
+    try:
+        return b"\0" if text is None else bytes([int(text, 0)])
+    except ValueError:
+        what = f"-e {text}: records are filled with one byte"
+        raise UsageError(what, way_out="write its number, from 0 to 255") from None
 
 
 def _separators(text: str | None, *, zero_terminated: bool) -> tuple[int | None, int]:
@@ -94,12 +150,6 @@ def _separators(text: str | None, *, zero_terminated: bool) -> tuple[int | None,
         return NUL if zero_terminated else NEWLINE, NEWLINE
     separator = parse_separator(text)
     return separator, separator
-
-
-def _key_order(values: Values) -> LineOrder:
-    letters = {letter for option, letter in _LETTERS.items() if values.get(option)}
-    keys = [KeySpec()] if letters - {"r"} else []
-    return line_order(letters, keys, stable=True, zero_terminated=values.zero_terminated)
 
 
 def _shows(values: Values) -> int:
@@ -113,58 +163,25 @@ def _shows(values: Values) -> int:
     return TYPES[values.type]
 
 
-def _fields_said(values: Values) -> list[str]:
-    return [text for text in (values.key, values.key_1, values.key_2) if text is not None]
+def _columns(lists: tuple[str, ...], keys: int) -> tuple[tuple[tuple[int, int], ...] | None, bool]:
+    """The columns that all -o say, None for the usual ones; and whether they are to be made from first lines.
 
-
-def _is_name(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is None
-
-
-def _join_fields(values: Values, names: tuple[str, ...], separator: int | None) -> tuple[int, int]:
-    if not values.csv and any(map(_is_name, _fields_said(values))):
-        wrong = next(filter(_is_name, _fields_said(values)))
-        raise UsageError(f"{wrong!r} is no number of a field", way_out="count from 1; --csv takes names")
-    found = []
-    for name, option, own in zip(names, ("-1", "-2"), (values.key_1, values.key_2), strict=True):
-        if own is not None and values.key is not None and own != values.key:
-            what = f"{option} {own} and -j {values.key} name different fields"
-            raise UsageError(what, way_out=f"leave -j or {option} out")
-        text, said = (own, option) if own is not None else (values.key, "-j")
-        found.append(0 if text is None else _field(text, said, name, separator))
-    return found[0], found[1]
-
-
-def _field(text: str, option: str, name: str, separator: int | None) -> int:
-    if not _is_name(text):
-        number = parse_number(text)
-        if number == 0:
-            raise UsageError(f"{option} {text}: there is no field 0", way_out="count from 1")
-        return min(number, SATURATED) - 1
-    names = csv_names((name,), separator, 1, option=option)
-    if text not in names:
-        way_out = did_you_mean(text, names, f"use one of {', '.join(names[:20])}")
-        raise UsageError(f"{option} {text}: the header of {name} has no field {text!r}", way_out=way_out)
-    if names.count(text) > 1:
-        raise UsageError(f"{option} {text}: {name} has more than one field of that name", way_out="use its number")
-    return names.index(text)
-
-
-def _columns(lists: tuple[str, ...]) -> tuple[tuple[tuple[int, int], ...] | None, bool]:
-    """The columns that all -o say, None for the usual ones; and whether they are to be made from first lines."""
+    keys: the number of fields of a key.
+    """
     if not lists:
         return None, False
     if "auto" in lists:
         if len(set(lists)) > 1:
             raise UsageError("-o auto goes with no other -o", way_out="leave auto out, or the others")
         return None, True
-    return tuple(_column(word) for text in lists for word in re.split("[, \t]", text)), False
+    words = (word for text in lists for word in re.split("[, \t]", text))
+    return tuple(column for word in words for column in _column(word, keys)), False
 
 
-def _column(word: str) -> tuple[int, int]:
+def _column(word: str, keys: int) -> list[tuple[int, int]]:
     if word == "0":
-        return 0, 0
+        return [(0, number) for number in range(keys)]
     found = _COLUMN.fullmatch(word)
     if found is None or not found[2].strip("0"):
         raise UsageError(f"-o: {word!r} is no column", way_out="write 0 for the key, or FILE.FIELD as 1.2, or auto")
-    return int(found[1]), min(parse_number(found[2]), SATURATED) - 1
+    return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]

@@ -116,7 +116,7 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
                 lines=items.lines,
                 header_lines=items.header_lines,
                 csv=items.csv,
-                records=items.records,
+                records=items.records_of[min(number, len(items.others))],
             ),
             plain=items.plain,
             shown=items.shown,
@@ -147,7 +147,7 @@ def opened(
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
-    headers of the inputs must be the same.
+    items of all inputs are of one type, and their headers are the same.
     """
     formats = formats_of(names, items)
     look_at(names)
@@ -156,7 +156,8 @@ def opened(
     passes = Passes(names, formats, advance)
     with ExitStack() as stack:
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
-        _same_items(sources)
+        if alike:
+            _same_items(sources)
         first, dtype = formats[0], sources[0].dtype
         order = _order(items, first, dtype)
         if first.csv:

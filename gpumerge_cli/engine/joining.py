@@ -5,24 +5,61 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
-from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.inputs import Inputs, formats_of
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.record_joins import RecordJoin, as_records, joined_dtype, parts_of, turned_alike
 
 
 def prepared(request: MergeRequest, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
-    """The request with a join that goes with its opened inputs, and the inputs with the order and the header of it.
+    """The request with a join that goes with its opened inputs, and the inputs as their join goes out.
 
     Raises UsageError or InputError for inputs that cannot be joined.
     """
     assert request.join is not None
     if len(inputs.sources) != 2:
         raise UsageError(f"{len(inputs.sources)} files were named", way_out="a join takes two, A and B")
-    if not all(isinstance(source, LineSource) for source in inputs.sources):
-        raise UsageError("only lines and CSV can be joined", way_out="see gpumerge join --help")
+    of_lines = [isinstance(source, LineSource) for source in inputs.sources]
+    if any(of_lines) and not all(of_lines):
+        text, other = (source.name for _, source in sorted(zip(of_lines, inputs.sources, strict=True), key=_is_other))
+        raise UsageError(f"{text} holds lines of text, and {other} does not", way_out="join two files of one kind")
+    if isinstance(request.join, RecordJoin):
+        return _of_records(request, request.join, inputs)
+    return _of_lines(request, request.join, inputs)
+
+
+def _is_other(one: tuple[bool, object]) -> bool:
+    return not one[0]
+
+
+def _of_records(request: MergeRequest, join: RecordJoin, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
+    dtypes = [source.dtype for source in inputs.sources if source.dtype is not None]
+    contents = formats_of(inputs.names, request.items)
+    orders = [
+        as_records(order_of(dtype, content.key, descending=request.items.reverse))
+        for dtype, content in zip(dtypes, contents, strict=True)
+    ]
+    a, b = (parts_of(order) for order in orders)
+    if [(part.kind, part.width) for part in a] != [(part.kind, part.width) for part in b]:
+        keys = [", ".join(part.place for part in parts) for parts in (a, b)]
+        raise InputError(
+            f"its key, {keys[1]}, has another type than that of {inputs.sources[0].name}, {keys[0]}",
+            where=inputs.sources[1].name,
+            way_out="join by keys of the same types and sizes",
+        )
+    join = replace(join, orders=turned_alike(orders))
+    # Numbers come in native byte order, and go out in that of the output's file.
+    first, second = (dtype if dtype.kind in "SV" else dtype.newbyteorder("=") for dtype in dtypes)
+    joined = joined_dtype(first, second, b) if join.has_rest else first
+    dtype = dtypes[0] if joined == first else joined
+    return replace(request, join=join), replace(inputs, order=join.orders[0], dtype=dtype)
+
+
+def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
     text = inputs.order.text
     assert text is not None
     if request.items.csv and not text.quoted:
@@ -31,14 +68,14 @@ def prepared(request: MergeRequest, inputs: Inputs) -> tuple[MergeRequest, Input
             where=inputs.sources[0].name,
             way_out="write both files with whole fields in quotes, and quotes in them twice",
         )
-    join = replace(request.join, key=replace(request.join.key, terminator=text.terminator))
+    join = replace(join, key=replace(join.key, terminator=text.terminator))
     if text.quoted:
         join = replace(join, quoted=True, separator=text.separator, between=text.separator or 0)
     firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
     if join.auto:
         join = replace(join, columns=_all_columns(join, inputs, firsts))
     head = _joined_header(join, inputs, firsts) if request.items.header_lines else b""
-    order = Order.lines(join.orders[0])
+    order = Order.lines(join.rules[0])
     return replace(request, join=join), replace(inputs, order=order, new_head=head)
 
 

@@ -29,9 +29,6 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport
 
-_LEAST_GROUP = 4 << 20
-"""Bytes of equal keys that a join holds whatever the memory."""
-
 
 def merge_files(
     request: MergeRequest,
@@ -156,9 +153,7 @@ def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence
         join=request.join,
     )
     lenient = request.lenient and request.parts is None
-    memory = default_memory() if request.memory is None else request.memory
-    most = max(memory, _LEAST_GROUP) if request.join is not None else 0
-    return Site(work, inputs.sources, output.outlet(request.equals), lenient, parts, most=most)
+    return Site(work, inputs.sources, output.outlet(request.equals), lenient, parts)
 
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.fields import Fields
 from gpumerge_cli.order.keys import Keys
 from gpumerge_cli.order.lines import Lines
 from gpumerge_cli.order.records import Records
@@ -19,7 +20,7 @@ from gpumerge_cli.order.rules import LineOrder
 
 T = TypeVar("T")
 
-_ORDERS: dict[str, type[Order]] = {"keys": Keys, "records": Records, "lines": Lines}
+_ORDERS: dict[str, type[Order]] = {"keys": Keys, "records": Records, "lines": Lines, "fields": Fields}
 
 
 def plain(value: Any) -> Any:
@@ -104,4 +105,6 @@ def _order(told: Any) -> Order:
     values = {name: value for name, value in told.items() if name != "of"}
     if "rules" in values:
         values["rules"] = _restored(LineOrder, values["rules"])
+    if "parts" in values:
+        values["parts"] = tuple(map(_order, values["parts"]))
     return kind(**values)

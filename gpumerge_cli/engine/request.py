@@ -9,7 +9,7 @@ from typing import Literal
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
-from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.rules import LineOrder
 
 BackendChoice = Literal["auto", "gpu", "cpu"]
@@ -27,7 +27,8 @@ class ItemRequest:
     those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: the options of
     fixed-size records. plain: the names of files say nothing about their content, so none is compressed; for lines
     alone. shown: turns whole lines into the text to write, not compressed; without `csv`. folders: for copies of
-    inputs that are compressed or pipes, in turn; none for the system's.
+    inputs that are compressed or pipes, in turn; none for the system's. others: in place of `records`, for the inputs
+    behind the first one; () if it holds for all.
     """
 
     format: FormatChoice | None = None
@@ -40,6 +41,12 @@ class ItemRequest:
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
     folders: tuple[str, ...] = ()
+    others: tuple[RecordRequest, ...] = ()
+
+    @property
+    def records_of(self) -> tuple[RecordRequest, ...]:
+        """The options of records for each input in turn; the last ones hold for all that follow."""
+        return (self.records, *self.others)
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,7 @@ class MergeRequest:
     parts: int | None = None
     ranks: RankRange | None = None
     margin: Margin | None = None
-    join: Join | None = None
+    join: JoinRules | None = None
 
     @property
     def by_groups(self) -> bool:

@@ -17,7 +17,6 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
-from gpumerge_cli.units import format_bytes
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,7 @@ class Site:
 
     sources: the opened inputs of the work. outlet: takes the results. parts: of the sources, one for each part of the
     output; none if that is one file with all items. grid: see Planner. lenient: an item out of order is no error; the
-    work ends ahead of it. most: bytes of the largest chunk that memory has room for, where chunks hold whole groups; 0
-    for any.
+    work ends ahead of it.
     """
 
     work: TaskWork
@@ -36,7 +34,6 @@ class Site:
     lenient: bool = False
     parts: Sequence[Chunk] = ()
     grid: tuple[int, int] = (1, 0)
-    most: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -49,23 +46,11 @@ class Site:
         work = self.work
         if work.join is None:
             return Planner(self.sources, work.order, self.grid, groups=work.by_groups)
-        return Planner(self.sources, Order.lines(work.join.key), groups=True, compared=work.join.orders)
-
-    def judge_group(self, chunk: Chunk) -> None:
-        """Raise InputError if a chunk that cannot be cut, since all its keys are equal, needs too much memory."""
-        if not 0 < self.most < chunk.nbytes:
-            return
-        source, (start, _) = max(zip(self.sources, chunk.ranges, strict=True), key=lambda one: one[1][1] - one[1][0])
-        raise InputError(
-            f"lines with equal keys begin here that take {format_bytes(chunk.nbytes)} in both inputs, and "
-            f"{format_bytes(self.most)} of memory may be used",
-            where=source.place(start),
-            way_out="allow more with -S",
-        )
+        return Planner(self.sources, work.join.compared, groups=True, keys=work.join.tables)
 
     def order_of(self, source: int) -> Order:
         """The order that a source is in."""
-        return self.work.order if self.work.join is None else Order.lines(self.work.join.orders[source])
+        return self.work.order if self.work.join is None else self.work.join.orders[source]
 
 
 def work_of(inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest) -> TaskWork:

@@ -150,7 +150,6 @@ class Hand:
                         pieces.popleft()
                         pieces.extendleft(reversed(parts))
                         continue
-                    self._site.judge_group(pieces[0])
                 try:
                     self._do_piece(task, pieces[0], done, last=len(pieces) == 1)
                 except DeviceMemoryError:

@@ -16,7 +16,7 @@ from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
-from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.plan import Chunk
 
 Action = Literal["merge", "sort", "check"]
@@ -62,7 +62,7 @@ class TaskWork:
     launch: LaunchRequest | SortRequest
     item_bytes: float
     margin: Margin | None = None
-    join: Join | None = None
+    join: JoinRules | None = None
 
     @property
     def by_groups(self) -> bool:

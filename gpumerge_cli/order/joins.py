@@ -1,14 +1,21 @@
-"""The rules of a join as plain data: where each input has its key, how keys compare, and what goes out."""
+"""The rules of a join of lines as plain data: where each input has its keys, how they compare, and what goes out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpumerge_cli.order import Order
+
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
-"""The lines that go out, as bits: one for each pair of lines with equal keys; the lines of A, and of B, without a
-partner; each line of A that has one, once. They are JoinShows of kernels/cpu/entries.h."""
+"""The items that go out, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
+partner; each item of A that has one, once. They are JoinShows of kernels/cpu/entries.h."""
 TYPES = {
     "inner": PAIRS,
     "left": PAIRS | ONLY_A,
@@ -25,14 +32,15 @@ _SPACE = 0x20
 class Join:
     """A join of two inputs of lines, A and B.
 
-    fields: the join fields of A and B, counted from 0. key: the order of keys, as if each were a line. separator: the
-    byte between fields; None for blanks. between: the byte that goes out between fields. quoted: fields are those of
-    CSV. shows: a sum of PAIRS and the others. columns: the fields that go out, as (0, 0) for the key and (1 or 2, field
-    from 0) for those of A or B; None for the key, the other fields of A and the other fields of B. auto: `columns` is
-    to be made from the first lines of the inputs. filler: stands for fields that are empty or not there.
+    fields: the join fields of A and those of B, as many, counted from 0. key: the order of keys; of one field it is as
+    if each key were a line, of several it has a LineKey for each of them. separator: the byte between fields; None for
+    blanks. between: the byte that goes out between fields. quoted: fields are those of CSV. shows: a sum of PAIRS and
+    the others. columns: the fields that go out, as (0, number) for a field of the key and (1 or 2, field from 0) for
+    those of A or B; None for the key, the other fields of A and the other fields of B. auto: `columns` is to be made
+    from the first lines of the inputs. filler: stands for fields that are empty or not there.
     """
 
-    fields: tuple[int, int] = (0, 0)
+    fields: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0,))
     key: LineOrder = LineOrder()  # noqa: RUF009 - it is frozen
     separator: int | None = None
     between: int = _SPACE
@@ -43,16 +51,45 @@ class Join:
     filler: bytes = b""
 
     @property
-    def orders(self) -> tuple[LineOrder, LineOrder]:
+    def rules(self) -> tuple[LineOrder, LineOrder]:
         """The orders that the lines of A and B are in: by their join fields."""
-        first, second = (self._order(field) for field in self.fields)
+        first, second = (self._rules(fields) for fields in self.fields)
         return first, second
 
-    def _order(self, field: int) -> LineOrder:
-        way = self.key.keys[0] if self.key.keys else LineKey(reverse=self.key.reverse)
-        key = replace(way, start_field=field, end_field=field, skip_start=self.separator is None)
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """The same as orders."""
+        from gpumerge_cli.order import Order  # only here: command lines are read without NumPy
+
+        return tuple(map(Order.lines, self.rules))
+
+    @property
+    def compared(self) -> Order:
+        """The order of keys. A key of several fields is a line of these fields, with separators between them."""
+        from gpumerge_cli.order import Order
+
+        if len(self._ways) == 1:
+            return Order.lines(self.key)
+        keys = (replace(way, start_field=at, end_field=at) for at, way in enumerate(self._ways))
+        separator = _SPACE if self.separator is None else self.separator
+        return Order.lines(replace(self.key, keys=tuple(keys), separator=separator, quoted=self.quoted))
+
+    @property
+    def tables(self) -> tuple[NDArray[np.int64], ...]:
+        """The places of the keys in items of A and B: see SourceSpec of kernels/cpu/entries.h."""
+        return tuple(rules.table() for rules in self.rules)
+
+    @property
+    def _ways(self) -> tuple[LineKey, ...]:
+        return self.key.keys or (LineKey(reverse=self.key.reverse),) * len(self.fields[0])
+
+    def _rules(self, fields: tuple[int, ...]) -> LineOrder:
+        keys = (
+            replace(way, start_field=field, end_field=field, skip_start=self.separator is None)
+            for way, field in zip(self._ways, fields, strict=True)
+        )
         return LineOrder(
-            (key,),
+            tuple(keys),
             separator=self.separator,
             stable=True,
             terminator=self.key.terminator,
@@ -66,6 +103,6 @@ class Join:
             (number, field)
             for number, count, joined in zip((1, 2), counts, self.fields, strict=True)
             for field in range(count)
-            if field != joined
+            if field not in joined
         )
-        return ((0, 0), *others)
+        return (*((0, number) for number in range(len(self.fields[0]))), *others)

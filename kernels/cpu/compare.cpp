@@ -1,5 +1,6 @@
 #include "compare.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "../host.cuh"
@@ -9,6 +10,7 @@
 #define DESCENDING 0
 namespace {
 #include "../lines.cuh"
+#include "key_fields.hpp"
 
 uint64_t word_of(const unsigned char* at, int64_t width, bool big_endian)
 {
@@ -78,9 +80,33 @@ int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size
     return lines.flags & REVERSE ? -result : result;
 }
 
-Bytes key_part(const int64_t* table, Bytes line)
+Bytes record_key(const OrderSpec& order, const int64_t* table, const unsigned char* record, Buffer& made)
 {
-    const LineOrder& order = *reinterpret_cast<const LineOrder*>(table);
-    const Text part = key_text(order.key(0), order.separator, {line.at, line.at + line.size});
-    return {part.start, part.stop - part.start};
+    const int64_t count = fields_in(table);
+    if (count == 1) {
+        const FieldSpec field = field_in(table, 0);
+        if (field.big_endian == field_of(order, 0).big_endian) return {record + field.offset, field.width};
+    }
+    unsigned char* const out = made.reserve(static_cast<size_t>(order.record));
+    for (int64_t number = 0; number < count; ++number) {
+        const FieldSpec field = field_in(table, number), key = field_of(order, number);
+        unsigned char* const at = out + key.offset;
+        std::memcpy(at, record + field.offset, static_cast<size_t>(field.width));
+        if (field.big_endian != key.big_endian) std::reverse(at, at + field.width);
+    }
+    return {out, order.record};
+}
+
+Bytes key_part(const OrderSpec& order, const int64_t* table, Bytes item, Buffer& made)
+{
+    if (order.kind == RECORDS) return record_key(order, table, item.at, made);
+    const LineOrder& places = *reinterpret_cast<const LineOrder*>(table);
+    const Text line{item.at, item.at + item.size};
+    if (places.keys == 1) {
+        const Text part = key_text(places.key(0), places.separator, line);
+        return {part.start, part.stop - part.start};
+    }
+    unsigned char* const out = made.reserve(static_cast<size_t>(item.size + places.keys));
+    const Text key = several_keys(places, line, out, [&](const Key& one) { return key_text(one, places.separator, line); });
+    return {key.start, key.stop - key.start};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "entries.h"
+#include "memory.hpp"
 
 // Negative, zero or positive, if item a goes before, with or behind item b. Lines must come without their terminators.
 int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
@@ -21,9 +22,19 @@ bool is_plain(const OrderSpec& order);
 // image of their first 8 bytes.
 uint64_t image_of_key(const OrderSpec& order, const unsigned char* item);
 
-// The part of a line that is the first key of the order that `table` describes.
 struct Bytes {
     const unsigned char* at;
     int64_t size;
 };
-Bytes key_part(const int64_t* table, Bytes line);
+// The key of an item whose place is `table`: see SourceSpec. order: that of the keys. made: holds the key if it does not lie in
+// the item as it is compared.
+Bytes key_part(const OrderSpec& order, const int64_t* table, Bytes item, Buffer& made);
+// The table of a source of records: the bytes of a record, and the fields of its key.
+inline int64_t record_in(const int64_t* table) { return table[0]; }
+inline int64_t fields_in(const int64_t* table) { return table[1]; }
+inline FieldSpec field_in(const int64_t* table, int64_t number)
+{
+    return reinterpret_cast<const FieldSpec*>(table + 2)[number];
+}
+// The key of a record: see key_part.
+Bytes record_key(const OrderSpec& order, const int64_t* table, const unsigned char* record, Buffer& made);

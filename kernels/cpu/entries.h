@@ -73,8 +73,11 @@ struct LaunchSpec {
  * at `position` into `out` and returns `nbytes` (anything else is a failure: ctypes returns 0 where an exception is lost).
  * size: the bytes of the source. held: the bytes that exist; if this is one less than `size`, the last line lacks its
  * terminator. swap: the bytes of a key if its byte order is foreign
- * and must be turned while it is read, else 0. key: null, or LineOrder.table() of an order by one key. Then only this part of
- * each line is compared, as if it were the line; the order that a call is given is that of these parts. */
+ * and must be turned while it is read, else 0. key: null, or the place of an item's key. Then only the key is compared, as if it
+ * were the item, and the order that a call is given is that of such keys. Of lines it is LineOrder.table(): one key is a part
+ * of the line; several are these parts as they stand, with separators between them, or with spaces if blanks separate fields.
+ * Of records it is the bytes of a record, the number of fields, and a FieldSpec each: the fields lie one behind the other in the
+ * key, in the byte order that the call's order says. */
 struct SourceSpec {
     int64_t descriptor, start, size, held, swap;
     const int64_t* key;
@@ -193,12 +196,15 @@ struct BoundSpec {
 };
 int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, int64_t* ahead, int64_t* behind,
     struct Failure* failure);
-/* Joins of two sources of lines, A and B, whose `key` is set. Lines with equal keys are a group; each line of A's group goes
- * out with each of B's.
- * keys: the order of the keys. separator: goes out between fields. shows: a sum of JoinShows. A line that goes out has the key,
- * then the other fields of A, then those of B. columns: null, or the fields that go out, `count` of them, two numbers each: 0
- * for the key, 1 or 2 for A or B; and the field, counted from 0. filler: these bytes stand for fields that are empty or not
- * there. */
+/* Joins of two sources of lines or of records, A and B, whose `key` is set. Items with equal keys are a group; each item of A's
+ * group goes out with each of B's.
+ * keys: the order of the keys. shows: a sum of JoinShows. filler: of lines, the bytes that stand for fields that are empty or not
+ * there; of records, the byte that stands for those that are not there.
+ * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields. columns:
+ * null, or the fields that go out, `count` of them, two numbers each: 0 and the number of a key, or 1 or 2 for A or B and the
+ * number of a field; all are counted from 0.
+ * A record that goes out has the bytes of A's, then those of B's that are not its key. If there is none of A, the key lies in its
+ * place. If no record of B can go out, there are no bytes for it. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8 };
 struct JoinSpec {
     const struct SourceSpec* sources;
@@ -207,25 +213,27 @@ struct JoinSpec {
     const unsigned char* filler;
     int64_t count, filler_bytes, separator, shows;
 };
-/* A part of a join's result: where it lies until the next call, its bytes and lines. taken[0], taken[1]: the lines of A and B
+/* A part of a join's result: where it lies until the next call, its bytes and items. taken[0], taken[1]: the items of A and B
  * that are behind it. over: 1 if nothing follows. *_ns: as in ChunkResult. */
 struct JoinResult {
     const unsigned char* at;
     int64_t nbytes, lines, taken_a, taken_b, over, read_ns, kernel_ns;
 };
-/* Opens a join; null if there is no memory. The spec, and all it points to, must outlive it. One thread at a time uses it. */
-struct Join* gm_join_open(const struct JoinSpec* spec);
+/* Opens a join; null if there is no memory. The spec, and all it points to, must outlive it. One thread at a time uses it.
+ * room: the bytes of each input that are held at a time, unless one item is longer. A group of B that is larger is read again
+ * for each item of A. */
+struct Join* gm_join_open(const struct JoinSpec* spec, int64_t room);
 void gm_join_close(struct Join* join);
-/* Reads these ranges, start and stop in A and in B, which must hold whole groups. check: disorder is an error, in them and
- * between a range's first line and the one ahead of it. */
+/* Begins with these ranges, start and stop in A and in B, which must hold whole groups. check: disorder is an error, in them and
+ * between a range's first item and the one ahead of it. */
 int64_t gm_join_start(struct Join* join, const int64_t* ranges, int64_t check, struct JoinResult* result,
     struct Failure* failure);
 /* The next part of the result, which ends as soon as it has `most` bytes. */
 int64_t gm_join_next(struct Join* join, int64_t most, struct JoinResult* result, struct Failure* failure);
-/* The line that two lines make, whatever their keys. Each comes without its terminator, and may be null. */
+/* For lines: the line that two of them make, whatever their keys. Each comes without its terminator, and may be null. */
 int64_t gm_join_pair(struct Join* join, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size,
     struct JoinResult* result);
-/* The number of fields in a line of A (input 0) or B (input 1), or -1 if there is no memory. */
+/* For lines: the number of fields in a line of A (input 0) or B (input 1), or -1 if there is no memory. */
 int64_t gm_join_fields(struct Join* join, int64_t input, const unsigned char* line, int64_t size);
 
 /* Merges and sorts of arrays of keys in memory. runs, counts: the address and the number of items of each. */

@@ -1,4 +1,4 @@
-// The lines of a join, and their fields. Included by join.cpp, behind lines.cuh.
+// The lines of a join, and their fields. Included by join.cpp, behind lines.cuh and key_fields.hpp.
 #pragma once
 
 // text: a line without its terminator, and of CSV without the carriage return ahead of it. key: what compares. image: has the
@@ -8,6 +8,14 @@ struct JoinLine {
     WideWord image = 0;
     Text text{nullptr, nullptr}, key{nullptr, nullptr}, field{nullptr, nullptr};
     bool told = false, raw = false, returns = false;  // returns: a carriage return follows the text
+
+    // The line lies so much further on in memory. key_too: so does its key.
+    void move(ptrdiff_t bytes, bool key_too)
+    {
+        text = {text.start + bytes, text.stop + bytes};
+        if (key_too) key = {key.start + bytes, key.stop + bytes};
+        if (field.start != nullptr) field = {field.start + bytes, field.stop + bytes};
+    }
 };
 
 // Compares keys. `order` is that of keys as if they were lines.
@@ -64,13 +72,23 @@ struct FieldView {
 class LineReader {
 public:
     explicit LineReader(const int64_t* table)
-        : order_(*reinterpret_cast<const LineOrder*>(table)),
-          begins_with_key_(order_.separator < QUOTED && order_.key(0).start_field == 0)
+        : order_(*reinterpret_cast<const LineOrder*>(table)), several_(order_.keys > 1),
+          begins_with_key_(order_.separator < QUOTED && order_.key(0).start_field == 0 && !several_)
     {
     }
 
-    // Finds the key of a line.
-    __attribute__((always_inline)) void read(Text text, JoinLine& found) const
+    bool several() const { return several_; }
+    size_t keys() const { return static_cast<size_t>(order_.keys); }
+    size_t joined(size_t key) const { return static_cast<size_t>(order_.key(static_cast<long long>(key)).start_field); }
+    bool joins(size_t field) const
+    {
+        for (size_t key = 0; key < keys(); ++key)
+            if (joined(key) == field) return true;
+        return false;
+    }
+
+    // Finds the key of a line. made: holds a key of several fields.
+    __attribute__((always_inline)) void read(Text text, JoinLine& found, Buffer& made) const
     {
         found.text = text;
         if (begins_with_key_) {
@@ -79,21 +97,20 @@ public:
             found.key = {begin, end};
             return;
         }
-        found.key = FieldMarks(order_, text).part(order_.key(0));
+        const FieldMarks marks(order_, text);
         if (order_.separator >= QUOTED) {
             const Place end = record_end(text);
             found.returns = end < text.stop;
             found.text.stop = end;
         }
+        if (several_) found.key = make_key(marks, found.text, made);
+        else found.key = marks.part(order_.key(0));
     }
 
     void judge(JoinLine& line) const
     {
-        line.field = line.key;
-        if (order_.separator >= QUOTED) {
-            if (line.key.start > line.text.start && line.key.start[-1] == '"') --line.field.start;
-            if (line.field.start < line.key.start && line.key.stop < line.text.stop) ++line.field.stop;
-        }
+        if (several_) return;
+        line.field = as_it_stands(order_, line.text, line.key);
         // If the field lies at the line's end, and nothing is in it, there may be none.
         const bool there = line.field.start < line.text.stop;
         line.raw = there && (order_.separator >= 0 || is_simple(line.text));
@@ -115,6 +132,12 @@ public:
     }
 
 private:
+    __attribute__((noinline)) Text make_key(const FieldMarks& marks, Text text, Buffer& made) const
+    {
+        unsigned char* const out = made.reserve(static_cast<size_t>(text.stop - text.start + order_.keys));
+        return several_keys(order_, text, out, [&](const Key& key) { return marks.part(key); });
+    }
+
     static void split_by_blanks(Text text, std::vector<Text>& fields)
     {
         Place at = skip_blanks(text.start, text.stop);
@@ -142,5 +165,5 @@ private:
     }
 
     const LineOrder& order_;
-    bool begins_with_key_;
+    bool several_, begins_with_key_;
 };

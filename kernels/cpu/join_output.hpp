@@ -1,27 +1,52 @@
 // The lines that a join puts out, in memory that grows. Included by join.cpp, behind join_fields.hpp.
 #pragma once
 
+// Memory for a part of a result.
 class Output {
 public:
-    Output(const JoinSpec& spec, Buffer& room) : spec_(spec), room_(room)
-    {
-        for (size_t input = 0; input < 2; ++input)
-            joined_[input] = static_cast<size_t>(reinterpret_cast<const LineOrder*>(spec.sources[input].key)->key(0).start_field);
-        terminator_ = static_cast<unsigned char>(spec.keys->terminator);
-        separator_ = static_cast<unsigned char>(spec.separator);
-    }
+    explicit Output(Buffer& room) : room_(room) {}
 
     void begin(int64_t expected)
     {
         capacity_ = expected + EXTRA;
         at_ = room_.reserve(static_cast<size_t>(capacity_));
+        items_ = 0;
     }
 
     int64_t bytes() const { return at_ - room_.data(); }
-    int64_t lines() const { return lines_; }
+    int64_t items() const { return items_; }
     const unsigned char* data() const { return room_.data(); }
+
+protected:
+    static constexpr int64_t EXTRA = 1 << 16, SLACK = 64;
+
+    void ensure(int64_t more)
+    {
+        const int64_t used = bytes();
+        if (used + more + SLACK <= capacity_) return;
+        capacity_ = 2 * (used + more + SLACK);
+        Buffer larger;
+        unsigned char* const copy = larger.reserve(static_cast<size_t>(capacity_));
+        std::memcpy(copy, room_.data(), static_cast<size_t>(used));
+        room_.swap(larger);
+        at_ = copy + used;
+    }
+
+    Buffer& room_;
+    unsigned char* at_ = nullptr;
+    int64_t capacity_ = 0, items_ = 0;
+};
+
+class LineOutput : public Output {
+public:
+    LineOutput(const JoinSpec& spec, const LineReader& a, const LineReader& b, Buffer& room)
+        : Output(room), spec_(spec), readers_{&a, &b}, by_fields_(spec.columns != nullptr || spec.filler_bytes > 0 || a.several()),
+          terminator_(static_cast<unsigned char>(spec.keys->terminator)), separator_(static_cast<unsigned char>(spec.separator))
+    {
+    }
+
     // Whether every field must be looked at.
-    bool by_fields() const { return spec_.columns != nullptr || spec_.filler_bytes > 0; }
+    bool by_fields() const { return by_fields_; }
 
     // Both lines must be raw, as far as they are there.
     void raw(const JoinLine* a, const JoinLine* b)
@@ -42,14 +67,17 @@ public:
             for (int64_t number = 0; number < spec_.count; ++number) {
                 if (number > 0) put(separator_);
                 const int64_t* const column = spec_.columns + 2 * number;
-                if (column[0] == 0) field(views[first], joined_[first]);
+                if (column[0] == 0) field(views[first], readers_[first]->joined(static_cast<size_t>(column[1])));
                 else field(views[column[0] - 1], static_cast<size_t>(column[1]));
             }
         } else {
-            field(views[first], joined_[first]);
+            for (size_t key = 0; key < readers_[first]->keys(); ++key) {
+                if (key > 0) put(separator_);
+                field(views[first], readers_[first]->joined(key));
+            }
             for (size_t input = 0; input < 2; ++input)
                 for (size_t number = 0; number < views[input].count; ++number) {
-                    if (number == joined_[input]) continue;
+                    if (readers_[input]->joins(number)) continue;
                     put(separator_);
                     field(views[input], number);
                 }
@@ -59,21 +87,7 @@ public:
     }
 
 private:
-    static constexpr int64_t EXTRA = 1 << 16, SLACK = 64;
-
     static int64_t length(Text text) { return text.stop - text.start; }
-
-    void ensure(int64_t more)
-    {
-        const int64_t used = bytes();
-        if (used + more + SLACK <= capacity_) return;
-        capacity_ = 2 * (used + more + SLACK);
-        Buffer larger;
-        unsigned char* const copy = larger.reserve(static_cast<size_t>(capacity_));
-        std::memcpy(copy, room_.data(), static_cast<size_t>(used));
-        room_.swap(larger);
-        at_ = copy + used;
-    }
 
     // There must be room.
     void copy(Text text)
@@ -116,13 +130,11 @@ private:
     {
         if (first.returns) *at_++ = '\r';
         *at_++ = terminator_;
-        ++lines_;
+        ++items_;
     }
 
     const JoinSpec& spec_;
-    Buffer& room_;
-    size_t joined_[2];
+    const LineReader* readers_[2];
+    bool by_fields_;
     unsigned char terminator_, separator_;
-    unsigned char* at_ = nullptr;
-    int64_t capacity_ = 0, lines_ = 0;
 };

@@ -76,7 +76,10 @@ Items::Items(const SourceSpec& source, const OrderSpec& order, int64_t input, Wi
     : source_(&source), order_(&order), window_(&window), keys_(order), input_(input),
       item_(order.kind == RECORDS ? order.record : order.width)
 {
-    if (order.kind != RECORDS) {
+    if (order.kind == RECORDS && source.key != nullptr) {
+        item_ = record_in(source.key);
+        key_ = {0, item_};
+    } else if (order.kind != RECORDS) {
         key_ = {0, order.width};
     } else if (order.table != nullptr) {
         key_ = {0, order.record};  // the fields may lie anywhere
@@ -91,7 +94,7 @@ void Items::look(int64_t low, int64_t high)
 {
     low = larger(0, low);
     high = smaller(size(), high);
-    if (order_->kind < RECORDS) {  // whole keys only: their byte order may have to be reversed
+    if (order_->kind < RECORDS || source_->swap > 0) {  // whole keys only: their byte order may have to be reversed
         low = low / item_ * item_;
         high = (high + item_ - 1) / item_ * item_;
     }
@@ -186,7 +189,7 @@ int64_t Items::last_in_window(int64_t limit)
 
 Bytes Items::key_in(const unsigned char* at, int64_t nbytes) const
 {
-    if (!lines()) return {at + key_.at, key_.nbytes};
+    if (!lines()) return part_of({at + key_.at, key_.nbytes});
     const void* found = std::memchr(at, static_cast<int>(order_->terminator), static_cast<size_t>(nbytes));
     return part_of({at, found == nullptr ? nbytes : static_cast<const unsigned char*>(found) - at});
 }
@@ -215,10 +218,16 @@ Bytes Items::key(int64_t start)
 Bytes Items::read_key(int64_t start, Buffer& out)
 {
     const auto [at, nbytes] = key_of(start);
+    if (source_->key != nullptr) {
+        const Bytes found = key(start);
+        unsigned char* const kept = out.reserve(static_cast<size_t>(found.size));
+        if (found.size > 0) std::memcpy(kept, found.at, static_cast<size_t>(found.size));
+        return {kept, found.size};
+    }
     unsigned char* copy = out.reserve(static_cast<size_t>(nbytes));
     if (holds(at, at + nbytes)) std::memcpy(copy, held(at), static_cast<size_t>(nbytes));
     else read_source(*source_, *order_, input_, at, copy, nbytes);
-    return part_of({copy, nbytes});
+    return {copy, nbytes};
 }
 
 int Items::compare(int64_t start, Bytes other)

@@ -28,7 +28,7 @@ struct LongLine {
 // The last stretch that was read, of any source, and the last line that did not fit into a stretch.
 struct Window {
     int64_t input = -1, from = 0, to = 0;
-    Buffer room, item;
+    Buffer room, item, key;  // key: made of an item
     LongLine long_line;
 };
 
@@ -54,7 +54,7 @@ public:
     // The start of the last item that starts in the window, and ends in it or ahead of `limit`; -1 if there is none.
     int64_t last_in_window(int64_t limit);
 
-    // The key of the first item at `at`, which must end within `nbytes` bytes.
+    // The key of the first item at `at`, which must end within `nbytes` bytes. It is valid until the next call.
     Bytes key_in(const unsigned char* at, int64_t nbytes) const;
     // The key of an item: a line without its terminator or the part of it that is its source's key, the key of a record, or the
     // item itself. It is valid until the next call.
@@ -69,7 +69,7 @@ public:
     // Whether keys have images: integers, of which the smaller one belongs to the key that goes first.
     bool has_images() const { return !lines() && order_->table == nullptr; }
     // Whether keys with equal images compare equal.
-    bool image_decides() const { return key_.nbytes <= 8; }
+    bool image_decides() const { return order_->width <= 8; }
     uint64_t image(Bytes key) const;
     // The start of the file's block of LOOK bytes that holds this position. A window that starts there is one block to read.
     int64_t block_of(int64_t position) const { return position - (source_->start + position) % LOOK; }
@@ -85,7 +85,10 @@ private:
     const unsigned char* held(int64_t position) const { return window_->room.data() + (position - window_->from); }
     Stretch key_of(int64_t start);  // the place of the key
     int compare_begun(int64_t start, Bytes other);
-    Bytes part_of(Bytes item) const { return source_->key == nullptr ? item : key_part(source_->key, item); }
+    Bytes part_of(Bytes item) const
+    {
+        return source_->key == nullptr ? item : key_part(*order_, source_->key, item, window_->key);
+    }
 
     const SourceSpec* source_;
     const OrderSpec* order_;

@@ -137,11 +137,80 @@ def test_a_group_larger_than_the_memory_of_its_product(threads: str, tmp_path: P
     assert found.split(b"\n") == [*pairs, b"z 1", b""]
 
 
-def test_equal_keys_beyond_the_memory_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a = b"a\n" + b"k some more bytes to fill the memory\n" * 150_000
-    said = refusal(tmp_path, capsys, "-S", "1M", a=a, b=b"k\n")
-    assert "a:2: lines with equal keys begin here that take 5.55 MB" in said
-    assert "-S" in said
+@pytest.mark.parametrize("options", [[], ["-o", "0,2.2,1.2", "-e", "none"], ["--type", "semi"], ["--type", "anti"]])
+@pytest.mark.parametrize("counts", [(3, 60_000), (60_000, 3)])
+def test_groups_of_equals_beyond_the_memory(counts: tuple[int, int], options: list[str], tmp_path: Path) -> None:
+    """Lines of both files have the key k and take more than all chunks may hold; other keys lie around them."""
+    sides = [
+        [b"a 0", *(b"k %s%d some bytes to fill the memory" % (name, at) for at in range(count)), b"%s 1" % last]
+        for name, count, last in zip((b"a", b"b"), counts, (b"m", b"z"), strict=True)
+    ]
+    found = joined(tmp_path, "-S", "1M", *options, a=b"\n".join(sides[0]), b=b"\n".join(sides[1]))
+    a, b = (side[1:-1] for side in sides)
+    ends = [x[2:] for x in b]
+    if "semi" in options:
+        expected = [b"a 0", *a]
+    elif "anti" in options:
+        expected = [b"m 1"]
+    elif options:
+        expected = [b"a 0 0", *(b" ".join([b"k", y.split()[0], x.split()[1]]) for x in a for y in ends)]
+    else:
+        expected = [b"a 0 0", *(b"%s %s" % (x, y) for x in a for y in ends)]
+    assert found.split(b"\n")[:-1] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["-j", "1,2n"], b"a 9 x A\na 10 y B\nb 1 z C\n"),
+        (["-1", "1,2:n", "-2", "1,2"], b"a 9 x A\na 10 y B\nb 1 z C\n"),
+        (["-j", "1,2n", "-o", "2.3,0"], b"A a 9\nB a 10\nC b 1\n"),
+        (["-j", "1,2n", "-o", "auto", "-a", "1", "-e", "-"], b"a 9 x A\na 10 y B\nb 1 z C\nb 2 w -\n"),
+    ],
+)
+def test_keys_of_several_fields(options: list[str], expected: bytes, tmp_path: Path) -> None:
+    a, b = b"a 9 x\na 10 y\nb 1 z\nb 2 w\n", b"a 9.0 A\na 10 B\nb 1 C\n"
+    assert joined(tmp_path, *options, a=a, b=b) == expected
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path) -> None:
+    """A key is (city, number falling): a quoted one equals one without quotes, and chunks are small."""
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    sides: list[list[tuple[str, int]]] = []
+    for _ in range(2):
+        keys = [(chance.choice(["Ulm, old", "Bonn", "", "Rom"]), chance.randrange(40)) for _ in range(400)]
+        sides.append(sorted(keys, key=lambda key: (key[0], -key[1])))
+    a = [[f"a{at}", city, str(number)] for at, (city, number) in enumerate(sides[0])]
+    b = [[f"{number}.0", f"b{at}", city] for at, (city, number) in enumerate(sides[1])]
+    texts = []
+    for head, rows, quoting in (
+        (["x", "city", "n"], a, csv.QUOTE_MINIMAL), (["sum", "y", "town"], b, csv.QUOTE_NONNUMERIC),
+    ):  # fmt: skip
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n", quoting=quoting).writerows([head, *rows])
+        texts.append(text.getvalue().encode())
+    options = ["--csv", "-1", "city,n:nr", "-2", "town,sum", "--type", kind]
+    found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=texts[0], b=texts[1]).decode(), newline="")))
+    shows = TYPES[kind]
+    expected: list[list[str]] = []
+    for key in sorted({*sides[0], *sides[1]}, key=lambda key: (key[0], -key[1])):
+        some_a = [row for row, own in zip(a, sides[0], strict=True) if own == key]
+        some_b = [row for row, own in zip(b, sides[1], strict=True) if own == key]
+        if shows & _PAIRS:
+            expected += [[x[1], x[2], x[0], y[1]] for x in some_a for y in some_b]
+        if shows & (_PAIRED_A if some_b else _ONLY_A):
+            expected += [[x[1], x[2], x[0]] for x in some_a]
+        if shows & _ONLY_B and not some_a:
+            expected += [[y[2], y[0], y[1]] for y in some_b]
+    assert found[0] == ["city", "n", "x", "y"]
+    assert found[1:] == expected, seed
+
+
+def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
+    a, b = b'1,"x"\n2,y,k\n', b'"",2\nk,3\n'
+    assert joined(tmp_path, "--csv", "-1", "3", "-2", "1", a=a, b=b) == b',1,"x",2\nk,2,y,3\n'
 
 
 @pytest.mark.parametrize(("a", "b", "place"), [(b"b\na\n", b"a\n", "a:2"), (b"x 1\n", b"h\nx 3\nx 2\na 1\n", "b:4")])
@@ -172,7 +241,14 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
         (["-t", "::"], "more than one byte"),
         (["--csv", "-j", "other"], "no field 'other'"),
         (["--backend", "gpu"], "CPU alone"),
-        (["--record-size", "8"], "no option"),
+        (["-1", "1,2", "-2", "1"], "2 fields, and one of B has 1 field"),
+        (["-1", "1n", "-2", "1g"], "same letters"),
+        (["-j", "1,1"], "twice"),
+        (["-j", "1,2k"], "no letter of a key"),
+        (["-j", "1,"], "no number of a field"),
+        (["--record-size", "8", "-n"], "records, not lines"),
+        (["--record-size", "8,9,7"], "two files"),
+        (["--record-size", "8", "-e", "256"], "from 0 to 255"),
     ],
 )
 def test_what_cannot_be(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,11 +297,11 @@ def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
     from gpumerge_cli.order.equals import Equals
     from gpumerge_cli.order.joins import Join
 
-    join = Join(fields=(0, 1), separator=44, between=44, columns=((0, 0), (2, 0)), filler=b"-")
+    join = Join(fields=((0,), (1,)), separator=44, between=44, columns=((0, 0), (2, 0)), filler=b"-")
     names = [str(tmp_path / "a"), str(tmp_path / "b")]
     (tmp_path / "a").write_bytes(b"h,v\n" + b"".join(b"%06d,1\n" % number for number in range(50_000)))
     (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))
-    items = ItemRequest(lines=join.orders[0], header_lines=1)
+    items = ItemRequest(lines=join.rules[0], header_lines=1)
     with opened(names, items, alike=False) as inputs:
         work = work_of(inputs, items, "merge", LaunchRequest())
         work = replace(work, equals=Equals.JOIN, check=True, join=join)

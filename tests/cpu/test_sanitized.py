@@ -1,4 +1,4 @@
-"""The tests of keys, rows, cuts and chunks once more, in a Python where sanitizers watch the library."""
+"""The tests of keys, rows, cuts, chunks and joins once more, in a Python where sanitizers watch the library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpumerge_cli.backends.cpu.library import processor_levels
 from tests.cpu import libraries
 
 HERE = Path(__file__).parent
-FILES = [str(HERE / f"test_{name}.py") for name in ("keys", "rows", "sets", "cuts", "chunk", "mapping")]
+FILES = [str(HERE / f"test_{name}.py") for name in ("keys", "rows", "sets", "cuts", "chunk", "mapping", "joins")]
 LEAST, BEST = processor_levels()[0], processor_levels()[-1]
 RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 # Of tests that take long under a sanitizer, one of each kind; threads share what these few work on.

@@ -13,20 +13,24 @@ from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import order_spec
 from gpumerge_cli.order import Order
-from gpumerge_cli.order.rules import LineOrder
 
 Row = NDArray[np.int64]
 
 
 class Cuts:
-    """Makes cuts of the merge of sources. groups: no cut lies between items that compare equal. parts: see Sources."""
+    """Makes cuts of the merge of sources. groups: no cut lies between items that compare equal. tables: see Sources."""
 
     def __init__(
-        self, sources: Sequence[Readable], order: Order, *, groups: bool = False, parts: Sequence[LineOrder] = ()
+        self,
+        sources: Sequence[Readable],
+        order: Order,
+        *,
+        groups: bool = False,
+        tables: Sequence[NDArray[np.int64]] = (),
     ) -> None:
         self._own = library()
         self._groups = groups
-        self._sources = Sources(sources, parts)
+        self._sources = Sources(sources, tables)
         self._order = order_spec(order)
         self.sizes: Row = np.array([source.size for source in sources], np.int64)
 

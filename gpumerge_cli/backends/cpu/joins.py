@@ -1,4 +1,4 @@
-"""Joins of lines by the library: chunk after chunk, each in parts, so that no product must fit into memory."""
+"""Joins by the library: chunk after chunk, each in parts, so that no group or product must fit into memory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import judge, order_spec
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
-from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.record_joins import JoinRules
 
 _LEAST_PART = 1 << 20
+_ROOM = 1.25
+"""Times the capacity: most ranges that are a chunk are held as a whole."""
 
 
 class Joins:
     """The joins of one work, for any number of threads. See ChunkCalls. It keeps all alive that its spec points to."""
 
-    def __init__(self, sources: Sequence[Readable], join: Join, *, check: bool = True) -> None:
+    def __init__(self, sources: Sequence[Readable], join: JoinRules, *, check: bool = True) -> None:
         own = library()
         self.check = check
-        self.sources = Sources(sources, join.orders)
-        self._key = order_spec(Order.lines(join.key))
+        self.sources = Sources(sources, join.tables)
+        self._key = order_spec(join.compared)
         self._columns = None if join.columns is None else np.array(join.columns, np.int64).reshape(-1, 2)
         self._filler = np.frombuffer(join.filler, np.uint8)
         self.spec = own.JoinSpec(
@@ -52,7 +53,10 @@ class Joins:
 
 
 class JoinWorker:
-    """See ChunkWorker. Results are made while `outputs` is read, so counts and errors come with its parts."""
+    """See ChunkWorker. Results are made while `outputs` is read, so counts and errors come with its parts.
+
+    capacity: about the bytes of each input that are held; a chunk that has more is read through a window.
+    """
 
     def __init__(self, joins: Joins, capacity: int = 0) -> None:
         self.counts = [0, 0]
@@ -62,7 +66,7 @@ class JoinWorker:
         self._own = library()
         self._joins = joins
         self._most = max(_LEAST_PART, 2 * capacity)
-        self._handle = self._own.gm_join_open(joins.spec)
+        self._handle = self._own.gm_join_open(joins.spec, int(_ROOM * capacity))
         if self._handle is None:
             raise MemoryError
 

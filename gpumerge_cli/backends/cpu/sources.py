@@ -7,28 +7,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.order.rules import LineOrder
 
 
 class Sources:
     """An array of the library's SourceSpec. It keeps the memory alive that it points to.
 
-    parts: for each source the order whose first key is the part of a line that compares; none for whole items.
+    tables: for each source the place of the key in an item, as SourceSpec has it; none if items compare as a whole.
     """
 
-    def __init__(self, sources: Sequence[Readable], parts: Sequence[LineOrder] = ()) -> None:
+    def __init__(self, sources: Sequence[Readable], tables: Sequence[NDArray[np.int64]] = ()) -> None:
         own = library()
         self.sources = sources
         self.specs = (own.SourceSpec * max(1, len(sources)))()
         self._caught: dict[int, BaseException] = {}  # by numbers of sources: the library has threads of its own
         self._kept: list[Any] = [dict(own.SourceSpec._fields_)["read"](self._read)]
-        for spec, order in zip(self.specs, parts, strict=False):
-            table = order.table()
+        for spec, table in zip(self.specs, tables, strict=False):
             spec.key = table.ctypes.data
             self._kept.append(table)
         for number, (source, spec) in enumerate(zip(sources, self.specs, strict=False)):

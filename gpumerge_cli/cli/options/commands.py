@@ -120,13 +120,14 @@ If A holds the numbers 1 4 9 and B holds 2 4, the merge is 1 2 4 4 9:
 {_EPILOG}"""
 
 _JOIN = f"""\b
-Letters mean what they mean in coreutils' join: -o names columns, -v lines
-without a partner, -i ignores case. --output names the output's file.
+For lines, letters mean what they mean in coreutils' join: -o chooses columns,
+-v lines without a partner, and -i ignores case. --output names the output.
 
 \b
-Files that gpumerge sort writes with these options are in order:
-  keys by bytes    sort -s -k 1b,1        with -t: sort -s -t , -k 1,1
-  numbers (-n)     sort -s -n -k 1b,1
+Sort both files by their keys first:
+  join A B                  sort -s -k 1b,1
+  join -n A B               sort -s -n -k 1b,1
+  join -t , -j 1,2n A B     sort -s -t , -k 1,1 -k 2,2n
 
 {_EPILOG}"""
 
@@ -209,11 +210,13 @@ COMMANDS = (
     ),
     _command(
         "join",
-        "Join two files, sorted by a field of each.",
-        "Lines of A and B with equal keys are pairs: for each line of A all of B, in the order of the files. A pair "
-        "goes out as the key, the other fields of A and the other fields of B. Without options for the order, keys "
-        "compare by their bytes; then options and output are those of coreutils' join in the C locale. Both files must "
-        "be sorted by their keys, which is checked on the way. Runs on the CPU.",
+        "Join two sorted files by their keys.",
+        "Items are lines, rows of CSV, records or numbers. An item of A and an item of B with equal keys are a pair. A "
+        "pair of lines is written as the key, the other fields of A and the other fields of B; a pair of records as "
+        "the record of A and the record of B without its key. For each item of A come all its partners, in the order "
+        "of B. Keys of lines compare by their bytes unless an option says otherwise; then options and output are "
+        "those of coreutils' join in the C locale. Both files must be sorted by their keys, which is checked on the "
+        "way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_JOIN,
     ),

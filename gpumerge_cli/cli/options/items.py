@@ -26,12 +26,12 @@ INPUT = (
         kind="text", placeholder="LIST", multiple=True,
     ),
     Option(
-        "format", "Input", _TYPED,
+        "format", "Input", (*_TYPED, "join"),
         "The layout of the files; by default their suffixes say.",
         kind="text", choices=FORMATS,
     ),
     Option(
-        "dtype", "Input", _TYPED,
+        "dtype", "Input", (*_TYPED, "join"),
         "Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian "
         "int32. By default the suffix says. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: records, whose key "
         "--field names.",
@@ -48,7 +48,18 @@ INPUT = (
         kind="number", placeholder="BYTES",
     ),
     Option(
-        "key-size", "Input", _TYPED,
+        "record-size", "Input", ("join",),
+        "Items are records of so many bytes, as 16; of A and of B, as 16,24. The key is bytes, or a number if --dtype "
+        "names its type.",
+        kind="text", placeholder="BYTES[,BYTES]",
+    ),
+    Option(
+        "key-offset", "Input", ("join",),
+        "The key starts at this byte of a record, counted from 0; 0 by default. With a comma: of A's, and of B's.",
+        kind="text", placeholder="BYTES[,BYTES]",
+    ),
+    Option(
+        "key-size", "Input", (*_TYPED, "join"),
         "The key is this long, and compares as unsigned bytes; by default it reaches to the record's end.",
         kind="number", placeholder="BYTES", least=1,
     ),
@@ -62,7 +73,7 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("join",),
-        "The first line of each file is its header; these go out joined, ahead of all others.",
+        "The first line of each file is its header. The joined headers are written first.",
     ),
     Option(
         "header", "Input", _ORDERED,
@@ -116,8 +127,8 @@ ORDER = (
     ),
     Option(
         "field-separator", "Order", ("join",),
-        "The byte between fields, \\0 for NUL and \\t for a tab; '' for lines that are one field. By default blanks; "
-        "several count as one, and a space goes out for them.",
+        "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
+        "separate fields, however many, and one space is written.",
         letter="t", kind="text", placeholder="BYTE",
     ),
     Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i"),
@@ -196,40 +207,45 @@ ORDER = (
 JOIN = (
     Option(
         "key", "Input", ("join",),
-        "Join by this field of both files, counted from 1; 1 by default. With --csv it may be a name.",
-        letter="j", kind="text", placeholder="FIELD",
+        "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
+        "letters from dfghMnrV say how a field compares, as in sort's -k. With --csv, fields may be named, as "
+        "city,amount:n. Fields of records are named, as id or id:r.",
+        letter="j", kind="text", placeholder="FIELDS", aliases=("field",),
     ),
     Option(
-        "key-1", "Input", ("join",), "Join by this field of A.", letter="1", kind="text", placeholder="FIELD",
+        "key-1", "Input", ("join",), "Join by these fields of A.", letter="1", kind="text", placeholder="FIELDS",
     ),
     Option(
-        "key-2", "Input", ("join",), "Join by this field of B.", letter="2", kind="text", placeholder="FIELD",
+        "key-2", "Input", ("join",),
+        "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
+        letter="2", kind="text", placeholder="FIELDS",
     ),
     Option(
         "type", "Output", ("join",),
-        "The lines that go out: pairs (inner, by default), also lines of A (left), of B (right) or of both (outer) "
-        "without a partner, only those of A (anti), or those of A that have one, once each (semi).",
+        "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
+        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
         kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
     ),
     Option(
         "unpaired", "Output", ("join",),
-        "Write also the lines of this file, 1 or 2, that have no partner. May be given again.",
+        "Write also the items of this file, 1 or 2, that have no partner. May be given again.",
         letter="a", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
     ),
     Option(
         "only-unpaired", "Output", ("join",),
-        "Write these lines, and no pairs. May be given again.",
+        "Like -a, but write no pairs. May be given again.",
         letter="v", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
     ),
     Option(
         "columns", "Output", ("join",),
-        "The fields that go out, with commas between: 0 is the key, 1.2 the second field of A. auto: those of the "
-        "first line of each file, in every line.",
+        "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto: in every line as many "
+        "fields as the first line of each file has.",
         letter="o", kind="text", placeholder="LIST", multiple=True,
     ),
     Option(
         "empty", "Output", ("join",),
-        "TEXT stands for fields that are empty or not there.",
+        "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
+        "missing records are filled with.",
         letter="e", kind="text", placeholder="TEXT",
     ),
 )  # fmt: skip

@@ -1,0 +1,131 @@
+"""The fields by which join's options -1, -2 and -j have files joined, and the order of their keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
+from gpumerge_cli.cli.keyspec import KeySpec, csv_names, line_order, parse_columns
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.rules import LineOrder
+
+LETTERS = "dfghMnrV"
+"""The letters of sort's keys that a join's keys take."""
+_OPTIONS = {
+    "dictionary_order": "d",
+    "ignore_case": "f",
+    "general_numeric_sort": "g",
+    "human_numeric_sort": "h",
+    "month_sort": "M",
+    "numeric_sort": "n",
+    "reverse": "r",
+    "version_sort": "V",
+}
+"""The letters that join's options stand for, for keys without letters of their own."""
+_FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
+Fields = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def needs_header(values: Values) -> bool:
+    """Whether an option names a field, instead of numbering it."""
+    return any(not _are_numbers(text) for text in (values.key, values.key_1, values.key_2) if text is not None)
+
+
+def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder]:
+    """The join fields of A and B, and the order of keys, see order.joins.Join.
+
+    Raises UsageError for what cannot be, InputError for a header that cannot be read.
+    """
+    sides = [_keys(values, name, *said, separator) for name, said in zip(names, said_fields(values), strict=True)]
+    a, b = sides
+    if len(a) != len(b):
+        raise UsageError(
+            f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
+        )
+    letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
+    options = {letter for option, letter in _OPTIONS.items() if values.get(option)}
+    fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
+    return fields, _order(options, letters, zero_terminated=values.zero_terminated)
+
+
+def said_fields(values: Values) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
+    """For A and for B what says its fields, None if nothing does, and by which option. Raises UsageError."""
+    found = []
+    for option, own in (("-1", values.key_1), ("-2", values.key_2)):
+        if own is not None and values.key is not None and own != values.key:
+            what = f"{option} {own} and -j {values.key} name different fields"
+            raise UsageError(what, way_out=f"leave -j or {option} out")
+        found.append((own, option) if own is not None else (values.key, "-j"))
+    return found[0], found[1]
+
+
+def _order(options: set[str], letters: Sequence[frozenset[str]], *, zero_terminated: bool) -> LineOrder:
+    if len(letters) == 1:
+        own = letters[0] or frozenset(options)
+        keys = [KeySpec()] if own - {"r"} else []
+        return line_order(own, keys, stable=True, zero_terminated=zero_terminated)
+    keys = [KeySpec(at, end_field=at, start=each) for at, each in enumerate(letters)]
+    return line_order(options, keys, stable=True, zero_terminated=zero_terminated)
+
+
+def _letters(a: KeySpec, b: KeySpec) -> frozenset[str]:
+    """The letters of a field, which one file's option may give for both."""
+    if a.start and b.start and a.start != b.start:
+        said = ["".join(sorted(key.start)) for key in (a, b)]
+        raise UsageError(
+            f"-1 has a key compared by {said[0]}, -2 by {said[1]}", way_out="give both the same letters, or one none"
+        )
+    return a.start or b.start
+
+
+def _counted(keys: Sequence[KeySpec]) -> str:
+    return "1 field" if len(keys) == 1 else f"{len(keys)} fields"
+
+
+def _are_numbers(text: str) -> bool:
+    return all(map(_FIELD.fullmatch, text.split(",")))
+
+
+def _keys(values: Values, file: str, text: str | None, option: str, separator: int | None) -> list[KeySpec]:
+    """The fields that a text of an option says, each with its letters."""
+    if text is None:
+        return [KeySpec(0, end_field=0)]
+    if _are_numbers(text):
+        keys = [_numbered(word, option) for word in text.split(",")]
+    elif values.csv:
+        keys = _named(text, option, file, separator)
+    else:
+        wrong = next(word for word in text.split(",") if _FIELD.fullmatch(word) is None)
+        raise UsageError(
+            f"{option}: {wrong!r} is no number of a field", way_out="count from 1, as 2 or 1,2n; --csv takes names"
+        )
+    fields = [key.start_field for key in keys]
+    if len(set(fields)) < len(fields):
+        raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
+    unknown = next((key for key in keys if key.start - set(LETTERS)), None)
+    if unknown is not None:
+        wrong = "".join(sorted(unknown.start - set(LETTERS)))
+        raise UsageError(f"{option} {text}: {wrong!r} is no letter of a key here", way_out=f"use some of {LETTERS}")
+    return keys
+
+
+def _numbered(word: str, option: str) -> KeySpec:
+    found = _FIELD.fullmatch(word)
+    assert found is not None
+    number = parse_number(found[1])
+    if number == 0:
+        raise UsageError(f"{option} {word}: there is no field 0", way_out="count from 1")
+    field = min(number, SATURATED) - 1
+    return KeySpec(field, end_field=field, start=frozenset(found[2] or ""))
+
+
+def _named(text: str, option: str, file: str, separator: int | None) -> list[KeySpec]:
+    try:
+        keys = parse_columns(text, lambda: csv_names((file,), separator, 1, option=option))
+    except UsageError as error:
+        what = error.what.replace("--field", option, 1)
+        raise UsageError(f"{file}: {what}", way_out=error.way_out) from None
+    return [replace(key, name="") for key in keys]

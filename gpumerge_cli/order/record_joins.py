@@ -1,0 +1,131 @@
+"""The rules of a join of records, and of numbers, which are records that are all key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.order.base import Order
+from gpumerge_cli.order.fields import Fields
+from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join
+from gpumerge_cli.order.keys import Keys
+from gpumerge_cli.order.records import Records
+
+
+@dataclass(frozen=True)
+class RecordJoin:
+    """A join of two inputs of records, A and B. A record of A goes out ahead of the rest of B's: its bytes but the key.
+
+    shows: a sum of PAIRS and the others of Join. filler: the byte in place of a record that is not there. orders: those
+    of A and B, by keys of the same types; () until the inputs are opened.
+    """
+
+    shows: int = PAIRS
+    filler: bytes = b"\0"
+    orders: tuple[Order, ...] = ()
+
+    columns = None
+    between = 0
+
+    @property
+    def compared(self) -> Order:
+        """The order of keys: of records that have nothing but the key's fields."""
+        parts = parts_of(self.orders[0])
+        ends = list(accumulate(part.width for part in parts))
+        places = zip(parts, ends, strict=True)
+        return Fields.by([replace(part, size=ends[-1], offset=end - part.width, name="") for part, end in places])
+
+    @property
+    def tables(self) -> tuple[NDArray[np.int64], ...]:
+        """See Join."""
+        return tuple(_table(order) for order in self.orders)
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether the rest of B's records goes out."""
+        return bool(self.shows & (PAIRS | ONLY_B))
+
+
+JoinRules = Join | RecordJoin
+
+
+def parts_of(order: Order) -> tuple[Records, ...]:
+    """The order by each field of a key of records."""
+    if isinstance(order, Fields):
+        return order.parts
+    assert isinstance(order, Records)
+    return (order,)
+
+
+def as_records(order: Order) -> Order:
+    """The order of numbers in native byte order as that of records; another one as it is."""
+    return (
+        Records.of_key(order.width, 0, order.dtype, descending=order.descending) if isinstance(order, Keys) else order
+    )
+
+
+def turned_alike(orders: Sequence[Order]) -> tuple[Order, ...]:
+    """The orders with each field of the key descending in all of them if it is in one."""
+    keys = list(zip(*map(parts_of, orders), strict=True))
+    turned = [any(part.descending for part in key) for key in keys]
+    return tuple(
+        Fields.by([replace(part, descending=down) for part, down in zip(parts_of(order), turned, strict=True)])
+        for order in orders
+    )
+
+
+def joined_dtype(a: np.dtype[Any], b: np.dtype[Any], key: Sequence[Records]) -> np.dtype[Any]:
+    """The dtype of a record of A and the rest of one of B, whose key has these fields.
+
+    It has the fields of both if both have any. A field of B whose name A has, too, gets _2 behind its name.
+    """
+    taken = sorted((part.offset, part.offset + part.width) for part in key)
+
+    def ahead(offset: int) -> int:
+        """The bytes of the rest ahead of a place in B's record."""
+        return offset - sum(max(0, min(offset, stop) - start) for start, stop in taken)
+
+    rest = ahead(b.itemsize)
+    if rest == 0:
+        return a
+    size = a.itemsize + rest
+    if b.names is None or (a.names is None and a.kind in "SV"):
+        return np.dtype(f"V{size}")
+    if a.names is None:
+        a = np.dtype([(key[0].name or "key", a)])
+    names, formats, offsets = list(a.names or ()), [a[name] for name in a.names or ()], _offsets(a)
+    for name, place in zip(b.names, _offsets(b), strict=True):
+        left = _without(b[name], place, taken)
+        if left is None:
+            continue
+        while name in names:
+            name += "_2"
+        names.append(name)
+        formats.append(left)
+        offsets.append(a.itemsize + ahead(place))
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+def _without(dtype: np.dtype[Any], place: int, taken: Sequence[tuple[int, int]]) -> np.dtype[Any] | None:
+    """A field's dtype without the bytes of the record that are taken; None if nothing is left."""
+    inside = [(max(start, place), min(stop, place + dtype.itemsize)) for start, stop in taken]
+    gone = sum(max(0, stop - start) for start, stop in inside)
+    if gone == 0:
+        return dtype
+    return np.dtype(f"V{dtype.itemsize - gone}") if gone < dtype.itemsize else None
+
+
+def _offsets(dtype: np.dtype[Any]) -> list[int]:
+    assert dtype.fields is not None
+    return [dtype.fields[name][1] for name in dtype.names or ()]
+
+
+def _table(order: Order) -> NDArray[np.int64]:
+    parts = parts_of(order)
+    fields = (number for part in parts for number in part.field)
+    return np.array([order.item_bytes, len(parts), *fields], np.int64)

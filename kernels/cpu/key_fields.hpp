@@ -1,0 +1,25 @@
+// Keys of several fields of a line. Included behind lines.cuh.
+#pragma once
+
+// A key of CSV as its field stands in the line, with its quotes.
+inline Text as_it_stands(const LineOrder& order, Text line, Text key)
+{
+    const bool quoted = order.separator >= QUOTED && key.start > line.start && key.start[-1] == '"';
+    // Behind a line's last quote there is no field.
+    return quoted && key.stop < line.stop ? Text{key.start - 1, key.stop + 1} : key;
+}
+
+// Writes the keys of a line as they stand to `out`, with separators between them. part(key): where a key lies in the line.
+template <typename Part>
+inline Text several_keys(const LineOrder& order, Text line, unsigned char* out, Part part)
+{
+    unsigned char* at = out;
+    for (long long number = 0; number < order.keys; ++number) {
+        if (number > 0) *at++ = order.separator < 0 ? ' ' : static_cast<unsigned char>(order.separator);
+        const Text key = as_it_stands(order, line, part(order.key(number)));
+        const size_t length = static_cast<size_t>(key.stop - key.start);
+        if (length > 0) __builtin_memcpy(at, key.start, length);
+        at += length;
+    }
+    return {out, at};
+}
