@@ -26,6 +26,7 @@ from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequ
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.workers import Member
 from gpumerge_cli.errors import ClusterError, OutputError
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.order.equals import Equals
@@ -100,12 +101,10 @@ class Here(Machines):
         self.standings = {"here": standing}
         return {"here": "here"}
 
-    def executor(self, site: Site, shipment: Shipment, noted: crew.Noted = lambda task, answer: None) -> Any:
-        merges = site.work.action == "merge"
-        counts = merges and not site.work.equals.keeps_all
-        size = (1 << 13) if merges else 1
+    def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: crew.Noted) -> Any:
+        pieces = crew.pieces_of(site, shipment, 1 << 13)
         pool = Troubled(shipment, self.chance, self.lost)
-        return lambda workers, job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, size, counts, noted)
+        return lambda job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)
 
 
 def failing_from(number: int) -> Any:
