@@ -13,8 +13,10 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
+from gpumerge_cli.cluster.calls import Listed, await_workers, no_package, run_on_all, workers_of
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
-from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package, run_on_all, workers_of
+from gpumerge_cli.cluster.fit import FitWorkers
+from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
 from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
 from gpumerge_cli.engine.hiring import Hired
@@ -104,11 +106,13 @@ class Crew:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
-        pool = partial(DaskPool, self.client, shipment, {"GPU": 1} if gpus else {}, self.patience)
+        resources = {"GPU": 1} if gpus else {}
         pieces = pieces_of(site, shipment, task_bytes(site.nbytes, self.threads))
 
         def made(job: Job, stopwatch: Stopwatch) -> Executes:
-            return ClusterExecutor(workers, job, stopwatch, pool(), pieces, noted)
+            fit = FitWorkers(self.client, shipment.packed(), self.standings)
+            pool = DaskPool(fit, shipment, resources, self.patience)
+            return ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)
 
         return made
 
@@ -124,7 +128,7 @@ class Crew:
                 problem = next(iter(told.values()), "there is none")
                 raise ClusterError(f"no worker answers: {problem}", way_out="look into the logs of the workers")
         known = workers_of(self.client)
-        return {address: str(known.get(address, {}).get("name", address)) for address in self.standings}
+        return {address: known.get(address, Listed(address, 0)).name for address in self.standings}
 
     def _probed(self, packed: Packed) -> dict[str, Any]:
         """The standing of each worker, or an error of its connection. Raises the errors of all other kinds."""

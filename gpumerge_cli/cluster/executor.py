@@ -6,7 +6,7 @@ A task may be done twice, and answers may come in any order: only the first answ
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -27,6 +27,9 @@ _LOOK = 0.2
 """Seconds between two looks for a signal and for lost workers."""
 _MOST_TRIES = 30
 """Times that one task is submitted, in a cluster that loses its workers."""
+
+_LATE, _LOOK_LATE = 10.0, 1.0
+"""A task is late after so many times the seconds of others; and seconds between two looks for such tasks."""
 
 _FEW_TRIES = 2
 """Times that a task is submitted which fails by itself."""
@@ -55,11 +58,18 @@ class Pool(Protocol):
     together: int
     """Tasks that it sends to a worker as one, at most: more, the shorter they are."""
 
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Why workers that came late get no tasks, by their names."""
+
     def threads(self) -> int:
-        """The threads of all workers that are there now."""
+        """The threads of all workers that are there now, and can do tasks."""
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
         """Have tasks done. Returns at once."""
+
+    def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
+        """Have tasks that were submitted before done by other workers, too, if there are any."""
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
         """The tasks that have ended, and how; waits so long for the first one.
@@ -114,6 +124,9 @@ class ClusterExecutor:
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
     _ends: Ends = field(init=False)
+    _since: dict[tuple[int, bool], float] = field(default_factory=dict)  # the times of the last submissions
+    _turnaround: float = 0.0  # seconds from a submission to its answer, about
+    _twins: float = 0.0  # the time at which tasks were last given to others, too
     _over: bool = False
     _lonely: float = 0.0  # the time since which there is no worker
 
@@ -130,6 +143,7 @@ class ClusterExecutor:
                 for ticket, answer in self.pool.answers(_LOOK):
                     self._settle(ticket, answer)
                 self._fill()
+                self._have_twins()
         except BaseException:
             self.job.stop()
             raise
@@ -138,6 +152,8 @@ class ClusterExecutor:
             for log in self.logs:
                 if log.tries:
                     log.note = f"{log.tries} of its tasks were done again"
+            for name, why in self.pool.refused.items():
+                self._log_of(name).note = f"got no tasks: {why}"
 
     def _fill(self) -> None:
         """Submit tasks for all threads that are there. Raises ClusterError if there are none for too long."""
@@ -145,8 +161,9 @@ class ClusterExecutor:
         now = time.monotonic()
         self._lonely = 0.0 if threads else self._lonely or now
         if not threads and now - self._lonely > self.pool.patience:
+            why = "".join(f", and one was refused ({one})" for one in list(self.pool.refused.values())[:1])
             raise ClusterError(
-                f"no worker was there for {self.pool.patience:.0f} seconds",
+                f"no worker was there for {self.pool.patience:.0f} seconds{why}",
                 way_out="look into the logs of the workers, or wait longer with --cluster-wait",
             )
         if self._over:
@@ -173,8 +190,19 @@ class ClusterExecutor:
             return [Ticket(task, counts=True)]
         return [Ticket(one) for one in self._ends.known(task, task.nbytes)]
 
+    def _have_twins(self) -> None:
+        """Have tasks that take much too long done by other workers, too: theirs may be frozen or cut off."""
+        now = time.monotonic()
+        longest = max(self.pool.patience, _LOOK_LATE, _LATE * self._turnaround)
+        late = [key for key, since in self._since.items() if now - since > longest and key in self._sent]
+        if late and now - self._twins > _LOOK_LATE:
+            self._twins = now
+            self.pool.submit_elsewhere([self._sent[key] for key in late])
+            self._since.update(dict.fromkeys(late, now))
+
     def _submit(self, tickets: Sequence[Ticket]) -> None:
         self._sent.update((ticket.key, ticket) for ticket in tickets)
+        self._since.update(dict.fromkeys((ticket.key for ticket in tickets), time.monotonic()))
         if tickets:
             self.pool.submit(tickets)
 
@@ -185,6 +213,8 @@ class ClusterExecutor:
         error = answer.error if isinstance(answer, Answer) else answer
         if isinstance(answer, Answer) and error is None:
             del self._sent[ticket.key]
+            taken = time.monotonic() - self._since.pop(ticket.key)
+            self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
             self.noted(sent.task, answer)
             self._took(answer, counted=ticket.counts)
             if ticket.counts:

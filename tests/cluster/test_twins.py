@@ -53,6 +53,7 @@ class Troubled:
     lost: int
     patience: float = 0.0
     together: int = 1
+    refused: dict[str, str] = field(default_factory=dict)
     waiting: list[Ticket] = field(default_factory=list)
     late: list[tuple[Ticket, Answer | BaseException]] = field(default_factory=list)
     done: int = 0
@@ -62,6 +63,9 @@ class Troubled:
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
         self.waiting.extend(tickets)
+
+    def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
+        self.submit(tickets)
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
         found, self.late = self.late, []
