@@ -14,6 +14,7 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import Listed, await_workers, no_package, run_on_all, workers_of
+from gpumerge_cli.cluster.cutting import FarCuts
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
@@ -24,6 +25,7 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import policy_of
+from gpumerge_cli.engine.supply import Spans
 from gpumerge_cli.engine.task import ChunkTask
 from gpumerge_cli.engine.workers import About, Member
 from gpumerge_cli.errors import ClusterError, GpumergeError, InputError, OutputError, input_error
@@ -97,7 +99,15 @@ class Crew:
         for address, one in self.standings.items():
             about = About(f"{one.threads} threads of {one.host}", kernel, policy.describe(), policy.why)
             workers.append(RemoteWorker(f"worker {names[address]}", one.threads, about))
-        return Hired(workers, self.executor(site, shipment, workers, noted))
+        return Hired(workers, self.executor(site, shipment, workers, noted), spans=self.spans(site, shipment))
+
+    def spans(self, site: Site, shipment: Shipment) -> Spans | None:
+        """Has workers cut the inputs of a merge if they lie far from here; None if this machine cuts them."""
+        if site.work.action != "merge" or not any(is_url(one.path) for one in shipment.inputs):
+            return None
+        packed = shipment.packed()
+        fit = FitWorkers(self.client, packed, self.standings)
+        return FarCuts(fit, packed, site.planner, site.parts, self.patience)
 
     def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: Noted) -> ExecutorOf:
         """Makes the executor of a shipment, whose workers were judged. Raises ClusterError for a GPU nobody has."""

@@ -17,6 +17,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
@@ -34,6 +37,7 @@ from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.plan import Chunk, Planner
 
 _MOST_SITES = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
@@ -119,7 +123,8 @@ class _Bench:
         if self._site.outlet.is_over(task.turn):
             raise ClusterError("the run was stopped")
         for source in self._site.sources:
-            source.check_unchanged()
+            if source.extent is not None:  # others are asked for by their tags, again and again
+                source.check_unchanged()
         if self._ranges:
             self._ranges[task.place.part].finish(durable=self.shipment.durable)
         return result, self.outlet.end(task.place)
@@ -141,6 +146,11 @@ class _Bench:
         finally:
             workspace.close()
         return done
+
+    @property
+    def planner(self) -> Planner:
+        """Cuts the inputs."""
+        return self._site.planner
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
@@ -211,6 +221,13 @@ def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
     answer.seconds = time.perf_counter() - start
     answer.result.spans = shifted(answer.result.spans, time.time() - time.perf_counter())
     return answer
+
+
+def cuts(packed: Packed, chunk: Chunk, targets: Sequence[int]) -> NDArray[np.int64]:
+    """Cuts of the inputs of a run inside a chunk, near to targets. See Planner.near. Raises GpumergeError."""
+    low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
+    with _bench(packed) as bench:
+        return bench.planner.near(targets, low, high)
 
 
 def probe(packed: Packed) -> Standing | GpumergeError:

@@ -12,6 +12,7 @@ from gpumerge_cli.engine.executor import Executor, ExecutorOf
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station
+from gpumerge_cli.engine.supply import Spans
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Member, Worker
 
 Feed = Callable[[Backend, float], Shares]
@@ -22,12 +23,14 @@ Feed = Callable[[Backend, float], Shares]
 class Hired:
     """The workers of a run, as reports name them. executor: makes what has them do a job.
 
-    station: shared by those on the CPU of this machine; None if none works there.
+    station: shared by those on the CPU of this machine; None if none works there. spans: cuts a merge for them; None if
+    the site's planner does.
     """
 
     workers: Sequence[Member]
     executor: ExecutorOf
     station: Station | None = None
+    spans: Spans | None = None
 
 
 def hired_here(workers: Sequence[Worker], station: Station | None = None) -> Hired:

@@ -108,7 +108,7 @@ def merge(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | Non
     advance: see merge_files. waits: see Job. Raises the first error that no other worker makes up for; all workers then
     stop.
     """
-    spans = partial(site.planner.spans, parts=site.parts)
+    spans = hired.spans or partial(site.planner.spans, parts=site.parts)
     return carry_out(site, hired, spans, stopwatch, advance, waits=waits)
 
 

@@ -105,6 +105,9 @@ class Here(Machines):
         self.standings = {"here": standing}
         return {"here": "here"}
 
+    def spans(self, site: Site, shipment: Shipment) -> None:
+        """There are no workers that could cut."""
+
     def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: crew.Noted) -> Any:
         pieces = crew.pieces_of(site, shipment, 1 << 13)
         pool = Troubled(shipment, self.chance, self.lost)

@@ -25,7 +25,7 @@ pytest.importorskip("distributed")
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster import crew, cutting, sorting
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.machines import Machines
@@ -33,13 +33,13 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
-from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
+from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_objects import Multipart
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.kills import Killer
-from tests.cluster.test_twins import Here, Troubled
+from tests.cluster.test_twins import Here, KilledWorker, Troubled
 from tests.stores.conftest import PART, Bucket, settings
 from tests.stores.faults import Faults, Proxy
 
@@ -268,3 +268,49 @@ def test_workers_that_are_killed_leave_the_right_object(
     assert bucket.get("out.i32") == expected
     assert not bucket.uploads
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_workers_cut_objects(
+    fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cuts that a worker fails to make are made here. Objects out of order are told as they are here."""
+    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 12)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    rng, names, keys = np.random.default_rng(seed), [], []
+    for number in range(5):
+        keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))
+        names.append(bucket.put(f"{number}.i32", keys[-1].tobytes()))
+    made: list[int] = []
+    found = cutting.FarCuts._found
+
+    def noted(cuts: cutting.FarCuts, batch: Any) -> Any:
+        made.append(len(batch.targets))
+        assert batch.future is not None
+        return found(cuts, replace(batch, future=_Lost()) if fails else batch)
+
+    monkeypatch.setattr(cutting.FarCuts, "_found", noted)
+    for parts in (None, 3):
+        output = str(tmp_path / ("out{part}.i32" if parts else "out.i32"))
+        told = merge_files(MergeRequest(tuple(names), output, parts=parts), machines=Machines(processes.client, 30.0))
+        assert sum(made) >= told.chunks - (parts or 1)
+        made.clear()
+        data = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
+        assert data == np.sort(np.concatenate(keys)).tobytes()
+        for path in tmp_path.iterdir():
+            path.unlink()
+    loose = bucket.put("loose.i32", rng.permutation(np.concatenate(keys)).tobytes())
+    errors = []
+    for machines in (None, Machines(processes.client, 30.0)):
+        with pytest.raises(DisorderError) as error:
+            merge_files(MergeRequest((names[3], loose), str(tmp_path / "out.i32")), machines=machines)
+        errors.append(str(error.value))
+    assert errors[0] == errors[1]
+
+
+class _Lost:
+    """A future whose worker was lost."""
+
+    async def result(self) -> None:
+        raise KilledWorker
