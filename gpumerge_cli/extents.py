@@ -35,6 +35,21 @@ class Spot:
 
 
 @dataclass(frozen=True)
+class PartsSpot:
+    """The place of a sink's bytes for other processes: an object of a store, of which each task sends one part.
+
+    name, dtype: as in Spot. upload: plain data by which any process sends parts (a formats.stores.base.Sendable).
+    head: the bytes ahead of all items. part_bytes: bytes that every part has at least, but for the last one.
+    """
+
+    name: str
+    upload: Any
+    head: bytes
+    part_bytes: int
+    dtype: Any = None
+
+
+@dataclass(frozen=True)
 class Target:
     """The place of a sink's bytes: in a file, from byte `start` on. At most `writers` threads write at a time.
 

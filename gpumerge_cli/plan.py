@@ -139,21 +139,20 @@ class Planner:
         """See `split`. Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times
         `chunk_bytes` only if it holds a longer line, or a longer group of items that must not be cut."""
         low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
-        number = -(-chunk.nbytes // max(1, chunk_bytes))
-        targets = chunk.offset + chunk.nbytes * np.arange(1, number, dtype=np.int64) // max(1, number)
-        cuts = np.vstack([low, self._between(chunk, low, high, targets), high])
+        targets = self.targets(chunk, chunk_bytes)
+        inner = self._cuts.between(low, high, targets) if self._block == 1 else self._cuts.at(targets, low, high)
+        cuts = np.vstack([low, inner, high])
         moved = (np.diff(cuts, axis=0) != 0).any(axis=1)
         return Plan(cuts[np.concatenate([[True], moved])])
 
-    def _between(
-        self, chunk: Chunk, low: NDArray[np.int64], high: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """See Cuts.between."""
-        if self._block == 1:
-            return self._cuts.between(low, high, targets)
-        targets = np.unique((targets + self._start) // self._block * self._block - self._start)
-        targets = targets[targets > chunk.offset]
-        return self._cuts.at(targets, low, high)
+    def targets(self, chunk: Chunk, chunk_bytes: int) -> Row:
+        """The places of the cuts inside a chunk that `plan` searches: ascending bytes of all sources, int64."""
+        number = -(-chunk.nbytes // max(1, chunk_bytes))
+        targets: Row = chunk.offset + chunk.nbytes * np.arange(1, number, dtype=np.int64) // max(1, number)
+        if self._block > 1:
+            targets = np.unique((targets + self._start) // self._block * self._block - self._start)
+            targets = targets[targets > chunk.offset]
+        return targets
 
     def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
         """The chunks of each of the parts, in output order, some of all at a time. parts: the whole merge if empty.

@@ -83,5 +83,5 @@ class Check:
         stopwatch = Stopwatch()
         supply = Supply(lambda nbytes: iter([[pieces]]), 1, stopwatch)
         job = Job(supply, task, lambda turn: found.first < starts[turn], found.took, lambda: None)
-        hired.executor(hired.workers, job, stopwatch).run()
+        hired.executor(job, stopwatch).run()
         return found

@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cluster.calls import asked, await_workers
 from gpumerge_cli.cluster.local import LocalWorkers
-from gpumerge_cli.cluster.pool import asked, await_workers
 from gpumerge_cli.errors import ClusterError, UsageError
 
 if TYPE_CHECKING:

@@ -13,8 +13,11 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.executor import ClusterExecutor, RemoteWorker
-from gpumerge_cli.cluster.pool import DaskPool, await_workers, no_package, run_on_all, workers_of
+from gpumerge_cli.cluster.calls import Listed, await_workers, no_package, run_on_all, workers_of
+from gpumerge_cli.cluster.cutting import FarCuts
+from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
+from gpumerge_cli.cluster.fit import FitWorkers
+from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
 from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
 from gpumerge_cli.engine.hiring import Hired
@@ -22,20 +25,22 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import policy_of
+from gpumerge_cli.engine.supply import Spans
 from gpumerge_cli.engine.task import ChunkTask
-from gpumerge_cli.engine.workers import About, Worker
+from gpumerge_cli.engine.workers import About, Member
 from gpumerge_cli.errors import ClusterError, GpumergeError, InputError, OutputError, input_error
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.urls import is_url
+from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
     from distributed import Client
 
 Noted = Callable[[ChunkTask, Answer], None]
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
+_MOST_HELD = 64 << 20
 _TASKS = 12
 """Tasks for each thread, at least, so that all threads end at about the same time."""
 
@@ -71,7 +76,7 @@ class Crew:
         """
         shipment = self.shipment(site, on, memory, durable)
         shipment = replace(shipment, spots=spots_of(output))
-        return self.hired(site, shipment)
+        return self.hired(site, shipment, partial(note_part, output))
 
     def shipment(self, site: Site, on: BackendRequest, memory: int | None, durable: bool) -> Shipment:
         """The shipment of a site, without its output. Raises InputError for inputs that workers cannot read."""
@@ -81,35 +86,43 @@ class Crew:
         work = replace(site.work, inputs=named)
         return Shipment(os.urandom(8).hex(), __version__, work, seen, (), on, memory, durable=durable)
 
-    def hired(self, site: Site, shipment: Shipment) -> Hired:
-        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
+    def hired(self, site: Site, shipment: Shipment, noted: Noted = lambda task, answer: None) -> Hired:
+        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
+
+        noted: is told each task that is done.
+        """
         names = self.judge(shipment.packed())
         host = select.host()
         policy = policy_of(host, site.work)
         kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-        workers: list[Worker] = []
+        workers: list[Member] = []
         for address, one in self.standings.items():
             about = About(f"{one.threads} threads of {one.host}", kernel, policy.describe(), policy.why)
             workers.append(RemoteWorker(f"worker {names[address]}", one.threads, about))
-        return Hired(workers, None, self.executor(site, shipment))
+        return Hired(workers, self.executor(site, shipment, workers, noted), spans=self.spans(site, shipment))
 
-    def executor(self, site: Site, shipment: Shipment, noted: Noted = lambda task, answer: None) -> ExecutorOf:
-        """Makes the executor of a shipment, whose workers were judged. Raises ClusterError for a GPU nobody has.
+    def spans(self, site: Site, shipment: Shipment) -> Spans | None:
+        """Has workers cut the inputs of a merge if they lie far from here; None if this machine cuts them."""
+        if site.work.action != "merge" or not any(is_url(one.path) for one in shipment.inputs):
+            return None
+        packed = shipment.packed()
+        fit = FitWorkers(self.client, packed, self.standings)
+        return FarCuts(fit, packed, site.planner, site.parts, self.patience)
 
-        noted: is told each task that is done.
-        """
+    def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: Noted) -> ExecutorOf:
+        """Makes the executor of a shipment, whose workers were judged. Raises ClusterError for a GPU nobody has."""
         gpus = any(one.gpu for one in self.standings.values()) and shipment.on.backend != "cpu"
         if shipment.on.backend == "gpu" and not gpus:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
-        pool = partial(DaskPool, self.client, shipment, {"GPU": 1} if gpus else {}, self.patience)
-        merges = site.work.action == "merge"
-        counts = merges and not site.work.equals.keeps_all
-        size = 1 if not merges else task_bytes(site.nbytes, self.threads)  # other pieces stay as they are
+        resources = {"GPU": 1} if gpus else {}
+        pieces = pieces_of(site, shipment, task_bytes(site.nbytes, self.threads))
 
-        def made(workers: Sequence[Worker], job: Job, stopwatch: Stopwatch) -> Executes:
-            return ClusterExecutor(workers, job, stopwatch, pool(), size, counts, noted)
+        def made(job: Job, stopwatch: Stopwatch) -> Executes:
+            fit = FitWorkers(self.client, shipment.packed(), self.standings)
+            pool = DaskPool(fit, shipment, resources, self.patience)
+            return ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)
 
         return made
 
@@ -125,7 +138,7 @@ class Crew:
                 problem = next(iter(told.values()), "there is none")
                 raise ClusterError(f"no worker answers: {problem}", way_out="look into the logs of the workers")
         known = workers_of(self.client)
-        return {address: str(known.get(address, {}).get("name", address)) for address in self.standings}
+        return {address: known.get(address, Listed(address, 0)).name for address in self.standings}
 
     def _probed(self, packed: Packed) -> dict[str, Any]:
         """The standing of each worker, or an error of its connection. Raises the errors of all other kinds."""
@@ -143,34 +156,51 @@ class Crew:
         return told
 
 
+def pieces_of(site: Site, shipment: Shipment, nbytes: int) -> Pieces:
+    """The pieces that the work is cut into. nbytes: of each of them, about, if it is a merge to files."""
+    if site.work.action != "merge":
+        return Pieces(1)  # they stay as they are
+    least = shipment.part_bytes
+    if least:  # a worker holds a part in memory
+        nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
+    return Pieces(nbytes, not site.work.equals.keeps_all, least)
+
+
+def note_part(output: Output, task: ChunkTask, answer: Answer) -> None:
+    """Take note of the part of an object that a task has sent."""
+    if answer.tag:
+        output.sinks[task.place.part].sent(task.place.offset, answer.result.written, answer.tag)
+
+
 def task_bytes(nbytes: int, threads: int) -> int:
     """Bytes of a task, of `nbytes` in all: small enough that no thread waits long at the end, and not too many."""
     return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * threads)))
 
 
-def spots_of(output: Output) -> tuple[Spot, ...]:
+def spots_of(output: Output) -> tuple[Spot | PartsSpot, ...]:
     """The places of an output for other processes. Raises OutputError if they cannot write it."""
     spots = [sink.spot for sink in output.sinks]
     found = tuple(spot for spot in spots if spot is not None)
     if len(found) < len(spots):
         where = output.sinks[0].name
-        raise OutputError(
-            "a cluster writes plain files, each worker its own ranges", where=where,
-            way_out="name a file with -o that is not compressed, or leave --cluster out",
-        )  # fmt: skip
+        what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
+        way_out = "name one with -o that is not compressed, or leave --cluster out"
+        raise OutputError(what, where=where, way_out=way_out)
     return found
 
 
 def judge_names(names: Sequence[str], *, plain: bool) -> None:
     """Raise InputError for inputs that workers cannot read in place. plain: names say nothing about compression."""
     for name in names:
+        if not plain and compression_of(name):
+            way_out = "decompress it first, or leave --cluster out"
+            raise InputError(
+                "it is compressed, so no worker can read a piece of it", where=shown(name), way_out=way_out
+            )
         if is_url(name):
             continue
         if name == STDIO or (os.path.exists(name) and not os.path.isfile(name)):
             raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
-        if not plain and compression_of(name):
-            way_out = "decompress it, or leave --cluster out"
-            raise InputError("a cluster reads files in place", where=name, way_out=way_out)
 
 
 def _seen(name: str, *, plain: bool) -> Seen:

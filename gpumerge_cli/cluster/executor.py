@@ -6,14 +6,15 @@ A task may be done twice, and answers may come in any order: only the first answ
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.shipment import Answer, shifted
 from gpumerge_cli.engine.executor import Job, WorkerLog
-from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult
-from gpumerge_cli.engine.workers import About, Worker
+from gpumerge_cli.engine.task import ChunkTask
+from gpumerge_cli.engine.workers import About, Member
 from gpumerge_cli.errors import ClusterError, GpumergeError
 from gpumerge_cli.measure import Stopwatch
 
@@ -26,6 +27,9 @@ _LOOK = 0.2
 """Seconds between two looks for a signal and for lost workers."""
 _MOST_TRIES = 30
 """Times that one task is submitted, in a cluster that loses its workers."""
+
+_LATE, _LOOK_LATE = 10.0, 1.0
+"""A task is late after so many times the seconds of others; and seconds between two looks for such tasks."""
 
 _FEW_TRIES = 2
 """Times that a task is submitted which fails by itself."""
@@ -54,11 +58,18 @@ class Pool(Protocol):
     together: int
     """Tasks that it sends to a worker as one, at most: more, the shorter they are."""
 
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Why workers that came late get no tasks, by their names."""
+
     def threads(self) -> int:
-        """The threads of all workers that are there now."""
+        """The threads of all workers that are there now, and can do tasks."""
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
         """Have tasks done. Returns at once."""
+
+    def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
+        """Have tasks that were submitted before done by other workers, too, if there are any."""
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
         """The tasks that have ended, and how; waits so long for the first one.
@@ -71,90 +82,57 @@ class Pool(Protocol):
         """No answer is wanted any more."""
 
 
+@dataclass(frozen=True)
 class RemoteWorker:
-    """A worker of a cluster, as reports name it. See engine.workers.Worker."""
+    """A worker of a cluster, as reports name it. See engine.workers.Member."""
 
-    backend = "cluster"
-
-    def __init__(self, name: str, hands: int, about: About) -> None:
-        self.name = name
-        self.hands = hands
-        self.chunk_bytes = 0
-        self._about = about
-
-    def start(self) -> None:
-        """It has started."""
-
-    def do(self, task: ChunkTask) -> TaskResult:
-        """Not called: tasks go to the cluster."""
-        raise NotImplementedError
+    name: str
+    hands: int = 1
+    told: About = field(default_factory=About)
+    backend: str = "cluster"
 
     def about(self) -> About:
         """Its device and launch."""
-        return self._about
-
-    def close(self) -> None:
-        """It goes on without this run."""
+        return self.told
 
 
-@dataclass
-class _Ends:
-    """The ends of results in each part of an output whose sizes are known only once they are counted.
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces that a job is cut into. nbytes: of a task's inputs, about.
 
-    waiting: tasks that were counted, but not all of those ahead of them; by part and by their number in it.
+    counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
+    once all ahead of it are counted, to write. least: see Ends.
     """
 
-    waiting: dict[int, dict[int, tuple[ChunkTask, int]]] = field(default_factory=dict)
-    numbers: dict[int, tuple[int, int]] = field(default_factory=dict)  # (part, number in it) of each turn
-    _given: dict[int, int] = field(default_factory=dict)
-    _next: dict[int, tuple[int, int]] = field(default_factory=dict)  # (number, place) of each part
-
-    def number(self, task: ChunkTask) -> None:
-        """Take note of a new task; those of a part come in its order."""
-        part = task.place.part
-        self.numbers[task.turn] = part, self._given.get(part, 0)
-        self._given[part] = self._given.get(part, 0) + 1
-
-    def counted(self, task: ChunkTask, nbytes: int) -> list[ChunkTask]:
-        """The tasks whose places are known now that `task` is known to put out `nbytes`."""
-        part, number = self.numbers.pop(task.turn)
-        waiting = self.waiting.setdefault(part, {})
-        waiting[number] = task, nbytes
-        at, offset = self._next.get(part, (0, 0))
-        found = []
-        while at in waiting:
-            ready, size = waiting.pop(at)
-            found.append(replace(ready, place=Place(part, offset)))
-            at, offset = at + 1, offset + size
-        self._next[part] = at, offset
-        return found
+    nbytes: int
+    counts: bool = False
+    least: int = 0
 
 
 @dataclass
 class ClusterExecutor:
-    """Does a job in a pool. See engine.executor.Executes.
+    """Does a job in a pool. See engine.executor.Executes. noted: is told each task that is done."""
 
-    task_bytes: of a task, about. counts: the places of results are known only once they are counted, so each task is
-    done twice: once to count, and once all ahead of it are counted, to write. noted: is told each task that is done.
-    """
-
-    workers: Sequence[Worker]
+    workers: Sequence[Member]
     job: Job
     stopwatch: Stopwatch
     pool: Pool
-    task_bytes: int
-    counts: bool = False
+    pieces: Pieces
     noted: Callable[[ChunkTask, Answer], None] = lambda task, answer: None
     logs: list[WorkerLog] = field(init=False)
     began: float = 0.0
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
-    _ends: _Ends = field(default_factory=_Ends)
+    _ends: Ends = field(init=False)
+    _since: dict[tuple[int, bool], float] = field(default_factory=dict)  # the times of the last submissions
+    _turnaround: float = 0.0  # seconds from a submission to its answer, about
+    _twins: float = 0.0  # the time at which tasks were last given to others, too
     _over: bool = False
     _lonely: float = 0.0  # the time since which there is no worker
 
     def __post_init__(self) -> None:
         self.logs = [WorkerLog(worker, started=True) for worker in self.workers]
+        self._ends = Ends(self.pieces.least)
         self._by_name = {log.worker.name: log for log in self.logs}
 
     def run(self) -> None:
@@ -165,6 +143,7 @@ class ClusterExecutor:
                 for ticket, answer in self.pool.answers(_LOOK):
                     self._settle(ticket, answer)
                 self._fill()
+                self._have_twins()
         except BaseException:
             self.job.stop()
             raise
@@ -173,6 +152,8 @@ class ClusterExecutor:
             for log in self.logs:
                 if log.tries:
                     log.note = f"{log.tries} of its tasks were done again"
+            for name, why in self.pool.refused.items():
+                self._log_of(name).note = f"got no tasks: {why}"
 
     def _fill(self) -> None:
         """Submit tasks for all threads that are there. Raises ClusterError if there are none for too long."""
@@ -180,28 +161,48 @@ class ClusterExecutor:
         now = time.monotonic()
         self._lonely = 0.0 if threads else self._lonely or now
         if not threads and now - self._lonely > self.pool.patience:
+            why = "".join(f", and one was refused ({one})" for one in list(self.pool.refused.values())[:1])
             raise ClusterError(
-                f"no worker was there for {self.pool.patience:.0f} seconds",
+                f"no worker was there for {self.pool.patience:.0f} seconds{why}",
                 way_out="look into the logs of the workers, or wait longer with --cluster-wait",
             )
+        if self._over:
+            self._submit([Ticket(task) for task in self._ends.rest()])
         width = threads * self.pool.together
         if len(self._sent) >= _AHEAD * width:
             return
         new: list[Ticket] = []
         while not self._over and len(self._sent) + len(new) < _MOST_AHEAD * width:
-            taken = self.job.supply.take(self.task_bytes)
+            taken = self.job.supply.take(self.pieces.nbytes)
             if taken is None or self.job.is_over(taken[0]):
                 self._over = True
                 break
             self.began = self.began or time.perf_counter()
-            task = self.job.task(*taken)
-            if self.counts:
-                self._ends.number(task)
-            new.append(Ticket(task, self.counts))
+            new += self._tickets_of(self.job.task(*taken))
         self._submit(new)
+
+    def _tickets_of(self, task: ChunkTask) -> list[Ticket]:
+        """The tickets to be submitted now that this task has been cut."""
+        if not (self.pieces.counts or self.pieces.least):
+            return [Ticket(task)]
+        self._ends.number(task)
+        if self.pieces.counts:
+            return [Ticket(task, counts=True)]
+        return [Ticket(one) for one in self._ends.known(task, task.nbytes)]
+
+    def _have_twins(self) -> None:
+        """Have tasks that take much too long done by other workers, too: theirs may be frozen or cut off."""
+        now = time.monotonic()
+        longest = max(self.pool.patience, _LOOK_LATE, _LATE * self._turnaround)
+        late = [key for key, since in self._since.items() if now - since > longest and key in self._sent]
+        if late and now - self._twins > _LOOK_LATE:
+            self._twins = now
+            self.pool.submit_elsewhere([self._sent[key] for key in late])
+            self._since.update(dict.fromkeys(late, now))
 
     def _submit(self, tickets: Sequence[Ticket]) -> None:
         self._sent.update((ticket.key, ticket) for ticket in tickets)
+        self._since.update(dict.fromkeys((ticket.key for ticket in tickets), time.monotonic()))
         if tickets:
             self.pool.submit(tickets)
 
@@ -212,10 +213,12 @@ class ClusterExecutor:
         error = answer.error if isinstance(answer, Answer) else answer
         if isinstance(answer, Answer) and error is None:
             del self._sent[ticket.key]
+            taken = time.monotonic() - self._since.pop(ticket.key)
+            self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
             self.noted(sent.task, answer)
             self._took(answer, counted=ticket.counts)
             if ticket.counts:
-                self._submit([Ticket(task) for task in self._ends.counted(sent.task, answer.result.written)])
+                self._submit([Ticket(task) for task in self._ends.known(sent.task, answer.result.written)])
             return
         assert error is not None
         if ticket.tried < sent.tried:
@@ -248,7 +251,7 @@ class ClusterExecutor:
         """The log of the worker of that name, which may have come since the run began."""
         name = f"worker {worker}"
         if name not in self._by_name:
-            log = WorkerLog(RemoteWorker(name, 1, About()), started=True)
+            log = WorkerLog(RemoteWorker(name), started=True)
             self._by_name[name] = log
             self.logs.append(log)
         return self._by_name[name]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cluster.shipment import Seen
 from gpumerge_cli.errors import ClusterError, GpumergeError
+from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.urls import is_url, shown
 
 _MOST_LOOKS = 16
@@ -25,7 +27,19 @@ def judge_stores(inputs: Sequence[Seen]) -> None:
         try:
             look_at_url(url)
         except GpumergeError as error:
-            raise ClusterError(
-                f"the worker at {socket.gethostname()} cannot read it: {error.what}", where=shown(url),
-                way_out=f"on that machine: {error.way_out}",
-            ) from None  # fmt: skip
+            raise _told("read", error, shown(url)) from None
+
+
+def judge_upload(spot: PartsSpot) -> None:
+    """Raise ClusterError if this worker does not reach the upload of an object, for lack of credentials or such."""
+    try:
+        spot.upload.judge()
+    except StoreError as error:
+        raise _told("write", error, spot.name) from None
+
+
+def _told(what: str, error: GpumergeError | StoreError, name: str) -> ClusterError:
+    return ClusterError(
+        f"the worker at {socket.gethostname()} cannot {what} it: {error.what}", where=name,
+        way_out=f"on that machine: {error.way_out}",
+    )  # fmt: skip

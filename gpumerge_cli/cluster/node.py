@@ -17,11 +17,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.cluster.look import judge_stores
-from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, RangeOutlet
+from gpumerge_cli.cluster.look import judge_stores, judge_upload
+from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, PartsOutlet, RangeOutlet
 from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing, shifted
 from gpumerge_cli.engine.check import disorder_between
@@ -30,9 +33,11 @@ from gpumerge_cli.engine.site import Site, opened_site
 from gpumerge_cli.engine.station import Hand, Station, sorts_again
 from gpumerge_cli.engine.task import ChunkTask, Place, Ranges, TaskResult, UnfinishedError
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, input_error
+from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.plan import Chunk, Planner
 
 _MOST_SITES = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
@@ -63,13 +68,16 @@ class _Bench:
         shipment, work = self.shipment, self.shipment.work
         _judge_files(shipment)
         sinks: list[Sink] = []
-        for spot in () if shipment.folder else shipment.spots:
+        spots = () if shipment.folder else shipment.spots
+        for spot in (one for one in spots if isinstance(one, Spot)):
             self._ranges.append(OutputRange(spot.name, spot.path))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
         self.outlet = RangeOutlet(sinks, planned=work.equals.keeps_all)
         if shipment.folder:
             self.outlet = FolderOutlet(shipment.folder, sums=shipment.known is not None)
+        elif shipment.part_bytes:
+            self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
             self.outlet = CountOutlet()
         if shipment.runs:
@@ -97,8 +105,11 @@ class _Bench:
             pace = replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
         return replace(shares(pace, work.nbytes, len(work.inputs), threads, memory), workers=threads)
 
-    def do(self, task: ChunkTask) -> TaskResult:
-        """Do the task; its bytes are with the file system when it comes back. Raises UnfinishedError, OutputError."""
+    def do(self, task: ChunkTask) -> tuple[TaskResult, str]:
+        """Do the task; its bytes are with the file system or store when it comes back, and the tag of their part.
+
+        Raises UnfinishedError, OutputError.
+        """
         hand: Hand | None = getattr(self._own, "hand", None)
         if hand is None:
             hand = self._own.hand = Hand(self._station)
@@ -106,16 +117,17 @@ class _Bench:
                 self._hands.append(hand)
         known = (self.shipment.known or {}).get(task.place.part)
         if known is not None and isinstance(self.outlet, FolderOutlet) and self.outlet.has(task.place.part, known):
-            return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part)
+            return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part), ""
         self.outlet.begin(task.place)
         result = self._checked(task) if task.work.action == "check" else hand.do(task)
         if self._site.outlet.is_over(task.turn):
             raise ClusterError("the run was stopped")
         for source in self._site.sources:
-            source.check_unchanged()
+            if source.extent is not None:  # others are asked for by their tags, again and again
+                source.check_unchanged()
         if self._ranges:
             self._ranges[task.place.part].finish(durable=self.shipment.durable)
-        return result
+        return result, self.outlet.end(task.place)
 
     def _checked(self, task: ChunkTask) -> TaskResult:
         """Look at the task's piece of the only input, block by block."""
@@ -134,6 +146,11 @@ class _Bench:
         finally:
             workspace.close()
         return done
+
+    @property
+    def planner(self) -> Planner:
+        """Cuts the inputs."""
+        return self._site.planner
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
@@ -192,7 +209,7 @@ def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
     answer = Answer(result, worker_name(), threading.get_ident(), began, 0.0)
     try:
         with _bench(packed) as bench:
-            answer.result = bench.do(ChunkTask(bench.shipment.work, turn, ranges, place))
+            answer.result, answer.tag = bench.do(ChunkTask(bench.shipment.work, turn, ranges, place))
             answer.crc = bench.outlet.crc if isinstance(bench.outlet, FolderOutlet) else 0
     except UnfinishedError as unfinished:
         if not isinstance(unfinished.cause, GpumergeError):
@@ -206,6 +223,13 @@ def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
     return answer
 
 
+def cuts(packed: Packed, chunk: Chunk, targets: Sequence[int]) -> NDArray[np.int64]:
+    """Cuts of the inputs of a run inside a chunk, near to targets. See Planner.near. Raises GpumergeError."""
+    low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
+    with _bench(packed) as bench:
+        return bench.planner.near(targets, low, high)
+
+
 def probe(packed: Packed) -> Standing | GpumergeError:
     """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output."""
     try:
@@ -214,6 +238,9 @@ def probe(packed: Packed) -> Standing | GpumergeError:
         _judge_files(shipment)
         judge_stores(shipment.inputs)
         for spot in shipment.spots:
+            if isinstance(spot, PartsSpot):
+                judge_upload(spot)
+                continue
             _await(spot.path)
             OutputRange(spot.name, spot.path).abort()
         if shipment.folder:

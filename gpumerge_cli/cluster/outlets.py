@@ -13,9 +13,13 @@ from gpumerge_cli.cluster.shipment import Known
 from gpumerge_cli.engine.outlet import Merged
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Place
-from gpumerge_cli.errors import output_error
-from gpumerge_cli.extents import Target
+from gpumerge_cli.errors import OutputError, output_error
+from gpumerge_cli.extents import PartsSpot, Target
 from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.fixed_source import foreign_keys
+from gpumerge_cli.formats.sink import in_order_of
+from gpumerge_cli.formats.stored_output import part_number
+from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.measure import Span
 
 _LARGEST_WRITE = 1 << 30
@@ -42,6 +46,10 @@ class RangeOutlet:
     def begin(self, place: Place) -> None:
         """The calling thread begins a task."""
         self._own.end = place.offset
+
+    def end(self, place: Place) -> str:
+        """The calling thread has put all of its task; the tag of the part that went to a store, "" if none did."""
+        return ""
 
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
         written, sink = 0, self._sinks[place.part]
@@ -72,6 +80,38 @@ class CountOutlet(RangeOutlet):
 
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
         return merged.merged_bytes
+
+
+class PartsOutlet(RangeOutlet):
+    """Sends the result of each task to a store, as one part of an object. It lies in memory until it is whole."""
+
+    def __init__(self, spots: Sequence[PartsSpot]) -> None:
+        super().__init__((), planned=False)
+        self._spots = spots
+        self._foreign = [None if spot.dtype is None else foreign_keys(spot.dtype) for spot in spots]
+
+    def begin(self, place: Place) -> None:
+        self._own.data = bytearray()
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        written = 0
+        for piece in merged.outputs():
+            self._own.data += in_order_of(self._foreign[place.part], piece).data
+            written += len(piece)
+        return written
+
+    def end(self, place: Place) -> str:
+        spot, data = self._spots[place.part], self._own.data
+        self._own.data = bytearray()
+        if not data:
+            return ""
+        if not place.offset:
+            data[:0] = spot.head
+        try:
+            tag: str = spot.upload.send(part_number(place.offset, spot.part_bytes), data)
+        except StoreError as error:
+            raise OutputError(error.what, where=spot.name, way_out=error.way_out) from None
+        return tag
 
 
 class FolderOutlet(RangeOutlet):

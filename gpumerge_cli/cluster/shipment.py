@@ -10,7 +10,7 @@ from typing import Any
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.task import TaskResult, TaskWork
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.measure import Span
 
 
@@ -48,7 +48,7 @@ class Shipment:
     version: str
     work: TaskWork
     inputs: tuple[Seen, ...]
-    spots: tuple[Spot, ...]
+    spots: tuple[Spot | PartsSpot, ...]
     on: BackendRequest = field(default_factory=BackendRequest)
     memory: int | None = None
     chunk_bytes: int = 0
@@ -57,6 +57,11 @@ class Shipment:
     dtype: Any = None
     known: dict[int, Known] | None = None
     durable: bool = False
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes that each task's result has at least, but for the last one; 0 if any number will do."""
+        return max((spot.part_bytes for spot in self.spots if isinstance(spot, PartsSpot)), default=0)
 
     def packed(self) -> Packed:
         """The shipment as it travels with every task."""
@@ -92,7 +97,8 @@ class Answer:
     """The outcome of a task, or of a part of it. worker: its name. error: that ended it; None if it is done.
 
     began: seconds of time.time. seconds: how long it took. again: whether another worker may do the task. crc: of the
-    run that it made, if asked for. The spans of `result` are on the clock of time.time.
+    run that it made, if asked for. tag: of the part that it sent to a store. The spans of `result` are on the clock of
+    time.time.
     """
 
     result: TaskResult
@@ -103,6 +109,7 @@ class Answer:
     error: GpumergeError | None = None
     again: bool = False
     crc: int = 0
+    tag: str = ""
 
 
 def shifted(spans: list[Span], seconds: float) -> list[Span]:

@@ -8,12 +8,13 @@ import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.cluster.crew import Crew, spots_of
+from gpumerge_cli.cluster.crew import Crew, note_part, spots_of
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
 from gpumerge_cli.cluster.runs import run_source
@@ -52,10 +53,14 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
     pieces = pieces_of(inputs.sources, size)
     log = _log(job, shipment, pieces, size)
-    folder = stack.enter_context(RunFolder(output.names[0], run_folders(machines, job), log))
+    place, folders = output.names[0], run_folders(machines, job)
+    if is_url(place):
+        place = os.path.join(".", shown(place).rpartition("/")[2])
+        if not folders:
+            raise UsageError("a sort to an object needs a folder for its runs", way_out="name one with -T that all see")
+    folder = stack.enter_context(RunFolder(place, folders, log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0)
     shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
-    hired = machines.hired(site, shipment)
     if not request.unique and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
@@ -65,8 +70,7 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
 
     half = part_of(advance, lambda done: done // 2)
     spans = lambda nbytes: iter([[pieces]])  # noqa: E731
-    executor = machines.executor(site, shipment, noted)
-    made = carry_out(site, hired.workers, spans, job.stopwatch, half, executor=executor)
+    made = carry_out(site, machines.hired(site, shipment, noted), spans, job.stopwatch, half)
     for source in inputs.sources:
         source.check_unchanged()
     if not pieces:
@@ -116,8 +120,8 @@ def _merged(
     of_runs = machines.shipment(site, job.request.on, job.request.memory, job.request.durable)
     dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
     of_runs = replace(of_runs, spots=shipment.spots, runs=True, dtype=dtype)
-    hired = machines.hired(site, of_runs)
-    return merge(site, hired.workers, job.stopwatch, advance, waits=True, executor=hired.executor)
+    hired = machines.hired(site, of_runs, partial(note_part, output))
+    return merge(site, hired, job.stopwatch, advance, waits=True)
 
 
 def _native(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from gpumerge_cli.engine.supply import Supply
 from gpumerge_cli.engine.task import ChunkTask, TaskResult, UnfinishedError, run
-from gpumerge_cli.engine.workers import Worker
+from gpumerge_cli.engine.workers import Member, Worker
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
@@ -32,7 +32,7 @@ class WorkerLog:
     were done again.
     """
 
-    worker: Worker
+    worker: Member
     chunks: int = 0
     nbytes: int = 0
     busy: float = 0.0
@@ -66,11 +66,20 @@ class Job:
 class Executes(Protocol):
     """Does a job with workers. logs: the work of each. began: the time at which the first task was taken."""
 
-    logs: list[WorkerLog]
     began: float
+
+    @property
+    def logs(self) -> Sequence[WorkerLog]: ...
 
     def run(self) -> None:
         """Do all tasks. Raises the first error that no other worker makes up for; all workers then stop."""
+
+
+@dataclass
+class _Log(WorkerLog):
+    """The work of a worker of this process."""
+
+    worker: Worker
 
 
 @dataclass
@@ -90,7 +99,7 @@ class Executor:
     workers: Sequence[Worker]
     job: Job
     stopwatch: Stopwatch
-    logs: list[WorkerLog] = field(init=False)
+    logs: list[_Log] = field(init=False)
     began: float = 0.0
     """The time at which the first task was taken."""
     _error: BaseException | None = None
@@ -99,7 +108,7 @@ class Executor:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
-        self.logs = [WorkerLog(worker) for worker in self.workers]
+        self.logs = [_Log(worker) for worker in self.workers]
 
     def run(self) -> None:
         """Do all tasks. Raises the first error that no other worker makes up for; all workers then stop."""
@@ -149,7 +158,7 @@ class Executor:
     def _idle(self) -> bool:
         return self._counts.begun == self._counts.ended + self._counts.starting
 
-    def _launch(self, log: WorkerLog, *, new: bool) -> bool:
+    def _launch(self, log: _Log, *, new: bool) -> bool:
         """Start a thread for the worker; False if the system lets no more start. Raises MemoryError if there is none.
 
         new: the thread starts the worker first.
@@ -167,7 +176,7 @@ class Executor:
             return False
         return True
 
-    def _work(self, log: WorkerLog, new: bool) -> None:
+    def _work(self, log: _Log, new: bool) -> None:
         with self._changed:
             if self._stopped:
                 self._counts.launched -= 1
@@ -188,7 +197,7 @@ class Executor:
                 self._counts.ended += 1
                 self._changed.notify_all()
 
-    def _start(self, log: WorkerLog) -> bool:
+    def _start(self, log: _Log) -> bool:
         """Start the worker, and the other threads that work for it. Returns False if it could not be started."""
         failed: DeviceError | UsageError | None = None
         try:
@@ -208,7 +217,7 @@ class Executor:
                 break
         return True
 
-    def _serve(self, log: WorkerLog) -> None:
+    def _serve(self, log: _Log) -> None:
         """Carry out task after task until there are none left."""
         while not self._stopped and log.lost is None:
             taken = self.job.supply.take(log.worker.chunk_bytes)
@@ -216,7 +225,7 @@ class Executor:
                 return
             self._carry_out(self.job.task(*taken), log)
 
-    def _carry_out(self, task: ChunkTask, log: WorkerLog) -> None:
+    def _carry_out(self, task: ChunkTask, log: _Log) -> None:
         """Have the worker do the task. If the worker is lost over it, another one does it."""
         start = time.perf_counter()
         self.began = self.began or start
@@ -234,7 +243,7 @@ class Executor:
             self.stopwatch.name_lane(heir.worker.name)
             self._carry_out(unfinished.rest, heir)
 
-    def _heir(self, cause: BaseException) -> WorkerLog:
+    def _heir(self, cause: BaseException) -> _Log:
         """A worker that has started; waits while any may still start. Raises `cause` if there is none."""
         with self._changed:
             while not self._stopped:
@@ -246,7 +255,7 @@ class Executor:
                 self._changed.wait(_LOOK)
         raise cause
 
-    def _lose(self, log: WorkerLog, error: DeviceError | UsageError, how: str) -> None:
+    def _lose(self, log: _Log, error: DeviceError | UsageError, how: str) -> None:
         """Take note that the worker has stopped. Raises its error if it was the last one."""
         with self._changed:
             log.lost = log.lost or error
@@ -255,7 +264,7 @@ class Executor:
             if all(one.lost is not None for one in self.logs):
                 raise next(one.lost for one in self.logs if one.lost is not None)
 
-    def _took(self, log: WorkerLog, result: TaskResult, start: float) -> None:
+    def _took(self, log: _Log, result: TaskResult, start: float) -> None:
         stopped = time.perf_counter()
         self.stopwatch.add(*result.spans)
         with self._changed:
@@ -285,5 +294,5 @@ class Executor:
                     log.worker.close()
 
 
-ExecutorOf = Callable[[Sequence[Worker], Job, Stopwatch], Executes]
-"""Makes an executor that has these workers do a job."""
+ExecutorOf = Callable[[Job, Stopwatch], Executes]
+"""Makes an executor that has workers do a job."""

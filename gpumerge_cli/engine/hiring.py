@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,8 @@ from gpumerge_cli.engine.executor import Executor, ExecutorOf
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
+from gpumerge_cli.engine.supply import Spans
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Member, Worker
 
 Feed = Callable[[Backend, float], Shares]
 """Given a backend and its share of the memory, gives the hands that feed it, and the bytes of their chunks."""
@@ -20,14 +21,21 @@ Feed = Callable[[Backend, float], Shares]
 
 @dataclass(frozen=True)
 class Hired:
-    """The workers of a run. station: shared by those on the CPU; None if none works there.
+    """The workers of a run, as reports name them. executor: makes what has them do a job.
 
-    executor: makes what has the workers do a job.
+    station: shared by those on the CPU of this machine; None if none works there. spans: cuts a merge for them; None if
+    the site's planner does.
     """
 
-    workers: list[Worker]
-    station: Station | None
-    executor: ExecutorOf = Executor
+    workers: Sequence[Member]
+    executor: ExecutorOf
+    station: Station | None = None
+    spans: Spans | None = None
+
+
+def hired_here(workers: Sequence[Worker], station: Station | None = None) -> Hired:
+    """Workers of this process."""
+    return Hired(workers, partial(Executor, workers), station)
 
 
 def hire(site: Site, choice: Choice, feed: Feed) -> Hired:
@@ -44,7 +52,7 @@ def hire(site: Site, choice: Choice, feed: Feed) -> Hired:
     share = 1 / kinds / max(1, len(choice.devices))
     for device in choice.devices:
         workers.append(DeviceWorker(device.name, site, device.create, partial(_fed, feed, share)))
-    return Hired(workers, station)
+    return hired_here(workers, station)
 
 
 def _fed(feed: Feed, share: float, backend: Backend) -> Shares:

@@ -158,7 +158,7 @@ def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence
 
 def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:
     try:
-        return merge(site, hired.workers, stopwatch, advance, waits=waits, executor=hired.executor)
+        return merge(site, hired, stopwatch, advance, waits=waits)
     except FoundDisorderError as found:
         raise _first_disorder(site, found, hired) from None
 

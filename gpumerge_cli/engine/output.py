@@ -13,6 +13,7 @@ from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.errors import OutputError
+from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.part_names import judge_parts, part_names
@@ -89,7 +90,7 @@ class Output:
         (1, 0) for several parts, which few workers share, and for what is no file.
         """
         spot = self.sinks[0].spot
-        if spot is None or len(self.sinks) > 1:
+        if not isinstance(spot, Spot) or len(self.sinks) > 1:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 

@@ -8,6 +8,7 @@ of the merge, or from its end, up to a cut that lies a little beyond the rank; t
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -72,7 +73,7 @@ class Ranks(Protocol):
         """The items that a RankRange names."""
 
 
-class _Cutter:
+class _Cutter(ABC):
     """The part of Ranks that does not depend on the items."""
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
@@ -80,11 +81,13 @@ class _Cutter:
         self._sizes = self._planner.sizes
         self._zeros = np.zeros_like(self._sizes)
 
+    @abstractmethod
     def cut(self, rank: int) -> Cut:
-        raise NotImplementedError
+        """See Ranks."""
 
+    @abstractmethod
     def from_end(self, count: int) -> Row:
-        raise NotImplementedError
+        """See Ranks."""
 
     def chunk(self, start: int, stop: int | None) -> Chunk:
         low = self._edge(start)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
+from gpumerge_cli.engine.hiring import hired_here
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.outlet import RunsOutlet
 from gpumerge_cli.engine.output import Output
@@ -74,7 +75,7 @@ class External:
         number = max(1, min(self.shares.workers, len(self.pieces)))
         workers = self._workers(site, Shares(number, self.shares.chunk_bytes))
         try:
-            return carry_out(site, workers, lambda nbytes: iter([[list(self.pieces)]]), stopwatch, advance)
+            return carry_out(site, hired_here(workers), lambda nbytes: iter([[list(self.pieces)]]), stopwatch, advance)
         except BaseException:
             outlet.close()
             raise
@@ -97,7 +98,7 @@ class External:
         site = Site(work, sources, output.outlet(work.equals), parts=parts)
         number = max(1, min(chosen.workers, -(-work.nbytes // chosen.chunk_bytes)))
         workers = self._workers(site, Shares(number, chosen.chunk_bytes))
-        return merge(site, workers, stopwatch, advance, waits=output.seekable)
+        return merge(site, hired_here(workers), stopwatch, advance, waits=output.seekable)
 
     def _workers(self, site: Site, chosen: Shares) -> list[Worker]:
         if self.backend.remote:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 
-from gpumerge_cli.engine.executor import Executor, ExecutorOf, Job, WorkerLog
+from gpumerge_cli.engine.executor import Executor, Job, WorkerLog
+from gpumerge_cli.engine.hiring import Hired
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.supply import Spans, Supply
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import CpuWorker, Worker
+from gpumerge_cli.engine.workers import CpuWorker
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
@@ -101,35 +102,27 @@ class _Count:
         return True
 
 
-def merge(
-    site: Site,
-    workers: Sequence[Worker],
-    stopwatch: Stopwatch,
-    advance: Advance | None = None,
-    *,
-    waits: bool,
-    executor: ExecutorOf = Executor,
-) -> Outcome:
+def merge(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None = None, *, waits: bool) -> Outcome:
     """Merge every chunk of the site's sources into its outlet.
 
-    advance: see merge_files. waits: see Job. executor: has the workers do the tasks. Raises the first error that no
-    other worker makes up for; all workers then stop.
+    advance: see merge_files. waits: see Job. Raises the first error that no other worker makes up for; all workers then
+    stop.
     """
-    spans = partial(site.planner.spans, parts=site.parts)
-    return carry_out(site, workers, spans, stopwatch, advance, waits=waits, executor=executor)
+    spans = hired.spans or partial(site.planner.spans, parts=site.parts)
+    return carry_out(site, hired, spans, stopwatch, advance, waits=waits)
 
 
 def carry_out(
     site: Site,
-    workers: Sequence[Worker],
+    hired: Hired,
     spans: Spans,
     stopwatch: Stopwatch,
     advance: Advance | None = None,
     *,
     waits: bool = True,
-    executor: ExecutorOf = Executor,
 ) -> Outcome:
     """Have the workers carry out the site's work on all chunks that `spans` gives. The other arguments are merge's."""
+    workers = hired.workers
     outcome = Outcome([0] * len(site.sources), workers=len(workers))
     count = _Count(outcome, site.outlet, site.lenient, site.nbytes, advance)
     kinds = {worker.backend for worker in workers}
@@ -149,13 +142,13 @@ def carry_out(
         count.leave,
         waits,
     )
-    crew = executor(workers, job, stopwatch)
+    crew = hired.executor(job, stopwatch)
     # Signals come to the main thread. Where compiled code calls Python to read, they would be lost on its way back.
     alone = len(workers) == 1 and isinstance(workers[0], CpuWorker) and not runs
     if isinstance(crew, Executor) and alone and all(source.extent is not None for source in site.sources):
         crew.run_here()
     else:
         crew.run()
-    outcome.logs, outcome.began = crew.logs, crew.began
+    outcome.logs, outcome.began = list(crew.logs), crew.began
     outcome.workers = max(1, sum(log.worker.hands for log in crew.logs if log.started))
     return outcome

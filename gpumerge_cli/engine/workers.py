@@ -25,16 +25,29 @@ class About:
     shrunk_to: int = 0
 
 
-class Worker(Protocol):
-    """Carries out tasks in threads of its own.
+class Member(Protocol):
+    """A worker as reports name it, wherever it is.
 
-    name: "cpu 3", "gpu 0". backend: "cpu", "gpu". hands: how many threads may call `do` at once, known once it has
-    started. chunk_bytes: of the chunks that suit it, known then, too.
+    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". hands: how many threads work at once, known once it has
+    started.
     """
 
-    name: str
-    backend: str
-    hands: int
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def backend(self) -> str: ...
+
+    @property
+    def hands(self) -> int: ...
+
+    def about(self) -> About:
+        """Its device and launch, as far as it has started."""
+
+
+class Worker(Member, Protocol):
+    """Carries out tasks in threads of its own. chunk_bytes: of the chunks that suit it, known once it has started."""
+
     chunk_bytes: int
 
     def start(self) -> None:
@@ -42,9 +55,6 @@ class Worker(Protocol):
 
     def do(self, task: ChunkTask) -> TaskResult:
         """Carry out a task. Raises UnfinishedError."""
-
-    def about(self) -> About:
-        """Its device and launch, as far as it has started."""
 
     def close(self) -> None:
         """Give all memory back. No thread works for it any more."""

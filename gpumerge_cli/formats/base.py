@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.extents import Extent, Spot, Target
+from gpumerge_cli.extents import Extent, PartsSpot, Spot, Target
 
 Bytes = NDArray[np.uint8]
 STDIO = "-"
@@ -82,8 +82,14 @@ class Sink(Protocol):
         """The place of chunks that are written as they are; None if only `write_at` can write them."""
 
     @property
-    def spot(self) -> Spot | None:
+    def spot(self) -> Spot | PartsSpot | None:
         """The place of chunks for other processes, which write them as they are; None if they cannot."""
+
+    def sent(self, start: int, nbytes: int, tag: str) -> None:
+        """Another process has sent a part of a PartsSpot: `nbytes` of items from byte `start` of them on.
+
+        tag: the store's name of the part.
+        """
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """Reserve room for `nbytes` of items, which will be written later. Raises OutputError if there is no room.

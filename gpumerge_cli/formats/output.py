@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli import replacement
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.cpu.mapping import Mapping
 from gpumerge_cli.errors import OutputError, lost_output, output_error
-from gpumerge_cli.extents import Target
+from gpumerge_cli.extents import Spot, Target
 from gpumerge_cli.formats.base import STDIO, Bytes
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.replacement import Replacement
@@ -60,10 +60,12 @@ class OutputFile:
                 problem.way_out = f"outputs are made beside their place: {folder} must be writable, too"
             raise problem from None
 
-    @property
-    def path(self) -> str | None:
-        """The name of the temporary file, by which other processes can write to it."""
-        return str(self._made.temporary)
+    def spot(self, start: int, dtype: Any) -> Spot:
+        """The temporary file, to which other processes can write items from byte `start` on."""
+        return Spot(self.name, str(self._made.temporary), start, dtype)
+
+    def sent(self, start: int, nbytes: int, tag: str) -> None:
+        """Nobody sends parts of it."""
 
     def target(self, start: int, swap: int) -> Target | None:
         """The place of the bytes from `start` on."""

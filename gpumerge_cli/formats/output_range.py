@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from gpumerge_cli.errors import OutputError, output_error
-from gpumerge_cli.extents import Target
+from gpumerge_cli.extents import Spot, Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
 
@@ -20,7 +21,7 @@ class OutputRange:
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
-        self.path: str | None = path
+        self.path = path
         self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
         try:
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
@@ -28,6 +29,13 @@ class OutputRange:
             raise _removed(name) from None
         except OSError as error:
             raise output_error(error, name) from None
+
+    def spot(self, start: int, dtype: Any) -> Spot:
+        """The same place."""
+        return Spot(self.name, self.path, start, dtype)
+
+    def sent(self, start: int, nbytes: int, tag: str) -> None:
+        """Nobody sends parts of it."""
 
     def stop(self) -> None:
         """Writes come to an end by themselves."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import Any
 
 from gpumerge_cli.errors import as_os_error, output_error
 from gpumerge_cli.extents import Target
@@ -39,10 +40,11 @@ class OutputStream:
             raise output_error(as_os_error(error), self.name) from None
         self._position = 0
 
-    @property
-    def path(self) -> str | None:
+    def spot(self, start: int, dtype: Any) -> None:
         """Other processes cannot write to a stream."""
-        return None
+
+    def sent(self, start: int, nbytes: int, tag: str) -> None:
+        """Nobody sends parts of it."""
 
     def target(self, start: int, swap: int) -> Target | None:
         """A stream is written in order."""

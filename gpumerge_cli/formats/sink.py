@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.extents import Spot, Target
+from gpumerge_cli.extents import PartsSpot, Spot, Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.output import OutputFile
@@ -63,10 +63,19 @@ class ItemSink:
         return self._output.target(self._start, swap) if self.exact else None
 
     @property
-    def spot(self) -> Spot | None:
+    def spot(self) -> Spot | PartsSpot | None:
         """See Sink."""
-        path = self._output.path
-        return Spot(self.name, path, self._start, self._dtype) if self.exact and path is not None else None
+        found = self._output.spot(self._start, self._dtype) if self.exact else None
+        return None if isinstance(found, PartsSpot) and self._head_changes else found
+
+    @property
+    def _head_changes(self) -> bool:
+        """Whether the bytes ahead of the items are known only at the end."""
+        return self._header is not None and self._count is None and self._header(0) != self._header(1)
+
+    def sent(self, start: int, nbytes: int, tag: str) -> None:
+        """See Sink."""
+        self._output.sent(start, nbytes, tag)
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """See Sink."""
@@ -88,9 +97,7 @@ class ItemSink:
 
     def encode(self, data: Bytes) -> Bytes:
         """See Sink."""
-        if self._native is not None:
-            data = data.view(self._native).byteswap().view(np.uint8)
-        return self._packed(data)
+        return self._packed(in_order_of(self._native, data))
 
     def write_at(self, start: int, data: Bytes) -> None:
         """See Sink."""
@@ -129,3 +136,8 @@ class ItemSink:
 
     def _packed(self, data: Bytes) -> Bytes:
         return data if self._compress is None else np.frombuffer(self._compress(data), np.uint8)
+
+
+def in_order_of(native: np.dtype[Any] | None, data: Bytes) -> Bytes:
+    """The file's bytes for whole items in native byte order. native: see foreign_keys; None leaves them as they are."""
+    return data if native is None else data.view(native).byteswap().view(np.uint8)

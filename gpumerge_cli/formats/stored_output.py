@@ -10,9 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Target
+from gpumerge_cli.extents import PartsSpot, Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.formats.stores.base import StoreError, Upload
@@ -58,6 +59,7 @@ class StoredOutput:
         self._part_bytes = part_bytes_for(self.name, most)
         self._parts: dict[int, _Part] = {}
         self._sent: set[int] = set()
+        self._lent: dict[int, int] = {}  # by others: the bytes of each part, by the place of its first item
         self._end = 0
         self._lock = threading.Lock()
         self._state = "open"
@@ -71,7 +73,13 @@ class StoredOutput:
         return self._upload.any_order
 
     def judge(self, nbytes: int) -> None:
-        """Nobody can cut an object on its way."""
+        """Raise OutputError if parts that other processes were to send are missing. nbytes: of the whole object."""
+        end = 0
+        for start in sorted(self._lent):
+            if start == end:
+                end += self._lent[start]
+        if self._lent and self._end + end != nbytes:  # a fault of this program; the head is all that was written here
+            raise OutputError("parts are missing", where=self.name)
 
     def cut(self, nbytes: int) -> None:
         """It ends behind what was written."""
@@ -80,10 +88,22 @@ class StoredOutput:
         """Threads that wait for their part's turn come back."""
         self._upload.stop()
 
-    @property
-    def path(self) -> str | None:
-        """Other processes cannot write to it."""
-        return None
+    def spot(self, start: int, dtype: Any) -> PartsSpot | None:
+        """Its upload, to which other processes send parts of items, with what was written so far ahead of them.
+
+        None if the store lets only this process write.
+        """
+        upload = self._upload.lend()
+        if upload is None:
+            return None
+        head = bytes(self._parts[0].data[:start]) if start else b""
+        return PartsSpot(self.name, upload, head, self._part_bytes, dtype)
+
+    def sent(self, start: int, nbytes: int, tag: str) -> None:
+        """Another process has sent the part with `nbytes` of items from byte `start` of them on. See Sink."""
+        with self._lock:
+            self._lent[start] = nbytes
+            self._upload.sent(part_number(start, self._part_bytes), tag)
 
     def target(self, start: int, swap: int) -> Target | None:
         """Compiled code cannot write it."""
@@ -123,6 +143,8 @@ class StoredOutput:
 
     def finish(self, *, durable: bool = False) -> None:
         """Send what is left. A store keeps what it has shown, so durable means nothing here."""
+        if self._lent:
+            return
         with self._lock:
             left, self._parts = sorted(self._parts.items()), {}
         with self._told():
@@ -171,6 +193,14 @@ class StoredOutput:
             yield
         except StoreError as error:
             raise OutputError(error.what, where=self.name, way_out=error.way_out) from None
+
+
+def part_number(start: int, least: int) -> int:
+    """The number of the part whose items begin at byte `start` of all, where every part ahead has `least` at least.
+
+    Numbers grow with the places of parts, but not all numbers are taken: stores let some be left out.
+    """
+    return start // least
 
 
 def part_bytes_for(name: str, most: int) -> int:

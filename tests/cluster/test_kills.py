@@ -22,7 +22,7 @@ import distributed
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import crew, pool
+from gpumerge_cli.cluster import calls, crew, pool
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.local import LocalWorkers
 from gpumerge_cli.cluster.machines import Machines
@@ -167,7 +167,7 @@ def test_a_scheduler_that_goes_away_while_it_is_asked(cluster: Connection, monke
         return {}
 
     monkeypatch.setattr(cluster.client, "scheduler", SimpleNamespace(identity=nothing))
-    for ask in (pool.workers_of, lambda client: pool.await_workers(client, 1.0)):
+    for ask in (calls.workers_of, lambda client: calls.await_workers(client, 1.0)):
         with pytest.raises(ClusterError, match="the scheduler has gone away"):
             ask(cluster.client)
 

@@ -26,6 +26,7 @@ from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequ
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.workers import Member
 from gpumerge_cli.errors import ClusterError, OutputError
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.order.equals import Equals
@@ -52,6 +53,7 @@ class Troubled:
     lost: int
     patience: float = 0.0
     together: int = 1
+    refused: dict[str, str] = field(default_factory=dict)
     waiting: list[Ticket] = field(default_factory=list)
     late: list[tuple[Ticket, Answer | BaseException]] = field(default_factory=list)
     done: int = 0
@@ -61,6 +63,9 @@ class Troubled:
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
         self.waiting.extend(tickets)
+
+    def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
+        self.submit(tickets)
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
         found, self.late = self.late, []
@@ -100,12 +105,13 @@ class Here(Machines):
         self.standings = {"here": standing}
         return {"here": "here"}
 
-    def executor(self, site: Site, shipment: Shipment, noted: crew.Noted = lambda task, answer: None) -> Any:
-        merges = site.work.action == "merge"
-        counts = merges and not site.work.equals.keeps_all
-        size = (1 << 13) if merges else 1
+    def spans(self, site: Site, shipment: Shipment) -> None:
+        """There are no workers that could cut."""
+
+    def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: crew.Noted) -> Any:
+        pieces = crew.pieces_of(site, shipment, 1 << 13)
         pool = Troubled(shipment, self.chance, self.lost)
-        return lambda workers, job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, size, counts, noted)
+        return lambda job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)
 
 
 def failing_from(number: int) -> Any:

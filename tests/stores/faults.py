@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         with proxy.lock:
             proxy.requests.append((self.command, self.path))
             fault = proxy.faults.drawn()
-            status = proxy.faults.refuse(self.command, self.path)
+        status = proxy.faults.refuse(self.command, self.path)  # it may wait
         if status or fault == "busy":
             self._answer(status or 503, {}, _SLOW_DOWN if (status or 503) == 503 else b"")
         elif fault == "reset":

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -179,7 +180,8 @@ def test_without_the_extra(
 def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> None:
     rng = np.random.default_rng(1)
     url = bucket.put("a.u64", np.sort(rng.integers(0, 2**64, 5 << 19, np.uint64)).tobytes())
-    proxy.faults = Faults(slow=1.0, seconds=0.1)
+    signalled = threading.Event()
+    proxy.faults = Faults(refuse=lambda method, path: 0 if method != "PUT" or signalled.wait(60) else 500)
     environment = {**os.environ, **settings(proxy.endpoint), "PYTHONPATH": str(ROOT)}
     words = ["merge", "-q", "--threads=1", url, "-o", bucket.url("out.u64")]
     process = subprocess.Popen(
@@ -187,8 +189,10 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> N
     )
     while not any(method == "PUT" for method, _ in proxy.requests):
         assert process.poll() is None
-        os.sched_yield()
+        signalled.wait(0.01)
     process.send_signal(number)
+    signalled.wait(0.3)
+    signalled.set()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert err == "gpumerge: interrupted; no output was written\n"

@@ -32,6 +32,16 @@ class Found:
     ranged: bool = True
 
 
+class Sendable(Protocol):
+    """An upload as plain data that pickles, by which any process sends parts of it. Methods raise StoreError."""
+
+    def send(self, number: int, data: bytes | bytearray) -> str:
+        """Send part `number`, counted from 0, in place of an earlier one of this number; the store's tag of it."""
+
+    def judge(self) -> None:
+        """See whether this process reaches the store, and the store knows the upload."""
+
+
 class Upload(Protocol):
     """An object on its way to a store, which shows it once it is complete."""
 
@@ -43,6 +53,12 @@ class Upload(Protocol):
 
         It waits while much is under way. All parts but the last have one size. Raises the StoreError of any part.
         """
+
+    def lend(self) -> Sendable | None:
+        """The upload for other processes, whose parts have 5 MiB at least but for the last; None if they send none."""
+
+    def sent(self, number: int, tag: str) -> None:
+        """Another process has sent part `number`, of that tag. From any thread."""
 
     def stop(self) -> None:
         """No further part is wanted; threads that wait in `send` come back. Only `abort` may follow."""

@@ -105,6 +105,12 @@ class OtherUpload:
             finally:
                 self._changed.notify_all()
 
+    def lend(self) -> None:
+        """The library hides the name of the upload."""
+
+    def sent(self, number: int, tag: str) -> None:
+        """It is not lent."""
+
     def stop(self) -> None:
         with self._changed:
             self._ended = True

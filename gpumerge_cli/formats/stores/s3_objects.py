@@ -28,6 +28,8 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 30
 _BODY_ATTEMPTS = 5
 _UNDER_WAY_BYTES, _MOST_UNDER_WAY = 128 << 20, 8
 _MOST_PARTS = 10_000
+_LOOKS = 3
+"""Looks for parts that arrive after an upload was aborted."""
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _REFUSED = (
     "InvalidAccessKeyId",
@@ -90,13 +92,22 @@ class Multipart:
             if S3Object(self.bucket, self.key).look().tag.strip('"') != _tag_of([tags[one] for one in sorted(tags)]):
                 raise StoreError("the upload vanished ahead of its end", "write it again") from error
 
+    def judge(self) -> None:
+        """See Sendable. A store may deny to list parts, and still take them."""
+        with suppress(_DeniedError), _told():
+            _client().list_parts(**self._named, MaxParts=1)
+
     def abort(self) -> None:
         """Drop all parts."""
-        try:
-            with _told():
+        with suppress(_GoneError), _told():
+            _client().abort_multipart_upload(**self._named)
+
+    def abort_again(self) -> None:
+        """Drop the parts that others were sending while it was aborted: a store keeps these."""
+        with suppress(_GoneError, _DeniedError), _told():
+            for _ in range(_LOOKS):
+                _client().list_parts(**self._named, MaxParts=1)
                 _client().abort_multipart_upload(**self._named)
-        except _GoneError:
-            pass
 
     @property
     def _named(self) -> dict[str, str]:
@@ -116,7 +127,7 @@ class S3Upload:
         self._sending: list[Future[None]] = []
         self._tags: dict[int, str] = {}
         self._failed: StoreError | None = None
-        self._ended = self._stopped = False
+        self._ended = self._stopped = self._lent = False
 
     def send(self, number: int, data: bytearray) -> None:
         if number >= _MOST_PARTS:
@@ -143,6 +154,13 @@ class S3Upload:
         if self._failed is not None:
             raise StoreError(self._failed.what, self._failed.way_out)
 
+    def lend(self) -> Multipart:
+        self._lent = True
+        return self.parts
+
+    def sent(self, number: int, tag: str) -> None:
+        self._tags[number] = tag
+
     def stop(self) -> None:
         self._stopped = True
 
@@ -165,6 +183,8 @@ class S3Upload:
         self._ended = self._stopped = True
         self._pool.shutdown(cancel_futures=True)  # a part that arrives after the abort would stay
         self.parts.abort()
+        if self._lent:
+            self.parts.abort_again()
 
 
 class S3Object:
@@ -234,6 +254,10 @@ class _GoneError(StoreError):
     """There is no such upload."""
 
 
+class _DeniedError(StoreError):
+    """The credentials lack a permission."""
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """Turns the library's errors into StoreErrors."""
@@ -266,7 +290,7 @@ def _answered(error: failures.ClientError) -> StoreError:
     if status == 404:
         return StoreError("there is no such object, or no such bucket", "check the name")
     if status == 403:
-        return StoreError("access is denied", "check the permissions of the credentials")
+        return _DeniedError("access is denied", "check the permissions of the credentials")
     if status in (412, 416):
         return ChangedError()
     if status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):

@@ -1,0 +1,88 @@
+"""Calls of a Dask client, each with a limit of time, and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.errors import ClusterError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWERS = 30.0
+"""Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A worker as the scheduler lists it."""
+
+    name: str
+    threads: int
+
+
+def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = ANSWERS) -> Any:
+    """The outcome of a call of a client's method, made in its event loop, where it can be awaited.
+
+    Raises TimeoutError if it does not come in time.
+    """
+
+    async def outcome() -> Any:
+        return await call()
+
+    return client.sync(outcome, callback_timeout=seconds)
+
+
+def run_on_all(
+    client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str, seconds: float = ANSWERS
+) -> Any:
+    """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
+    return asked(client, lambda: client.run(function, argument, on_error=on_error), seconds)
+
+
+def workers_of(client: Client) -> dict[str, Listed]:
+    """The workers of a cluster by their addresses. Raises ClusterError if the cluster is gone."""
+    judge_alive(client)
+    try:
+        told: dict[str, dict[str, Any]] = asked(client, lambda: client.scheduler.identity(n_workers=-1))["workers"]
+    except OSError:
+        return {}
+    except (AttributeError, KeyError):  # Dask takes the scheduler's answer away as it goes
+        raise _gone() from None
+    return {
+        address: Listed(str(one.get("name", address)), int(one.get("nthreads") or 0)) for address, one in told.items()
+    }
+
+
+def await_workers(client: Client, patience: float, number: int = 1) -> None:
+    """Wait until so many workers are there. Raises ClusterError if they do not come in `patience` seconds."""
+    limit = max(patience, 0.01)  # 0 would be no limit
+    try:
+        asked(client, lambda: client.wait_for_workers(number, timeout=limit), limit + ANSWERS)
+    except (AttributeError, KeyError):  # see workers_of
+        raise _gone() from None
+    except TimeoutError:
+        raise ClusterError(
+            f"no worker came in {patience:.0f} seconds",
+            way_out="start some (dask worker ADDRESS), or wait longer with --cluster-wait",
+        ) from None
+
+
+def judge_alive(client: Client) -> None:
+    """Raise ClusterError if the scheduler went away."""
+    if client.status not in ("running", "connecting"):
+        raise _gone()
+
+
+def _gone() -> ClusterError:
+    return ClusterError("the scheduler has gone away", way_out="start it again, and look into its logs")
+
+
+def no_package(error: BaseException) -> ClusterError:
+    """The error for a worker that cannot load this program's part for workers."""
+    told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return ClusterError(
+        f"a worker cannot load gpumerge: {told}", way_out="install gpumerge[cluster] of one version on all machines"
+    )

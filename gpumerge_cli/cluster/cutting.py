@@ -1,0 +1,109 @@
+"""Cuts of inputs that are far from the client, such as objects of stores: workers make them, many at once."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise, zip_longest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.cluster import node
+from gpumerge_cli.cluster.calls import asked
+from gpumerge_cli.cluster.shipment import Packed
+from gpumerge_cli.errors import GpumergeError
+from gpumerge_cli.plan import Chunk, Planner
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from gpumerge_cli.cluster.fit import FitWorkers
+
+_MOST = 16
+"""Cuts that a worker makes at once, at most."""
+_URGENT = 10
+"""The priority of cuts: pieces wait for them."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Neighbouring cuts of a chunk. targets: see Planner.near. future: None if no worker is asked."""
+
+    chunk: Chunk
+    targets: list[int]
+    future: Future | None
+
+
+@dataclass(frozen=True)
+class FarCuts:
+    """Has workers cut a merge into chunks. See engine.supply.Spans. patience: seconds in which they must answer.
+
+    Each cut is searched by itself, so workers ask for more than one search for all cuts would. A client would ask for
+    one block after the other: 34,000 for 100 pieces of 100 objects, where each answer takes 10 to 100 ms.
+    """
+
+    fit: FitWorkers
+    packed: Packed
+    planner: Planner
+    parts: Sequence[Chunk]
+    patience: float
+
+    def __call__(self, nbytes: int) -> Iterator[Sequence[list[Chunk]]]:
+        """The chunks of each part, some of all parts at a time."""
+        parts = self.parts or [self.planner.whole()]
+        for found in zip_longest(*(self._of(part, nbytes) for part in parts)):
+            yield [chunks or [] for chunks in found]
+
+    def _of(self, part: Chunk, nbytes: int) -> Iterator[list[Chunk]]:
+        """The chunks of a part, some at a time."""
+        low, high = np.array(part.ranges, np.int64).reshape(-1, 2).T
+        for rows in chain(self._rows(part, nbytes), [high[None]]):
+            # Inputs that are not in order may have cuts that are not, either: no byte must be lost with them.
+            rows = np.minimum(np.maximum.accumulate(np.vstack([low, rows])), high)
+            yield [_chunk(*pair) for pair in pairwise(rows) if (pair[0] != pair[1]).any()]
+            low = rows[-1]
+
+    def _rows(self, part: Chunk, nbytes: int) -> Iterator[NDArray[np.int64]]:
+        """The inner cuts of a part, in order, some at a time."""
+        targets = self.planner.targets(part, nbytes).tolist()
+        threads = max(1, sum(self.fit.threads().values()))
+        size = max(1, min(_MOST, len(targets) // (4 * threads)))
+        batches = (targets[at : at + size] for at in range(0, len(targets), size))
+        under_way: deque[_Batch] = deque()
+        for batch in batches:
+            under_way.append(self._asked(part, batch))
+            if len(under_way) > 2 * threads:
+                yield self._found(under_way.popleft())
+        while under_way:
+            yield self._found(under_way.popleft())
+
+    def _asked(self, part: Chunk, targets: list[int]) -> _Batch:
+        """Have a worker make cuts."""
+        client: Client = self.fit.client
+        there = sorted(self.fit.threads())
+        if not there:
+            return _Batch(part, targets, None)
+        options: dict[str, Any] = {"workers": there, "priority": _URGENT, "retries": 1, "pure": False}
+        key = f"gpumerge-cut-{self.packed.digest}-{os.urandom(6).hex()}"
+        return _Batch(part, targets, client.submit(node.cuts, self.packed, part, targets, key=key, **options))
+
+    def _found(self, batch: _Batch) -> NDArray[np.int64]:
+        """The cuts that a worker has made; made here if it was lost."""
+        if batch.future is not None:
+            try:
+                found: NDArray[np.int64] = asked(self.fit.client, batch.future.result, max(1.0, self.patience))
+                return found
+            except GpumergeError:
+                raise
+            except Exception:  # whatever Dask raises for a worker that is lost
+                pass
+        low, high = np.array(batch.chunk.ranges, np.int64).reshape(-1, 2).T
+        return self.planner.near(batch.targets, low, high)
+
+
+def _chunk(low: NDArray[np.int64], high: NDArray[np.int64]) -> Chunk:
+    return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))

@@ -1,0 +1,186 @@
+"""Workers that come late, freeze, or go away with the tasks that only they were to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cluster import crew, executor, fit
+from gpumerge_cli.cluster.calls import workers_of
+from gpumerge_cli.cluster.connect import Connection
+from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
+from gpumerge_cli.cluster.fit import FitWorkers
+from gpumerge_cli.cluster.local import _START
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.shipment import Answer, Packed
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.task import TaskResult
+from gpumerge_cli.measure import Stopwatch
+
+ROOT = str(Path(__file__).parents[2])
+
+
+@pytest.fixture
+def request_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MergeRequest:
+    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    np.arange(200_000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    return MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+
+
+def _is_whole(request: MergeRequest) -> bool:
+    return Path(request.output).read_bytes() == Path(request.inputs[0]).read_bytes()
+
+
+def _await(found: Callable[[], Any]) -> None:
+    until = time.monotonic() + 60
+    while not found():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@contextmanager
+def _worker_of_another_version(cluster: Connection) -> Iterator[None]:
+    before = len(workers_of(cluster.client))
+    code = f"import gpumerge_cli as g; g.__version__ = '0.0.7'; {_START}"
+    words = [cluster.client.scheduler.address, "--name", "late", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    environment = os.environ | {"PYTHONPATH": ROOT}
+    with subprocess.Popen([sys.executable, "-c", code, ROOT, *words], env=environment, **quiet) as process:
+        try:
+            _await(lambda: len(workers_of(cluster.client)) > before)
+            yield
+        finally:
+            process.kill()
+    _await(lambda: len(workers_of(cluster.client)) == before)
+
+
+def test_a_late_worker_of_another_version_gets_no_tasks(
+    cluster: Connection, request_: MergeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: list[Any] = []
+    seen: list[FitWorkers] = []
+
+    class Joined(Machines):
+        def judge(self, packed: Packed) -> dict[str, str]:
+            names = super().judge(packed)
+            late.append(_worker_of_another_version(cluster))
+            late[-1].__enter__()
+            return names
+
+    class Noted(FitWorkers):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            seen.append(self)
+            self.threads()
+            _await(lambda: self.refused)
+
+    monkeypatch.setattr(crew, "FitWorkers", Noted)
+    try:
+        told = merge_files(request_, machines=Joined(cluster.client, 30.0))
+    finally:
+        for one in late:
+            one.__exit__(None, None, None)
+    assert _is_whole(request_)
+    (found,) = (one for one in told.worker_reports if one.name == "worker late")
+    assert "got no tasks: the worker at" in found.note
+    assert "has gpumerge 0.0.7" in found.note
+    assert found.nbytes == 0
+    assert len(seen[0].threads()) == 2
+
+
+def test_a_worker_that_comes_late_takes_part(cluster: Connection, request_: MergeRequest) -> None:
+    class Unknown(Machines):
+        """All workers come once the run has begun."""
+
+        def judge(self, packed: Packed) -> dict[str, str]:
+            names = super().judge(packed)
+            self.standings = {f"{address}0": one for address, one in self.standings.items()}
+            return {f"{address}0": name for address, name in names.items()}
+
+    merge_files(request_, machines=Unknown(cluster.client, 30.0))
+    assert _is_whole(request_)
+
+
+def test_tasks_of_workers_that_went_away_go_elsewhere(
+    cluster: Connection, request_: MergeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "_FRESH", 0.1)
+    there, gone = FitWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
+    monkeypatch.setattr(FitWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
+    merge_files(request_, machines=Machines(cluster.client, 30.0))
+    assert not gone
+    assert _is_whole(request_)
+
+
+def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, request_: MergeRequest) -> None:
+    assert cluster.workers is not None
+    frozen = cluster.workers.processes[0]
+
+    class Frozen(Machines):
+        def judge(self, packed: Packed) -> dict[str, str]:
+            names = super().judge(packed)
+            frozen.send_signal(signal.SIGSTOP)
+            return names
+
+    try:
+        merge_files(request_, machines=Frozen(cluster.client, 1.0))
+    finally:
+        frozen.send_signal(signal.SIGCONT)
+    assert _is_whole(request_)
+
+
+class _Slow:
+    """A pool that never answers what is submitted once."""
+
+    patience, together = 0.0, 1
+    refused: dict[str, str]
+
+    def __init__(self) -> None:
+        self.refused = {}
+        self.elsewhere: list[Ticket] = []
+
+    def threads(self) -> int:
+        return 1
+
+    def submit(self, tickets: Any) -> None:
+        pass
+
+    def submit_elsewhere(self, tickets: Any) -> None:
+        self.elsewhere += tickets
+
+    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+        found, self.elsewhere = self.elsewhere, []
+        return [(one, Answer(TaskResult([1]), "here", 0, time.time(), 0.0)) for one in found]
+
+    def cancel(self) -> None:
+        pass
+
+
+def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "_LOOK_LATE", 0.05)
+    tasks, took = iter(range(3)), []
+
+    def take(nbytes: int) -> Any:
+        number = next(tasks, None)
+        return None if number is None else (number, 0, None)
+
+    def task(turn: int, part: int, chunk: Any) -> Any:
+        return SimpleNamespace(turn=turn)
+
+    job: Any = SimpleNamespace(
+        supply=SimpleNamespace(take=take), task=task, is_over=lambda turn: False, took=took.append, stop=lambda: None
+    )
+    ClusterExecutor([RemoteWorker("worker here")], job, Stopwatch(), _Slow(), Pieces(1)).run()
+    assert len(took) == 3

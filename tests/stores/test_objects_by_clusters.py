@@ -1,0 +1,316 @@
+"""Workers of a cluster send the parts of an object: its bytes are those of one machine, and no upload is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("distributed")
+
+from itertools import pairwise
+
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.cluster import crew, cutting, sorting
+from gpumerge_cli.cluster.connect import Connection, connected
+from gpumerge_cli.cluster.ends import Ends
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
+from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError, UsageError
+from gpumerge_cli.formats.stores.base import StoreError
+from gpumerge_cli.formats.stores.s3_objects import Multipart
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
+from tests.cluster.kills import Killer
+from tests.cluster.test_twins import Here, KilledWorker, Troubled
+from tests.stores.conftest import PART, Bucket, settings
+from tests.stores.faults import Faults, Proxy
+
+ROOT = Path(__file__).parents[2]
+_WORK = TaskWork("merge", (), ItemRequest(), Order.lines(), Equals.ALL, False, LaunchRequest(), 1.0)
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30))), st.integers(0, 50), st.randoms())
+def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, chance: random.Random) -> None:
+    """Whatever the sizes of results, and the order in which they are told, tasks are joined to parts in their order."""
+    edges = np.cumsum([0, *(taken for taken, _ in sizes)]).tolist()
+    tasks = [ChunkTask(_WORK, at, ((edges[at], edges[at + 1]),), Place(0, -1)) for at in range(len(sizes))]
+    ends = Ends(least)
+    for task in tasks:
+        ends.number(task)
+    told = list(zip(tasks, sizes, strict=True))
+    chance.shuffle(told)
+    found = [one for task, (_, put) in told for one in ends.known(task, put)] + ends.rest()
+    assert ends.rest() == []
+    found.sort(key=lambda task: task.ranges)
+    ranges = [task.ranges[0] for task in found]
+    assert [*(start for start, _ in ranges), edges[-1]] == [0, *(stop for _, stop in ranges)]
+    put_before = dict(zip(edges, np.cumsum([0, *(put for _, put in sizes)]).tolist(), strict=True))
+    places = [put_before[task.ranges[0][0]] for task in found]
+    assert [task.place for task in found] == [Place(0, place) for place in places]
+    assert all(high - low >= least for low, high in pairwise(places))
+
+
+def _inputs(bucket: Bucket, suffix: str, sort: bool, number: int = 2) -> tuple[str, ...]:
+    rng, found = np.random.default_rng(1), []
+    for one in range(number):
+        keys = rng.integers(0, 3000, 5000, np.int32)
+        keys = keys if sort else np.sort(keys)
+        if suffix == ".txt":
+            data = b"name\n" + b"".join(b"%06d\n" % key for key in keys.tolist())
+        else:
+            import io
+
+            file = io.BytesIO()
+            np.save(file, keys)
+            data = keys.astype(">i4").tobytes() if suffix == ".bin" else file.getvalue()
+        found.append(bucket.put(f"{one}{suffix}", data))
+    return tuple(found)
+
+
+ITEMS = {".npy": ItemRequest(), ".txt": ItemRequest(header_lines=1), ".bin": ItemRequest("raw", ">i4")}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "unique", "parts"),
+    [
+        (".npy", False, None),
+        (".npy", True, None),
+        (".txt", False, 2),
+        (".txt", True, None),
+        (".bin", False, None),
+        (".bin", True, 2),
+    ],
+)
+def test_bytes_are_those_of_one_machine(
+    bucket: Bucket, suffix: str, unique: bool, parts: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    place = "{part}" if parts else ""
+    more: dict[str, Any] = {"items": ITEMS[suffix], "parts": parts}
+    for sort in (False, True):
+        do: Any = sort_files if sort else merge_files
+        kind: Any = partial(SortFilesRequest, unique=unique, folders=(str(tmp_path),)) if sort else MergeRequest
+        if not sort:
+            more["equals"] = Equals.of(unique)
+        request = kind(_inputs(bucket, suffix, sort), bucket.url(f"there{place}{suffix}"), **more)
+        more.pop("equals", None)
+        if unique and suffix == ".npy":
+            with pytest.raises(OutputError, match="objects of S3 whose beginnings are known ahead"):
+                do(request, machines=Here(seed, 4))
+        else:
+            do(replace(request, output=bucket.url(f"here{place}{suffix}")))
+            told = do(request, machines=Here(seed, 4))
+            assert told.chunks > 1
+            pairs = [(f"here{part}{suffix}", f"there{part}{suffix}") for part in (range(parts) if parts else [""])]
+            ours, theirs = ([bucket.get(pair[which]) for pair in pairs] for which in (0, 1))
+            assert b"".join(ours) == b"".join(theirs)
+            assert ours == theirs or (sort and unique)  # cuts fall between different runs
+        assert not bucket.uploads
+        assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_output_has_its_head(bucket: Bucket) -> None:
+    url = bucket.put("a.txt", b"name\n")
+    request = MergeRequest((url,), bucket.url("out.txt"), items=ItemRequest(header_lines=1))
+    merge_files(request, machines=Here(1, 0))
+    assert bucket.get("out.txt") == b"name\n"
+    assert not bucket.uploads
+
+
+def test_a_task_that_fails_leaves_no_upload(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    names, done = _inputs(bucket, ".npy", False), Troubled._do
+    before = bucket.put("out.npy", b"before")
+    sent: list[int] = []
+
+    def fail(pool: Troubled, ticket: Any) -> Any:
+        sent.append(1)
+        if len(sent) > 3:
+            assert bucket.uploads
+            raise ClusterError("a test")
+        return done(pool, ticket)
+
+    monkeypatch.setattr(Troubled, "_do", fail)
+    with pytest.raises(ClusterError, match="a test"):
+        merge_files(MergeRequest(names, before), machines=Here(1, 0))
+    assert bucket.get("out.npy") == b"before"
+    assert not bucket.uploads
+
+
+def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 keeps parts that were on their way while an upload was aborted, and then the upload."""
+    names, done, abort = _inputs(bucket, ".npy", False), Troubled._do, Multipart.abort
+    aborts: list[str] = []
+
+    def fail(pool: Troubled, ticket: Any) -> Any:
+        done(pool, ticket)
+        raise ClusterError("a test")
+
+    monkeypatch.setattr(Troubled, "_do", fail)
+    monkeypatch.setattr(Multipart, "abort", lambda upload: aborts.append(upload.upload_id))
+    with pytest.raises(ClusterError, match="a test"):
+        merge_files(MergeRequest(names, bucket.url("out.npy")), machines=Here(1, 0))
+    assert len(aborts) == 2  # that of the look at the output, which sends nothing, and that of the merge
+    left = bucket.uploads
+    assert [one["UploadId"] for one in left] == aborts[:1]
+    abort(Multipart(bucket.name, "out.npy", aborts[0]))
+
+
+def test_parts_that_are_missing_are_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = crew.note_part
+
+    def forgets(output: Any, task: ChunkTask, answer: Any) -> None:
+        if task.place.offset < 2 * PART:
+            noted(output, task, answer)
+
+    monkeypatch.setattr(crew, "note_part", forgets)
+    with pytest.raises(OutputError, match="parts are missing"):
+        merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy")), machines=Here(1, 0))
+    assert "out.npy" not in bucket.keys
+    assert not bucket.uploads
+
+
+def test_a_worker_that_does_not_reach_the_upload_is_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(upload: Multipart) -> None:
+        raise StoreError("no credentials were found", "set AWS_PROFILE")
+
+    monkeypatch.setattr(Multipart, "judge", refused)
+    told = r"out.npy: the worker at .* cannot write it: no credentials were found; on that machine: set AWS_PROFILE"
+    with pytest.raises(ClusterError, match=told):
+        merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy")), machines=Here(1, 0))
+    assert not bucket.uploads
+
+
+def test_runs_of_a_sort_to_an_object_need_a_folder(bucket: Bucket) -> None:
+    request = SortFilesRequest(_inputs(bucket, ".npy", True), bucket.url("out.npy"))
+    with pytest.raises(UsageError, match="needs a folder for its runs; name one with -T"):
+        sort_files(request, machines=Here(1, 0))
+    assert not bucket.uploads
+
+
+def test_compressed_objects_are_refused(bucket: Bucket) -> None:
+    with pytest.raises(InputError, match="it is compressed, so no worker can read a piece of it; decompress it first"):
+        crew.judge_names((bucket.url("a.txt.gz"),), plain=False)
+    with pytest.raises(OutputError, match="name one with -o that is not compressed"):
+        merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy.gz")), machines=Here(1, 0))
+    assert not bucket.uploads
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
+def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> None:
+    keys = np.arange(5 << 20, dtype=np.int32)
+    url = bucket.put("a.i32", keys.tobytes())
+    ended = threading.Event()
+    proxy.faults = Faults(refuse=lambda method, path: 0 if "partNumber" not in path or ended.wait(60) else 500)
+    environment = {**os.environ, **settings(proxy.endpoint), "PYTHONPATH": str(ROOT)}
+    words = ["merge", "-q", "--cluster", "local:1", url, "-o", bucket.url("out.i32")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpumerge_cli", *words], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    while not any("partNumber" in path for _, path in proxy.requests):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    ended.set()
+    assert process.returncode == 128 + number
+    assert err == "gpumerge: interrupted; no output was written\n"
+    assert bucket.keys == ["a.i32"]
+    assert not bucket.uploads
+
+
+@pytest.fixture(scope="module")
+def processes(endpoint: str) -> Iterator[Connection]:
+    """Worker processes that reach the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings(endpoint).items():
+            patch.setenv(name, value)
+        with connected("local:2") as found:
+            yield found
+
+
+def test_workers_that_are_killed_leave_the_right_object(
+    bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
+    rng = np.random.default_rng(seed)
+    keys = [rng.integers(0, 1 << 30, 100_000, np.int32) for _ in range(2)]
+    expected = np.sort(np.concatenate(keys)).tobytes()
+    names = tuple(bucket.put(f"{at}.i32", one.tobytes()) for at, one in enumerate(keys))
+    runs = tuple(bucket.put(f"sorted{at}.i32", np.sort(one).tobytes()) for at, one in enumerate(keys))
+    output, machines = bucket.url("out.i32"), Machines(processes.client, 60.0)
+    killer = Killer(processes, random.Random(seed), 0.2, 2)
+    with killer.at_work():
+        merge_files(MergeRequest(runs, output), machines=machines)
+        assert bucket.get("out.i32") == expected
+        sort_files(SortFilesRequest(names, output, folders=(str(tmp_path),)), machines=machines)
+    assert bucket.get("out.i32") == expected
+    assert not bucket.uploads
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_workers_cut_objects(
+    fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cuts that a worker fails to make are made here. Objects out of order are told as they are here."""
+    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 12)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    rng, names, keys = np.random.default_rng(seed), [], []
+    for number in range(5):
+        keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))
+        names.append(bucket.put(f"{number}.i32", keys[-1].tobytes()))
+    made: list[int] = []
+    found = cutting.FarCuts._found
+
+    def noted(cuts: cutting.FarCuts, batch: Any) -> Any:
+        made.append(len(batch.targets))
+        assert batch.future is not None
+        return found(cuts, replace(batch, future=_Lost()) if fails else batch)
+
+    monkeypatch.setattr(cutting.FarCuts, "_found", noted)
+    for parts in (None, 3):
+        output = str(tmp_path / ("out{part}.i32" if parts else "out.i32"))
+        told = merge_files(MergeRequest(tuple(names), output, parts=parts), machines=Machines(processes.client, 30.0))
+        assert sum(made) >= told.chunks - (parts or 1)
+        made.clear()
+        data = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
+        assert data == np.sort(np.concatenate(keys)).tobytes()
+        for path in tmp_path.iterdir():
+            path.unlink()
+    loose = bucket.put("loose.i32", rng.permutation(np.concatenate(keys)).tobytes())
+    errors = []
+    for machines in (None, Machines(processes.client, 30.0)):
+        with pytest.raises(DisorderError) as error:
+            merge_files(MergeRequest((names[3], loose), str(tmp_path / "out.i32")), machines=machines)
+        errors.append(str(error.value))
+    assert errors[0] == errors[1]
+
+
+class _Lost:
+    """A future whose worker was lost."""
+
+    async def result(self) -> None:
+        raise KilledWorker
