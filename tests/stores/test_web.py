@@ -192,7 +192,7 @@ def test_other_stores_keep_what_they_had(memory: Any, capsys: pytest.CaptureFixt
 def test_a_header_that_comes_last_is_refused(memory: Any, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("a.npy", np.arange(3))
     assert run(["merge", "--unique", "a.npy", "-o", "gs://b/out.npy"]) == 2
-    assert "knows only at the end; write a plain file, or raw items" in capsys.readouterr().err
+    assert "known only at the end; write a plain file, or raw items" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
