@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import gpumerge_cli
+from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.keys import Keys
 from tests.strategies import key_runs
 
 DTYPES = ["i1", "i4", ">i4", "u8", "f2", "f4", "f8", "?", "M8[s]", "m8[D]", "S3", "V3", "record"]
@@ -71,6 +74,73 @@ def test_ranks_are_those_of_the_merge(dtype: str, descending: bool, rng: np.rand
             for rank, row in enumerate(found):
                 first = [run[:count] for run, count in zip(ordered, row, strict=True)]
                 assert np.array_equal(gpumerge_cli.merge(*first, key=key, descending=descending), merged[:rank])
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "i8", "f2", "f4", "f8"])
+def test_searches_in_images_give_the_same_ranks(dtype: str, descending: bool, rng: np.random.Generator) -> None:
+    """A GPU's arrays are ranked by these functions, here with NumPy in place of CuPy."""
+    order = Keys.of_dtype(dtype, descending=descending)
+    for number in (1, 2, 5):
+        runs = [gpumerge_cli.sort(drawn(dtype, rng), descending=descending) for _ in range(number)]
+        if order.kind == "float":
+            runs[0] = gpumerge_cli.sort(np.append(runs[0], [-0.0, 0.0, -np.inf]).astype(dtype), descending=descending)
+        images = [order.image_of_bits(run.view(order.unsigned)) for run in runs]
+        ranks = rng.permutation(sum(map(len, runs)) + 1)
+        found = co_ranks_of_images(np, images, ranks)
+        assert found.dtype == np.int64
+        assert np.array_equal(found, gpumerge_cli.rank(runs, ranks, descending=descending))
+        keys = np.concatenate(runs)
+        for side in ("left", "right"):
+            found = ranks_of_images(np, images, order.image(keys), side)  # type: ignore[arg-type]
+            expected = gpumerge_cli.rank_of(runs, keys, side=side, descending=descending)  # type: ignore[arg-type]
+            assert np.array_equal(found, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "i8", "f2", "f4", "f8", "?"])
+def test_ranks_on_a_gpu_are_those_of_the_host(
+    gpu_backend: Backend, dtype: str, descending: bool, rng: np.random.Generator
+) -> None:
+    import cupy
+
+    for number in (1, 2, 9):
+        runs = [gpumerge_cli.sort(drawn(dtype, rng), descending=descending) for _ in range(number)]
+        given, keys = [cupy.asarray(run) for run in runs], np.concatenate(runs)
+        total = len(keys)
+        for at in (np.arange(total + 1), np.zeros((0,), int), np.array([[0, total]]), total):
+            found = gpumerge_cli.rank(given, at, descending=descending)
+            assert isinstance(found, cupy.ndarray)
+            expected = gpumerge_cli.rank(runs, at, descending=descending)
+            assert found.dtype == np.int64
+            assert found.shape == expected.shape
+            assert np.array_equal(found.get(), expected)
+        assert gpumerge_cli.rank(given, cupy.arange(total + 1), descending=descending).shape == (total + 1, number)
+        for items in (keys, cupy.asarray(keys), keys.reshape(1, -1), *keys[:1]):
+            for side in ("left", "right"):
+                of = gpumerge_cli.rank_of(given, items, side=side, descending=descending)  # type: ignore[arg-type]
+                assert isinstance(of, cupy.ndarray)
+                expected = gpumerge_cli.rank_of(runs, items, side=side, descending=descending)  # type: ignore[arg-type]
+                assert np.array_equal(of.get(), expected)
+                assert of.shape == np.shape(expected)
+
+
+@pytest.mark.gpu
+def test_ranks_on_a_gpu_of_strided_arrays_and_what_is_refused(gpu_backend: Backend) -> None:
+    import cupy
+
+    a = cupy.arange(20, dtype=cupy.int32)
+    assert gpumerge_cli.rank([a[::2], a[1::2]], 7).tolist() == [4, 3]
+    assert gpumerge_cli.rank_of([a[::2], a[1::2]], [3, 40], side="right").tolist() == [4, 20]
+    for call, said in (
+        (lambda: gpumerge_cli.rank([a], 21), "a rank lies outside of 0 to 20"),
+        (lambda: gpumerge_cli.rank_of([a], 1.5), "are not all values of int32"),
+        (lambda: gpumerge_cli.rank_of([a], "x"), "are not all values of int32"),
+        (lambda: gpumerge_cli.rank([a, np.arange(3, dtype=np.int32)], 2), "partly in host"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            call()
 
 
 @settings(max_examples=60)

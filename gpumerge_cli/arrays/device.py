@@ -15,6 +15,7 @@ from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.keys import Keys
 
 
 class Device:
@@ -67,6 +68,12 @@ class Device:
         import cupy
 
         return cupy.ascontiguousarray(array).view(self._keys.items)
+
+    def images(self, array: Any) -> Any:
+        """The key images of an array: unsigned integers that ascend where its keys are in order."""
+        order = self._keys.order
+        assert isinstance(order, Keys), "a GPU takes numbers alone"
+        return order.image_of_bits(self.run(array).view(order.unsigned))
 
     def called(self, operation: Operation, arrays: Sequence[Any], out: Any = None, values: Any = None) -> Any:
         """The call's result, as `again` has it, from a prepared call; None if none can be prepared for it.

@@ -8,9 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import same_side
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
+from gpumerge_cli.arrays.taking import is_cupy, taken
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -18,7 +20,7 @@ from gpumerge_cli.extents import Extent
 Array = NDArray[Any]
 
 
-def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False) -> NDArray[np.int64]:
+def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False) -> Any:
     """The co-ranks of ranks of a merge: how many items of each array are among the first `at` of the merge.
 
     >>> import gpumerge_cli, numpy as np
@@ -31,7 +33,7 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory. That they are sorted is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. That they are sorted is not checked.
     at:
         A rank from 0 to the number of all items, or an array of ranks of any shape.
     key, descending:
@@ -41,19 +43,23 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     -------
     int64, of the shape of `at` with one more dimension, of an item for each array. The items of the arrays ahead of a
     row, merged, are the first `at` items of `merge`. Rows are unique, since equal items go in the order of the arrays.
-    Each looks at O(k log n) items.
+    In host memory each looks at O(k log n) items. For arrays on a GPU it is a CuPy array, and all of their items are
+    looked at once.
 
     Raises
     ------
-    UsageError: arrays or ranks that do not fit, arrays on a GPU. InputError: arrays that are not sorted, if it is met.
+    UsageError: arrays or ranks that do not fit. InputError: arrays in host memory that are not sorted, if it is met.
+    DeviceError: a GPU that cannot be had.
     """
-    given, keys = _on_host(arrays, key, descending)
-    ranks = np.asarray(at)
+    given, keys, on_device = _taken(arrays, key, descending)
+    ranks = np.asarray(at.get() if is_cupy(at) else at)
     if ranks.size and ranks.dtype.kind not in "iu":
         raise UsageError(f"at={at!r} is no rank", way_out="give whole numbers")
     total = sum(map(len, given))
     if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= total:
         raise UsageError(f"a rank lies outside of 0 to {total}", way_out="the merge has no more items")
+    if on_device:
+        return _co_ranks_on_device(given, keys, ranks)
     wanted, places = np.unique(ranks.astype(np.int64).reshape(-1), return_inverse=True)
     found = _co_ranks([keys.run(array) for array in given], wanted, keys)[places.reshape(-1)]
     return found.reshape(*ranks.shape, len(given))
@@ -79,7 +85,7 @@ def rank_of(
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory. That they are sorted is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. That they are sorted is not checked.
     items:
         A key or an array of keys of any shape, which the arrays' dtype can hold. For structured arrays, values of the
         field `key`.
@@ -90,17 +96,19 @@ def rank_of(
 
     Returns
     -------
-    int64, of the shape of `items`.
+    int64, of the shape of `items`: a CuPy array for arrays on a GPU.
 
     Raises
     ------
-    UsageError: arrays or items that do not fit, arrays on a GPU.
+    UsageError: arrays or items that do not fit. DeviceError: a GPU that cannot be had.
     """
-    given, keys = _on_host(arrays, key, descending)
+    given, keys, on_device = _taken(arrays, key, descending)
     if side not in ("left", "right"):
         raise UsageError(f"side={side!r} is no side", way_out='use "left" or "right"')
+    if on_device:
+        return _ranks_on_device(given, keys, items, side)
     runs = [_keys_in(array, keys) for array in given]
-    wanted = _as_keys(items, runs[0].dtype)
+    wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
     ranks = np.zeros(wanted.shape, np.int64)
     for run in runs:
         if descending:  # the run from its end is in ascending order, and "behind" is "ahead" there
@@ -111,14 +119,34 @@ def rank_of(
     return ranks
 
 
-def _on_host(arrays: Sequence[Any], key: str | None, descending: bool) -> tuple[list[Array], ArrayKeys]:
+def _taken(arrays: Sequence[Any], key: str | None, descending: bool) -> tuple[list[Array], ArrayKeys, bool]:
+    """(the arrays as NumPy's or CuPy's, their order, whether they lie on a GPU)."""
     given = [taken(array) for array in arrays]
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
-    keys = ArrayKeys.of(given, key, descending)
-    if same_side(given):
-        raise UsageError("ranks are of arrays in host memory", way_out="give array.get(), or merge them on the GPU")
-    return given, keys
+    return given, ArrayKeys.of(given, key, descending), same_side(given)
+
+
+def _co_ranks_on_device(arrays: Sequence[Any], keys: ArrayKeys, ranks: Array) -> Any:
+    import cupy
+
+    device = Device(arrays, keys, "gpu")
+    with device.current():
+        wanted = cupy.asarray(ranks.astype(np.int64).reshape(-1))
+        found = co_ranks_of_images(cupy, [device.images(array) for array in arrays], wanted)
+        return device.kept(found.reshape(*ranks.shape, len(arrays)))
+
+
+def _ranks_on_device(arrays: Sequence[Any], keys: ArrayKeys, items: Any, side: Literal["left", "right"]) -> Any:
+    import cupy
+
+    device = Device(arrays, keys, "gpu")
+    with device.current():
+        wanted = _as_keys(cupy, items, keys.dtype)
+        found = ranks_of_images(
+            cupy, [device.images(array) for array in arrays], device.images(wanted.reshape(-1)), side
+        )
+        return device.kept(found.reshape(wanted.shape))
 
 
 def _keys_in(array: Array, keys: ArrayKeys) -> Array:
@@ -128,20 +156,20 @@ def _keys_in(array: Array, keys: ArrayKeys) -> Array:
     return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
 
-def _as_keys(items: Any, dtype: np.dtype[Any]) -> Array:
-    """Items as an array of the dtype. Raises UsageError if it cannot hold them."""
-    found = np.asarray(items)
+def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
+    """Items as an array of the dtype, of the module `xp`, NumPy or CuPy. Raises UsageError if it cannot hold them."""
+    found = items if is_cupy(items) else np.asarray(items)
     if found.dtype.kind == "V" and dtype.kind == "S":
         found = found.view(f"S{found.dtype.itemsize}")
     try:
         with np.errstate(all="ignore"):
             cast = found.astype(dtype)
-        same = (cast == found) | ((cast != cast) & (found != found))
+        same = bool(((cast == found) | ((cast != cast) & (found != found))).all())
     except (TypeError, ValueError, OverflowError):
-        same = np.array([False])
-    if not np.all(same):
+        same = False
+    if not same:
         raise UsageError(f"items of {found.dtype} are not all values of {dtype}", way_out="give keys of that dtype")
-    return cast
+    return xp.asarray(cast)
 
 
 def _co_ranks(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:

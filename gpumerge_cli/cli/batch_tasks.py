@@ -119,7 +119,7 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
-    from gpumerge_cli.engine.output import output_names
+    from gpumerge_cli.engine.output import COUNTS, output_names
     from gpumerge_cli.engine.request import CheckRequest
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.report.write import MERGE_SUFFIXES
@@ -140,6 +140,8 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
         return task
     for name in names:
         judge_suffix(name, format, format.dtype)
+    if getattr(request, "margin", None) is not None and request.margin.file is not None:
+        judge_suffix(request.margin.file, COUNTS, COUNTS.dtype)
     sort = getattr(request, "sort", None)
     if request.on.launch != LaunchRequest() or sort not in (None, SortRequest()):
         backend = select(request.on.backend, request.on.device, order, None).backend

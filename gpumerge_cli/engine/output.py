@@ -25,7 +25,9 @@ from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
-_COUNT = np.dtype("<u8")
+COUNTS = Content("raw", np.dtype("<u8"), said=True)
+"""The content of a file of counts."""
+_COUNT_BYTES = 8
 
 
 def output_names(output: str, parts: int | None) -> tuple[str, ...]:
@@ -66,8 +68,7 @@ class Output:
                 count = None if sizes is None else inputs.order.count(sizes[number])
                 self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
             if margin is not None and margin.file is not None:
-                most = _COUNT.itemsize * items
-                self._counts = open_sink(margin.file, Content("raw", _COUNT, said=True), _COUNT, None, most=most)
+                self._counts = open_sink(margin.file, COUNTS, COUNTS.dtype, None, most=_COUNT_BYTES * items)
         except BaseException:
             self.abort()
             raise
@@ -134,7 +135,7 @@ class Output:
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         if self._counts is not None:
-            filled.append(Filled(items, _COUNT.itemsize * items))
+            filled.append(Filled(items, _COUNT_BYTES * items))
         for sink, part in zip(self._all, filled, strict=True):
             sink.judge(part.nbytes)
             if self._cuts and sink is not self._counts:

@@ -92,15 +92,22 @@ class Keys(Order):
         return np.ndarray((count,), self.dtype, np.ascontiguousarray(items))
 
     def image(self, keys: NDArray[Any]) -> NDArray[Any]:
-        bits = np.ascontiguousarray(keys, self.dtype).view(self.unsigned)
-        flip = self.unsigned.type(self.flip)
+        return np.asarray(self.image_of_bits(np.ascontiguousarray(keys, self.dtype).view(self.unsigned)))
+
+    def image_of_bits(self, bits: Any) -> Any:
+        """The images of keys whose bits these are: a new array of NumPy or CuPy, of dtype `unsigned`, as `bits` is."""
+        of = self.unsigned.type
         if self.infinity is None:
-            return np.asarray(bits ^ flip)
-        sign = self.unsigned.type(self._sign)
-        magnitude = bits & ~sign
-        image = np.where(bits & sign, sign - magnitude, sign + magnitude)
-        image[magnitude > self.unsigned.type(self.infinity)] = self._all_ones
-        return np.asarray(image.astype(self.unsigned) ^ flip)
+            return bits ^ of(self.flip)
+        magnitude = bits & of(self._sign - 1)
+        negative = self._ones_where(bits >> of(8 * self.width - 1))
+        image = ((magnitude ^ negative) - negative) + of(self._sign)
+        is_nan = self._ones_where((magnitude > of(self.infinity)).astype(self.unsigned))
+        return (image | is_nan) ^ of(self.flip)
+
+    def _ones_where(self, ones: Any) -> Any:
+        """All bits where an item is 1, none where it is 0."""
+        return ~ones + self.unsigned.type(1)
 
     def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
         return Equal(run, self.width)

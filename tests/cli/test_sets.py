@@ -120,6 +120,22 @@ def test_jobs_of_a_batch(names: list[str], tmp_path: Path) -> None:
     assert (tmp_path / "sorted.out").read_text() == "      3 a 1\n      1 b\n      1 c\n      2 d\n"
 
 
+def test_a_batch_judges_places_of_counts_ahead(
+    names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = '[[job]]\noperation = "merge"\ninputs = ["a.txt"]\n'
+    for first, second, told in (
+        ("1.u64", "2.txt", "2.txt: uint64 cannot be written as .txt"),
+        ("1.u64", "1.u64", "1.u64 is written by job"),
+        ("1.u64", "1.out", "--count-to"),
+    ):
+        one, other = f'output = "0.out"\ncount-to = "{first}"\n', f'output = "1.out"\ncount-to = "{second}"\n'
+        (tmp_path / "jobs.toml").write_text(job + one + job + other)
+        assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 2
+        assert told in capsys.readouterr().err
+        assert not list(tmp_path.glob("*.out"))
+
+
 @pytest.mark.parametrize("memory", [None, "1b"])
 def test_sorted_lines_are_counted_in_memory_and_spilled(memory: str | None, tmp_path: Path) -> None:
     """Equal lines lie in several pieces, and in several parts of the output."""

@@ -47,9 +47,9 @@ ACTIONS = (
     ),
     Option(
         "of", "Actions", ("rank",),
-        "Show how many items are less than ITEM (lower), how many are less or equal (upper), and how many are equal. "
-        "No file need hold ITEM. It is a number, a line, a record of CSV or the key of a record, with commas between "
-        "several fields. May be given again.",
+        "Show how many items are ahead of ITEM in the merge (lower), how many are ahead or equal (upper), and how many "
+        "are equal. No file need hold ITEM. It is a number, a line, a record of CSV or the key of a record, with "
+        "commas between several fields. May be given again.",
         kind="text", placeholder="ITEM", multiple=True, settable=False,
     ),
     Option(

@@ -114,7 +114,7 @@ _RANKS = f"""\b
 If A holds the numbers 1 4 9 and B holds 2 4, the merge is 1 2 4 4 9:
   --at 3             4, the second one; ahead of it are 2 items of A, 1 of B
   --quantile 0.5     4, the item in the middle
-  --of 4             lower 2 and upper 4: two items are less than 4, two equal it
+  --of 4             lower 2 and upper 4: two items are ahead of 4, two equal it
   --range 1:3        2 4
 
 {_EPILOG}"""

@@ -1,0 +1,43 @@
+"""Ranks by searches in key images, in arrays of NumPy or of CuPy, whose module `xp` is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+
+def ranks_of_images(xp: Any, runs: Sequence[Any], wanted: Any, side: Literal["left", "right"]) -> Any:
+    """The number of items of all runs ahead of each wanted image; with side "right", also those that equal it.
+
+    runs: ascending images, 1-D. wanted: images of the same dtype, 1-D. The result is int64.
+    """
+    ranks = xp.zeros(wanted.shape, np.int64)
+    for run in runs:
+        ranks += xp.searchsorted(run, wanted, side)
+    return ranks
+
+
+def co_ranks_of_images(xp: Any, runs: Sequence[Any], ranks: Any) -> Any:
+    """The number of items of each run among the first `ranks` of their merge.
+
+    runs: ascending images, 1-D. ranks: int64, 1-D, none beyond the number of all items. The result is int64, of shape
+    (ranks, runs). The image of the last of these items is found bit by bit, which takes a search in each run for each
+    bit. Its equals are then taken from the runs in turn.
+    """
+    dtype = runs[0].dtype
+    last = xp.zeros(ranks.shape, dtype)
+    for place in reversed(range(8 * dtype.itemsize)):
+        bit = dtype.type(1 << place)
+        too_few = ranks_of_images(xp, runs, last | (bit - dtype.type(1)), "right") < ranks
+        last = last | too_few.astype(dtype) * bit
+    ahead = [xp.searchsorted(run, last, "left") for run in runs]
+    equal = [xp.searchsorted(run, last, "right") - count for run, count in zip(runs, ahead, strict=True)]
+    left = ranks - sum(ahead)
+    found = []
+    for count, more in zip(ahead, equal, strict=True):
+        taken = xp.minimum(left, more)
+        found.append(count + taken)
+        left = left - taken
+    return xp.stack(found, axis=1)
