@@ -42,7 +42,8 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
 
     names = tuple(values.files)
     if len(names) != 2:
-        raise UsageError(f"{len(names)} files were named", way_out="a join takes two, A and B")
+        named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
+        raise UsageError(named, way_out="a join takes two, A and B")
     output = "-" if values.output is None else values.output
     tasks.check_report_place(values.report, (*names, output))
     items, rules = _of_records(values) if _holds_records(values, names) else _of_lines(values, names)
@@ -76,6 +77,8 @@ def rules_of(values: Values, names: tuple[str, ...]) -> Join:
     """The rules that the options say. Raises UsageError, or InputError for a header that cannot be read."""
     separator, between = _separators(values.field_separator, zero_terminated=values.zero_terminated)
     fields, key = join_keys(values, names, separator)
+    if values.field_separator == "" and len(fields[0]) > 1:
+        raise UsageError("-t '': all of a line is one field", way_out="name the byte between fields, or one field")
     columns, auto = _columns(values.columns, len(fields[0]))
     return Join(
         fields=fields,
@@ -86,6 +89,7 @@ def rules_of(values: Values, names: tuple[str, ...]) -> Join:
         columns=columns,
         auto=auto,
         filler=b"" if values.empty is None else os.fsencode(values.empty),
+        header_of_a=values.type in ("anti", "semi"),
     )
 
 

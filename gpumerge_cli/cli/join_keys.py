@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
+from gpumerge_cli.cli.keyspec import LETTERS as SORT_LETTERS
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, line_order, parse_columns
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
@@ -127,5 +128,6 @@ def _named(text: str, option: str, file: str, separator: int | None) -> list[Key
         keys = parse_columns(text, lambda: csv_names((file,), separator, 1, option=option))
     except UsageError as error:
         what = error.what.replace("--field", option, 1)
-        raise UsageError(f"{file}: {what}", way_out=error.way_out) from None
+        way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")
+        raise UsageError(f"{file}: {what}", way_out=way_out) from None
     return [replace(key, name="") for key in keys]

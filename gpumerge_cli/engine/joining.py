@@ -64,7 +64,7 @@ def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeR
     assert text is not None
     if request.items.csv and not text.quoted:
         raise InputError(
-            "its quotes do not enclose whole fields",
+            f"quotes in it, or in {inputs.sources[1].name}, do not enclose whole fields",
             where=inputs.sources[0].name,
             way_out="write both files with whole fields in quotes, and quotes in them twice",
         )
@@ -98,11 +98,11 @@ def _all_columns(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tupl
 
 def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> bytes:
     a, b = firsts
-    if a is None and b is None:
+    if a is None and (b is None or join.header_of_a):
         return b""
     worker = JoinWorker(Joins(inputs.sources, join))
     try:
-        joined = worker.pair(a, b)
+        joined = worker.pair(a, None if join.header_of_a else b)
     finally:
         worker.close()
     return joined if inputs.format.shown is None else inputs.format.shown(joined)

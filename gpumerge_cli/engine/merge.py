@@ -26,6 +26,7 @@ from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport
 
@@ -171,6 +172,9 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> Diso
     threads = hired.station.shares.workers if hired.station is not None else cores()
     error = Search(backend, threads).error_in(site.sources[found.source], site.order_of(found.source))
     assert error is not None
+    if isinstance(site.work.join, Join) and not error.way_out.startswith("check "):
+        header = " --header 1" * (site.work.items.header_lines > 0)
+        error.way_out = f"sort it first: gpumerge sort{header} {site.work.join.sorting(found.source)}"
     return error
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,8 @@ class Join:
     blanks. between: the byte that goes out between fields. quoted: fields are those of CSV. shows: a sum of PAIRS and
     the others. columns: the fields that go out, as (0, number) for a field of the key and (1 or 2, field from 0) for
     those of A or B; None for the key, the other fields of A and the other fields of B. auto: `columns` is to be made
-    from the first lines of the inputs. filler: stands for fields that are empty or not there.
+    from the first lines of the inputs. filler: stands for fields that are empty or not there. header_of_a: the header
+    that goes out is that of A, with its key first.
     """
 
     fields: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0,))
@@ -49,6 +51,7 @@ class Join:
     columns: tuple[tuple[int, int], ...] | None = None
     auto: bool = False
     filler: bytes = b""
+    header_of_a: bool = False
 
     @property
     def rules(self) -> tuple[LineOrder, LineOrder]:
@@ -79,6 +82,21 @@ class Join:
         """The places of the keys in items of A and B: see SourceSpec of kernels/cpu/entries.h."""
         return tuple(rules.table() for rules in self.rules)
 
+    def sorting(self, source: int) -> str:
+        """The options of gpumerge sort for A (0) or B (1)."""
+        keys = self.rules[source].keys
+        if self.quoted:
+            separator, words = self.separator if self.separator != ord(",") else None, []
+            for key in keys:
+                letters = replace(key, start_field=0, end_field=None).describe()
+                words.append(f"{key.start_field + 1}{':' * bool(letters)}{letters}")
+            said = [f"--field {','.join(words)}"]
+        else:
+            separator, said = self.separator, [key.said for key in keys]
+        options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
+        options += [] if separator is None else [f"-t {shlex.quote(_shown(separator))}"]
+        return " ".join(options + said)
+
     @property
     def _ways(self) -> tuple[LineKey, ...]:
         return self.key.keys or (LineKey(reverse=self.key.reverse),) * len(self.fields[0])
@@ -106,3 +124,8 @@ class Join:
             if field not in joined
         )
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
+
+
+def _shown(separator: int) -> str:
+    """The byte as -t takes it."""
+    return {NUL: "\\0", 9: "\\t"}.get(separator, chr(separator))

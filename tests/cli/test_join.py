@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -204,8 +205,36 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path) -> N
             expected += [[x[1], x[2], x[0]] for x in some_a]
         if shows & _ONLY_B and not some_a:
             expected += [[y[2], y[0], y[1]] for y in some_b]
-    assert found[0] == ["city", "n", "x", "y"]
+    assert found[0] == ["city", "n", "x"] + ["y"] * bool(shows & (_PAIRS | _ONLY_B))
     assert found[1:] == expected, seed
+
+
+@pytest.mark.parametrize("options", [["-t,"], [], ["--csv"]])
+def test_keys_of_several_fields_across_chunks(options: list[str], tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    gap = "," if options else " "
+    sides: list[dict[tuple[str, int], list[str]]] = []
+    texts = []
+    for number in range(2):
+        keys = sorted((chance.choice("xyz"), -chance.randrange(8000)) for _ in range(20_000))
+        side: dict[tuple[str, int], list[str]] = {}
+        lines = []
+        for at, (word, falling) in enumerate(keys):
+            side.setdefault((word, falling), []).append(f"t{at}")
+            fields = [f"t{at}", word, str(-falling)] if number else [word, f"t{at}", str(-falling)]
+            lines.append(gap.join(fields) + "\n")
+        sides.append(side)
+        texts.append("".join(lines).encode())
+    options = [*options, "-1", "1,3nr", "-2", "2,3", "-S", "64K", "--threads", "2"]
+    found = joined(tmp_path, *options, a=texts[0], b=texts[1])
+    expected = [
+        gap.join([word, str(-falling), x, y]) + "\n"
+        for word, falling in sorted(sides[0].keys() & sides[1].keys())
+        for x in sides[0][word, falling]
+        for y in sides[1][word, falling]
+    ]
+    assert found == "".join(expected).encode(), seed
 
 
 def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
@@ -218,6 +247,24 @@ def test_disorder_is_an_error_with_its_place(
     a: bytes, b: bytes, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert f"{place}: disorder" in refusal(tmp_path, capsys, a=a, b=b)
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "way_out"),
+    [
+        ([], b"b\na\n", "gpumerge sort -s -k 1b,1"),
+        (["-t;", "-j1,2nr"], b"x;1\nx;2\n", "gpumerge sort -s -t ';' -k 1,1 -k 2,2nr"),
+        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n", "gpumerge sort --header 1 -s --field 1:n,2"),
+        (["--csv", "-t:", "-j2r"], b"x:1\nx:2\n", "gpumerge sort -s -t : --field 2:r"),
+    ],
+)
+def test_disorder_names_the_sort_that_mends_it(
+    options: list[str], lines: bytes, way_out: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"; sort it first: {way_out}\n" in refusal(tmp_path, capsys, *options, a=lines, b=lines)
+    command = [*shlex.split(way_out)[1:], str(tmp_path / "a"), "-o", str(tmp_path / "a")]
+    assert door.run(command) == 0
+    assert joined(tmp_path, "-q", *options, a=(tmp_path / "a").read_bytes(), b=(tmp_path / "a").read_bytes())
 
 
 def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,6 +293,8 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
         (["-j", "1,1"], "twice"),
         (["-j", "1,2k"], "no letter of a key"),
         (["-j", "1,"], "no number of a field"),
+        (["-t", "", "-j", "1,2"], "all of a line is one field"),
+        (["--csv", "-j", "a:q"], "use letters from dfghMnrV"),
         (["--record-size", "8", "-n"], "records, not lines"),
         (["--record-size", "8,9,7"], "two files"),
         (["--record-size", "8", "-e", "256"], "from 0 to 255"),

@@ -158,6 +158,29 @@ def test_records_that_have_numbers_as_partners(tmp_path: Path) -> None:
     assert np.load(out).tolist() == [(1, b"Ann"), (2, b"Bob"), (3, b""), (5, b"Cy")]
 
 
+def test_records_across_chunks(tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    rng = np.random.default_rng(seed)
+    a = np.zeros(40_000, [("x", "<u4"), ("k", ">i8"), ("n", "<i2")])
+    b = np.zeros(30_000, [("n", ">i2"), ("k", "<i8"), ("y", "<u4")])
+    for side, name in ((a, "x"), (b, "y")):
+        side["k"] = rng.integers(-5000, 5000, len(side))
+        side["n"] = rng.integers(0, 2, len(side))
+        side.sort(order=["n", "k"])
+        side[name] = np.arange(len(side))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    out = tmp_path / "out.npy"
+    names = [str(tmp_path / name) for name in ("a.npy", "b.npy")]
+    assert run("-j", "n,k", "-S", "64K", "--threads", "2", *names, "--output", str(out)) == 0
+    pairs = [side["n"].astype(int) * 10**5 + side["k"] for side in (a, b)]
+    low, high = (np.searchsorted(pairs[1], pairs[0], side) for side in ("left", "right"))
+    found = np.load(out)
+    assert found["x"].tolist() == np.repeat(a["x"], high - low).tolist(), seed
+    assert found["y"].tolist() == [y for x, z in zip(low, high, strict=True) for y in range(x, z)], seed
+    assert found[["n", "k"]].tolist() == a[["n", "k"]][found["x"]].tolist(), seed
+
+
 @pytest.mark.parametrize("counts", [(3, 100_000), (100_000, 3)])
 def test_groups_of_records_beyond_the_memory(counts: tuple[int, int], tmp_path: Path) -> None:
     a, b = (np.zeros(count, [("k", "<u4"), ("at", "<u4"), ("fill", "S24")]) for count in counts)
