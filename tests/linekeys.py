@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial, total_ordering
+from functools import cache, partial, total_ordering
 from hashlib import md5
 from typing import Any
 
@@ -98,8 +98,8 @@ def item_key(order: Order | LineOrder, item: bytes) -> Any:
 
 
 def key_of(order: Order | LineOrder) -> Callable[[bytes], Any]:
-    """`item_key` for one order, as the key function of `sorted`."""
-    return partial(item_key, order)
+    """`item_key` for one order, as the key function of `sorted`. It keeps its results, as many items are equal."""
+    return cache(partial(item_key, order))
 
 
 def _line_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:

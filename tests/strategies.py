@@ -79,7 +79,7 @@ def line_runs(draw: st.DrawFn, most_runs: int = 2) -> tuple[list[list[bytes]], b
 
 def as_text(lines: list[bytes], end: bytes = b"\n") -> bytes:
     """Lines as in a file, each with its terminator."""
-    return b"".join(line + end for line in lines)
+    return end.join([*lines, b""])
 
 
 RECORD_SIZES = (1, 2, 3, 7, 8, 12, 16, 100, 4097)

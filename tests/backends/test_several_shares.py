@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.gpu import shares
 from tests.backends.team import SHAPES, Runs, drawn
+from tests.pairs import one_of_each
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("devices", range(1, 9))
+@pytest.mark.parametrize(("shape", "devices"), one_of_each(SHAPES, range(1, 9)))
 def test_cuts_are_those_of_a_stable_sort(rng: np.random.Generator, shape: str, devices: int) -> None:
     for most in (1, 5, 3000, 60_000):
         counts = rng.integers(0, most + 1, devices)
@@ -34,15 +34,16 @@ def test_every_rank_of_small_runs(runs: list[list[int]]) -> None:
 
 
 def test_searches_read_little(rng: np.random.Generator) -> None:
-    runs = Runs([np.sort(drawn(rng, "uniform", 3_000_000)) for _ in range(4)])
-    shares.cuts(runs.read, [3_000_000] * 4, 6_000_000)
+    counts = [600_000] * 4
+    runs = Runs([np.sort(drawn(rng, "uniform", count)) for count in counts])
+    shares.cuts(runs.read, counts, 1_200_000)
     assert runs.rounds <= 3
-    assert runs.keys <= 4 * 3 * 2048
+    assert runs.keys <= len(counts) * 3 * 2048
     step = 1 << 8
     shuffled = [rng.permutation(run) for run in runs.runs]
-    about = shares.estimates([run[::step] for run in shuffled], step, [3_000_000] * 4, 6_000_000)
-    off = shares.slack(step, [3_000_000] * 4)
-    exact = runs.cuts(6_000_000)
+    about = shares.estimates([run[::step] for run in shuffled], step, counts, 1_200_000)
+    off = shares.slack(step, counts)
+    exact = runs.cuts(1_200_000)
     assert all(abs(a - b) <= off for a, b in zip(about, exact, strict=True))
 
 

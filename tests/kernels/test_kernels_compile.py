@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +40,7 @@ from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+from tests.pairs import one_of_each
 
 RECORD_ORDERS = [
     Order.records(size, offset, key, descending=down)
@@ -73,16 +73,6 @@ def ordered(orders: list[Order]) -> list[Any]:
         if order.descending
         else pytest.param(order, id=order.describe())
         for order in orders
-    ]
-
-
-def one_of_each(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-    """Pairs as parameters of a test, so that each value is in one at least; the other pairs are for thorough runs."""
-    usual = {(at % len(first), at % len(second)) for at in range(max(len(first), len(second)))}
-    return [
-        pytest.param(one, other, marks=() if (i, j) in usual else pytest.mark.thorough)
-        for i, one in enumerate(first)
-        for j, other in enumerate(second)
     ]
 
 
