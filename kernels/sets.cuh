@@ -13,10 +13,8 @@
 // The bits of a rule: the cases in which an item goes out.
 constexpr unsigned EQUAL = 1, ONLY_A = 2, ONLY_B = 4;
 
-__device__ __forceinline__ unsigned goes_out(unsigned rule, bool a_first, bool b_first)
-{
-    return rule >> (a_first + 2 * b_first) & 1;
-}
+// side: 0 if both hold the item, 1 if only A does, 2 if only B does.
+__device__ __forceinline__ unsigned goes_out(unsigned rule, long long side) { return rule >> side & 1; }
 
 // The number of items of a[0 .. end) that go before `item`. It is near `end` if few items equal it.
 template <typename Index, typename Sequence>

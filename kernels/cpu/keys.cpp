@@ -19,7 +19,7 @@ Item* items_at(Byte* bytes) { return reinterpret_cast<Item*>(bytes); }
 
 int64_t co_rank_of(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n)
 {
-    return co_rank<long long>(rank, items_at(a), m, items_at(b), n, NO_LINES);
+    return Pair{items_at(a), m, items_at(b), n, nullptr, &NO_LINES}.co_rank_of(rank);
 }
 
 void merge(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, const LaunchSpec& launch, Byte* scratch)
@@ -105,9 +105,9 @@ int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int6
     return walk_tiles(pair, tile, rule, KeySides<ByImage>{});
 }
 
-void walk_cut_of(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed)
+void walk_cut_at(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed)
 {
-    const Passed<long long> found = walk_cut<long long>(rank, items_at(a), m, items_at(b), n, NO_LINES);
+    const Passed<long long> found = walk_cut_of({items_at(a), m, items_at(b), n, nullptr, &NO_LINES}, rank);
     passed[0] = found.a;
     passed[1] = found.b;
 }
@@ -137,4 +137,4 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
-    co_rank_of, merge, first_disorder, drop_equals, count_equals, walk, walk_cut_of, images, bound};
+    co_rank_of, merge, first_disorder, drop_equals, count_equals, walk, walk_cut_at, images, bound};

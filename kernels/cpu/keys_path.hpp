@@ -54,7 +54,7 @@ __forceinline__ void step(const Item*& a, const Item*& b, Item* out)
 
 // Merges while both slices hold items; then copies the rest of one.
 template <typename Less>
-void merge_one(Pair pair)
+__noinline__ void merge_one(Pair pair)
 {
     for (long long certain; (certain = pair.certain()) >= UNCHECKED;) {
         const Item *a = pair.a, *b = pair.b;

@@ -1,4 +1,7 @@
 // Two slices that are merged, and the code that the staging rungs share. Included by ladder.hpp.
+//
+// Searches, and loops that finish what little is left, are not inlined: a tile calls each of them a few times, and each copy of
+// them would take its part of the build's time.
 #pragma once
 
 // Two slices, and the place of their merge.
@@ -12,7 +15,7 @@ struct Pair {
 
     long long total() const { return m + n; }
     long long certain() const { return smaller(m, n); }
-    long long co_rank_of(long long rank) const { return co_rank<long long>(rank, a, m, b, n, *lines); }
+    __noinline__ long long co_rank_of(long long rank) const { return co_rank<long long>(rank, a, m, b, n, *lines); }
     // The pairs ahead of output position `rank` and behind it; i is its co-rank. They partition the slices, even if these are
     // not sorted.
     Pair head(long long rank, long long i) const { return {a, i, b, rank - i, out, lines}; }

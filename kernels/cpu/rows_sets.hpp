@@ -46,7 +46,7 @@ struct RowSets {
     }
     void walk_cut(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed) const
     {
-        const auto found = ::walk_cut<long long>(rank, RowKind::items_at(a), m, RowKind::items_at(b), n, lines);
+        const auto found = walk_cut_of({RowKind::items_at(a), m, RowKind::items_at(b), n, nullptr, &lines}, rank);
         passed[0] = found.a;
         passed[1] = found.b;
     }

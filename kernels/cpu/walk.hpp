@@ -17,12 +17,13 @@ template <typename Sides>
 __forceinline__ void walk_step(const Item*& a, const Item*& b, Item*& out, unsigned rule, const Sides& sides)
 {
     const auto order = sides.compare(*a, *b);
-    const bool a_first = order < 0, b_first = order > 0;
+    const long long a_first = order < 0, b_first = order > 0;  // as wide as addresses, or steps take more registers
+    const long long side = a_first + 2 * b_first;
     *out = sides.chosen(a, b, b_first);  // each item is written, even if the next one overwrites it
-    sides.mark(out, 1, a_first + 2 * b_first);
-    out += goes_out(rule, a_first, b_first);
+    sides.mark(out, 1, static_cast<int>(side));
     a += 1 - b_first;
     b += 1 - a_first;
+    out += goes_out(rule, side);
 }
 
 // Puts out the items that only one side holds; returns their end.
@@ -42,19 +43,28 @@ struct Section {
     // The steps that are certain to find an item on either side.
     long long certain() const { return smaller(static_cast<long long>(a_end - a), static_cast<long long>(b_end - b)); }
 
-    // Passes all that is left.
-    template <typename Sides>
-    void finish(unsigned rule, const Sides& sides)
-    {
-        for (long long left = certain(); left > 0; left = certain())
-            for (; left > 0; --left) walk_step(a, b, out, rule, sides);
-        if (rule & ONLY_A) out = pass(out, a, a_end - a, 1, sides);
-        if (rule & ONLY_B) out = pass(out, b, b_end - b, 2, sides);
-    }
 };
 
+// Passes all that is left of a section; returns the end of what went out.
 template <typename Sides>
-void walk_certain(Section (&sections)[4], long long certain, unsigned rule, const Sides& sides)
+__noinline__ Item* finish(Section section, unsigned rule, const Sides& sides)
+{
+    auto& [a, a_end, b, b_end, out] = section;
+    for (long long left = section.certain(); left > 0; left = section.certain())
+        for (; left > 0; --left) walk_step(a, b, out, rule, sides);
+    if (rule & ONLY_A) out = pass(out, a, a_end - a, 1, sides);
+    if (rule & ONLY_B) out = pass(out, b, b_end - b, 2, sides);
+    return out;
+}
+
+// The items of the pair that a walk has passed at about output position `rank`.
+__noinline__ inline Passed<long long> walk_cut_of(const Pair& pair, long long rank)
+{
+    return walk_cut<long long>(rank, pair.a, pair.m, pair.b, pair.n, *pair.lines);
+}
+
+template <typename Sides>
+__noinline__ void walk_certain(Section (&sections)[4], long long certain, unsigned rule, const Sides& sides)
 {
     Section s0 = sections[0], s1 = sections[1], s2 = sections[2], s3 = sections[3];
     for (long long step = 0; step < certain; ++step) {
@@ -78,12 +88,11 @@ Item* walk_four(const Pair& pair, unsigned rule, const Sides& sides)
     Passed<long long> at{0, 0};
     for (int part = 0; part < 4; ++part) {
         // The search is in the rest of both. So sections never go backwards, even if items are not in order.
-        const long long m = pair.m - at.a, n = pair.n - at.b;
-        const long long rank = std::clamp((part + 1) * pair.total() / 4 - at.both(), 0ll, m + n);
-        const Passed<long long> cut =
-            part == 3 ? Passed<long long>{m, n} : walk_cut<long long>(rank, pair.a + at.a, m, pair.b + at.b, n, *pair.lines);
+        const Pair rest{pair.a + at.a, pair.m - at.a, pair.b + at.b, pair.n - at.b, pair.out, pair.lines};
+        const long long rank = std::clamp((part + 1) * pair.total() / 4 - at.both(), 0ll, rest.total());
+        const Passed<long long> cut = part == 3 ? Passed<long long>{rest.m, rest.n} : walk_cut_of(rest, rank);
         starts[part] = pair.out + at.both();
-        sections[part] = {pair.a + at.a, pair.a + at.a + cut.a, pair.b + at.b, pair.b + at.b + cut.b, starts[part]};
+        sections[part] = {rest.a, rest.a + cut.a, rest.b, rest.b + cut.b, starts[part]};
         at = {at.a + cut.a, at.b + cut.b};
     }
     for (;;) {
@@ -94,8 +103,7 @@ Item* walk_four(const Pair& pair, unsigned rule, const Sides& sides)
     }
     Item* end = pair.out;
     for (int part = 0; part < 4; ++part) {
-        sections[part].finish(rule, sides);
-        const long long count = sections[part].out - starts[part];
+        const long long count = finish(sections[part], rule, sides) - starts[part];
         if (end != starts[part]) std::memmove(end, starts[part], sizeof(Item) * static_cast<size_t>(count));
         end += count;
     }
@@ -111,17 +119,13 @@ long long walk_tiles(Pair pair, long long tile, unsigned rule, const Sides& side
     while (pair.m > 0 && pair.n > 0) {
         Passed<long long> cut{pair.m, pair.n};
         if (pair.total() > tile) {
-            cut = walk_cut<long long>(tile, pair.a, pair.m, pair.b, pair.n, *pair.lines);
+            cut = walk_cut_of(pair, tile);
             if (cut.both() == 0) cut = {pair.m, pair.n};  // only if items are not in order
         }
         const Pair here{pair.a, cut.a, pair.b, cut.b, pair.out, pair.lines};
-        if (here.certain() >= 4 * FEW_STEPS) {
-            pair.out = walk_four(here, rule, sides);
-        } else {
-            Section all{here.a, here.a + here.m, here.b, here.b + here.n, here.out};
-            all.finish(rule, sides);
-            pair.out = all.out;
-        }
+        pair.out = here.certain() >= 4 * FEW_STEPS
+            ? walk_four(here, rule, sides)
+            : finish(Section{here.a, here.a + here.m, here.b, here.b + here.n, here.out}, rule, sides);
         pair = {pair.a + cut.a, pair.m - cut.a, pair.b + cut.b, pair.n - cut.b, pair.out, pair.lines};
     }
     if (rule & ONLY_A) pair.out = pass(pair.out, pair.a, pair.m, 1, sides);
