@@ -130,6 +130,31 @@ def test_margins(kind: str, chance: random.Random) -> None:  # noqa: F811
             rows.close()
 
 
+@pytest.mark.parametrize("entry", ["gm_merge", "gm_sort"])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_counts_apart(order: Order, entry: str, in_order: bool, chance: random.Random) -> None:  # noqa: F811
+    """Keys by any rule: an item for each group of equal neighbours, whose sizes add up to what a merge gives."""
+    library = lib.library()
+    margin = library.Margin(kind=library.COUNT_APART)
+    for _ in range(ROUNDS // 4 + 1):
+        if in_order:
+            runs = runs_of(order, chance.randint(1, 5), 900, chance)
+        else:
+            runs = [keys(order, chance.choice([0, 5, 900]), chance) for _ in range(chance.randint(1, 4))]
+        equals = 1 if entry == "gm_sort" else chance.choice([1, number_of(Equals.UNION), number_of(Equals.SYMMETRIC)])
+        with lib.workspace(order, runs, chance.choice([1, 3])) as opened:
+            assert getattr(library, entry)(opened, lib.launch(tile=64), 0 if equals == 1 else equals) == 0
+            whole = order.image(lib.result(opened, order.dtype))
+            library.gm_margin(opened, lib.ctypes.byref(margin))
+            assert getattr(library, entry)(opened, lib.launch(tile=64), equals) == 0
+            found = order.image(lib.result(opened, order.dtype))
+            counts = np.frombuffer(lib.ctypes.string_at(library.gm_equals(opened), 8 * len(found)), np.int64)
+        assert (counts > 0).all()
+        assert counts.sum() == len(whole)
+        if in_order or entry == "gm_sort":
+            assert np.array_equal(np.repeat(found, counts), whole)
+
+
 def _beside(runs: list[list[bytes]], texts: list[bytes | None], kind: str) -> bytes:
     """The lines with their margins, made the plain way."""
     counts, found = [Counter(run) for run in runs], []
