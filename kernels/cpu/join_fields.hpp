@@ -120,9 +120,18 @@ public:
     // between. Blanks at a line's end have an empty field behind them.
     void split(Text text, std::vector<Text>& fields) const
     {
-        Place at = text.start;
-        if (at == text.stop) return;
+        if (text.start == text.stop) return;
         if (order_.separator < 0) return split_by_blanks(text, fields);
+        Place at = text.start;
+        if (order_.separator < QUOTED) {
+            const unsigned char separator = static_cast<unsigned char>(order_.separator);
+            each_mark(text, [&](Place block) { return matches_at(block, separator); }, [&](Place mark) {
+                fields.push_back({at, mark});
+                at = mark + 1;
+            });
+            fields.push_back({at, text.stop});
+            return;
+        }
         for (;; ++at) {
             const Place end = field_end(at, text.stop, order_.separator);
             fields.push_back({at, end});
@@ -138,17 +147,37 @@ private:
         return several_keys(order_, text, out, [&](const Key& key) { return marks.part(key); });
     }
 
+    // Calls visit(place) for each byte of a text that marks(block) marks among the 64 bytes at `block`.
+    template <typename Marks, typename Visit>
+    static void each_mark(Text text, Marks marks, Visit visit)
+    {
+        for (Place block = text.start; block < text.stop; block += 64) {
+            Word found = marks(block);
+            if (text.stop - block < 64) found &= (1ull << (text.stop - block)) - 1;
+            for (; found != 0; found &= found - 1) visit(block + __builtin_ctzll(found));
+        }
+    }
+
     static void split_by_blanks(Text text, std::vector<Text>& fields)
     {
-        Place at = skip_blanks(text.start, text.stop);
-        if (at == text.stop) return;
-        while (at < text.stop) {
-            const Place end = find_blank(at, text.stop);
-            fields.push_back({at, end});
-            if (end == text.stop) return;
-            at = skip_blanks(end, text.stop);
-        }
-        fields.push_back({at, at});
+        Place begin = nullptr, behind = text.start;  // of the field in hand, if there is one; behind the last blank
+        Word blank_ahead = 1;                        // a line's start is as one behind a blank
+        const auto edges = [&](Place block) {  // the first blank behind each field, and each field's first byte
+            const Word blanks = blanks_at(block), found = blanks ^ (blanks << 1 | blank_ahead);
+            blank_ahead = blanks >> 63;
+            return found;
+        };
+        each_mark(text, edges, [&](Place edge) {
+            if (begin == nullptr) {
+                begin = edge;
+            } else {
+                fields.push_back({begin, edge});
+                begin = nullptr;
+                behind = edge;
+            }
+        });
+        if (begin != nullptr) fields.push_back({begin, text.stop});
+        else if (behind != text.start) fields.push_back({text.stop, text.stop});
     }
 
     // Whether single spaces, and no other blanks, separate the fields, and none is ahead of the first one.

@@ -31,7 +31,11 @@ public:
     __attribute__((always_inline)) int compare(const JoinLine& x, const JoinLine& y) const { return order_.compare(x, y); }
     static Place begin_of(const JoinLine& line) { return line.text.start; }
     void move(JoinLine& line, ptrdiff_t bytes, int64_t) const { line.move(bytes, !readers_[0].several()); }
-    void judge(int64_t input, JoinLine& line) const { readers_[input].judge(line); }
+    void judge(int64_t input, JoinLine& line) const
+    {
+        if (!out.by_fields()) readers_[input].judge(line);
+    }
+
 
     void put(const JoinLine* a, const JoinLine* b)
     {

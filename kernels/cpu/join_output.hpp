@@ -62,28 +62,19 @@ public:
     void fields(const JoinLine* a, FieldView of_a, const JoinLine* b, FieldView of_b)
     {
         const FieldView views[2] = {of_a, of_b};
-        const size_t first = of_a.there ? 0 : 1;
-        if (spec_.columns != nullptr) {
-            for (int64_t number = 0; number < spec_.count; ++number) {
-                if (number > 0) put(separator_);
-                const int64_t* const column = spec_.columns + 2 * number;
-                if (column[0] == 0) field(views[first], readers_[first]->joined(static_cast<size_t>(column[1])));
-                else field(views[column[0] - 1], static_cast<size_t>(column[1]));
-            }
+        const JoinLine& first = a != nullptr ? *a : *b;
+        const int64_t both = (a != nullptr ? length(a->text) : 0) + (b != nullptr ? length(b->text) : 0);
+        const int64_t count = spec_.columns != nullptr ? spec_.count : 2;  // without columns no field goes out three times
+        const int64_t fields = count + static_cast<int64_t>(of_a.count + of_b.count + readers_[0]->keys());
+        const int64_t most = fields * (spec_.filler_bytes + 1) + count * both;
+        if (most <= EXTRA) {
+            ensure(most);
+            put_fields<false>(views, a != nullptr ? 0 : 1);
         } else {
-            for (size_t key = 0; key < readers_[first]->keys(); ++key) {
-                if (key > 0) put(separator_);
-                field(views[first], readers_[first]->joined(key));
-            }
-            for (size_t input = 0; input < 2; ++input)
-                for (size_t number = 0; number < views[input].count; ++number) {
-                    if (readers_[input]->joins(number)) continue;
-                    put(separator_);
-                    field(views[input], number);
-                }
+            put_fields<true>(views, a != nullptr ? 0 : 1);
         }
         ensure(8);
-        end(first == 0 ? *a : *b);
+        end(first);
     }
 
 private:
@@ -98,19 +89,46 @@ private:
         at_ += count;
     }
 
+    // first: the input whose key goes out. CHECKED: there may not be room for all fields.
+    template <bool CHECKED>
+    void put_fields(const FieldView* views, size_t first)
+    {
+        if (spec_.columns != nullptr) {
+            for (int64_t number = 0; number < spec_.count; ++number) {
+                if (number > 0) put<CHECKED>(separator_);
+                const int64_t* const column = spec_.columns + 2 * number;
+                if (column[0] == 0) field<CHECKED>(views[first], readers_[first]->joined(static_cast<size_t>(column[1])));
+                else field<CHECKED>(views[column[0] - 1], static_cast<size_t>(column[1]));
+            }
+            return;
+        }
+        for (size_t key = 0; key < readers_[first]->keys(); ++key) {
+            if (key > 0) put<CHECKED>(separator_);
+            field<CHECKED>(views[first], readers_[first]->joined(key));
+        }
+        for (size_t input = 0; input < 2; ++input)
+            for (size_t number = 0; number < views[input].count; ++number) {
+                if (readers_[input]->joins(number)) continue;
+                put<CHECKED>(separator_);
+                field<CHECKED>(views[input], number);
+            }
+    }
+
+    template <bool CHECKED>
     void put(unsigned char byte)
     {
-        ensure(1);
+        if (CHECKED) ensure(1);
         *at_++ = byte;
     }
 
+    template <bool CHECKED>
     void field(FieldView view, size_t number)
     {
         if (number < view.count && length(view.at[number]) > 0) {
-            ensure(length(view.at[number]));
+            if (CHECKED) ensure(length(view.at[number]));
             copy(view.at[number]);
         } else if (spec_.filler_bytes > 0) {
-            ensure(spec_.filler_bytes);
+            if (CHECKED) ensure(spec_.filler_bytes);
             std::memcpy(at_, spec_.filler, static_cast<size_t>(spec_.filler_bytes));
             at_ += spec_.filler_bytes;
         }
