@@ -42,7 +42,7 @@ RECORD, KEY = 100, 10
 BLOCK = 64 << 20
 _PARTS = 16
 _SHARES = {"sort": 0.5, "merge": 0.2}
-"""Of --seconds: of all turns of the work of that name."""
+"""Shares of --seconds for the turns of the work of each name."""
 
 
 def main() -> None:
