@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST = 32
 """Cuts that a worker makes at once, at most."""
 _ANSWER = 900.0
-"""Seconds in which a worker must make its cuts. Dask gives those of a worker that it misses for 5 minutes to another."""
+"""Seconds in which a worker must make its cuts. Dask gives those of one that it misses for 5 minutes to another."""
 _URGENT = 10
 """The priority of cuts: pieces wait for them."""
 
@@ -45,7 +45,7 @@ class FarCuts:
     """Has workers cut a merge into chunks. See engine.supply.Spans.
 
     A client would ask for one block after the other: 34,000 for 100 pieces of 100 objects, and each answer takes 10 to
-    100 ms. A worker makes neighbouring cuts together: one among many asks for 3 blocks of each object, one alone for 19.
+    100 ms. A worker makes neighbouring cuts together: one among many asks for 3 blocks of each object, else for 19.
     """
 
     fit: FitWorkers
