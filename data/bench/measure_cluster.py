@@ -1,12 +1,14 @@
 """Time sorts and merges by worker processes of this machine: four beside one, all beside plain threads; tiny tasks.
 
 python data/bench/measure_cluster.py FOLDER OUT.md [--bytes 8e9] [--threads 4] [--processes 4] [--tasks 10000]
-    [--repeat 3] [--only REGEX]
+    [--repeat 3] [--seconds 270] [--only REGEX]
 
-FOLDER needs room for four times --bytes. Items are records of 100 bytes with a key of 10 for sorts, and int64 for
-merges. Cases take turns, the first turn warms up and does not count, and each output is held against that of plain
-threads. The connection to the cluster is made before the clock starts; its time stands in a row of its own. Significant
-differences are those where all times of one case lie below all of the other.
+FOLDER needs room for three times --bytes. Items are records of 100 bytes with a key of 10 for sorts, and int64 for
+merges. Cases take turns, the first turn warms up and does not count, and each output is held against the first one.
+No turn begins once the work's share of --seconds is over; where it is over after the first turn, that one counts. The
+connection to the cluster is made before the clock starts; its time stands in a column of its own. Significant
+differences are those where all times of one case lie below all of the other. It needs nothing but the package, with
+its extra `cluster`, and the cores: run it with nothing else at work.
 """
 
 from __future__ import annotations
@@ -16,14 +18,18 @@ import os
 import platform
 import re
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
+from gpumerge_cli import __version__
 from gpumerge_cli.cluster import crew
 from gpumerge_cli.cluster.connect import connected
 from gpumerge_cli.cluster.machines import Machines
@@ -35,6 +41,8 @@ from gpumerge_cli.formats.record_options import RecordRequest
 RECORD, KEY = 100, 10
 BLOCK = 64 << 20
 _PARTS = 16
+_SHARES = {"sort": 0.5, "merge": 0.2}
+"""Shares of --seconds for the turns of the work of each name."""
 
 
 def main() -> None:
@@ -46,6 +54,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=270.0, help="for all turns together, about")
+    parser.add_argument("--commit", default="", help="of the package, where git does not know it")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     work: Path = options.folder / "measure-cluster"
@@ -106,7 +116,10 @@ def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..
     times: dict[str, list[float]] = {case: [] for case in cases}
     starts: dict[str, float] = {}
     expected: list[int] = []
+    until = time.monotonic() + options.seconds * _SHARES[what.split()[0]]
     for turn in range(options.repeat + 1):
+        if turn and time.monotonic() > until:
+            break
         for case, (address, allowed) in cases.items():
             os.sched_setaffinity(0, allowed)
             with ExitStack() as stack:
@@ -118,15 +131,16 @@ def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..
                 begun = time.perf_counter()
                 do(request, machines=machines)
                 seconds = time.perf_counter() - begun
-            found = [hash_of(path) for path in sorted(work.glob("out*"))]
+            os.sched_setaffinity(0, cores)
+            found = sums_of(work)
             expected = expected or found
             assert found == expected, f"{what}, {case}: another output"
             for path in work.glob("out*"):
                 path.unlink()
-            if turn:
-                times[case].append(seconds)
+            times[case].append(seconds)
             print(f"{what}, {case}: {seconds:.2f} s", flush=True)
-    os.sched_setaffinity(0, cores)
+    for taken in times.values():
+        del taken[: len(taken) > 1]
     one, all_, plain = times.values()
     first, second, third = cases
     ratios = {
@@ -141,15 +155,35 @@ def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..
     ]
 
 
-def hash_of(path: Path) -> int:
-    """A checksum of a file's bytes."""
-    from zlib import crc32
+def sums_of(work: Path) -> list[int]:
+    """Checksums of the blocks of all outputs."""
+    outputs = sorted(work.glob("out*"))
+    blocks = [(path, at) for path in outputs for at in range(0, path.stat().st_size, BLOCK)]
 
-    found = 0
-    with open(path, "rb") as file:
-        while block := file.read(BLOCK):
-            found = crc32(block, found)
-    return found
+    def sum_of(block: tuple[Path, int]) -> int:
+        with open(block[0], "rb") as file:
+            file.seek(block[1])
+            return crc32(file.read(BLOCK))
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(sum_of, blocks))
+
+
+def processor() -> str:
+    """The name of the processor."""
+    with suppress(OSError), open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def commit() -> str:
+    """The commit of the working tree that holds this script, if it is in one and git is there."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        words = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    return "unknown"
 
 
 def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
@@ -185,10 +219,13 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
 
 def write(options: argparse.Namespace, rows: list[str]) -> None:
     """Write the table."""
+    import dask
+
     cores = len(os.sched_getaffinity(0))
     lines = [
-        f"Worker processes of one machine, {options.bytes / 1e9:g} GB, medians of {options.repeat} runs; "
-        f"{cores} cores, Python {platform.python_version()}, Linux {platform.release()}.",
+        f"Worker processes of one machine, {options.bytes / 1e9:g} GB, medians of up to {options.repeat} runs; "
+        f"{cores} cores ({processor()}), Linux {platform.release()}, Python {platform.python_version()}, "
+        f"Dask {dask.__version__}, gpumerge {__version__} ({options.commit or commit()}).",
         "`data/bench/measure_cluster.py` makes this table.",
         "",
         "| work | workers | seconds | from, to | seconds to start the workers | |",

@@ -1,17 +1,17 @@
-"""Measure what the cuts of a merge ask of a store: requests, and their share in what one client can do at a time.
+"""Count what the cuts of a merge ask of a store, by one search for all cuts, and by one for each.
 
-python data/bench/measure_far_cuts.py OUT.md [--inputs 100] [--bytes 1e9] [--pieces 25 100 400] [--milliseconds 1]
+python data/bench/measure_far_cuts.py OUT.md [--inputs 100] [--bytes 1e9] [--pieces 25 100] [--milliseconds 20]
 
-Objects are computed, not stored: each answer takes --milliseconds, and holds the sorted int64 of its range, by the
-formula of its input. All else is the program's own: blocks, their memory, and the search for cuts.
+Objects are computed, not stored: an answer holds the sorted int64 of its range, by the formula of its input. Nothing
+waits: --milliseconds are those that an answer would take. All else is the program's own: blocks, their memory, and the
+search for cuts.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import statistics
 import threading
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,13 +21,14 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.formats import stores
 from gpumerge_cli.formats.stores.base import Found
+from gpumerge_cli.formats.stores.blocks import BLOCK
 from gpumerge_cli.plan import Planner
 
 
 class Computed:
     """An object whose items a formula gives. See StoredObject; it is only read."""
 
-    size, seconds, requests = 0, 0.0, 0
+    size, requests = 0, 0
     lock = threading.Lock()
 
     def __init__(self, url: str) -> None:
@@ -41,7 +42,6 @@ class Computed:
         """A range of it."""
         with Computed.lock:
             Computed.requests += 1
-        time.sleep(self.seconds)
         first = start // 8
         at = np.arange(first, -(-stop // 8), dtype=np.float64)
         share = at / (self.size // 8)
@@ -50,38 +50,44 @@ class Computed:
         return keys.tobytes()[start - first * 8 : stop - first * 8]
 
 
+def asked_alone(names: list[str], share: float) -> int:
+    """The requests for one cut, with that share of all bytes ahead of it, by a process that knows nothing yet."""
+    with opened(names, ItemRequest()) as inputs:
+        Computed.requests = 0
+        Planner(inputs.sources, inputs.order).near([int(inputs.nbytes * share)])
+        return Computed.requests
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--inputs", type=int, default=100)
     parser.add_argument("--bytes", type=lambda text: int(float(text)) // 8 * 8, default=1_000_000_000)
-    parser.add_argument("--pieces", type=int, nargs="+", default=[25, 100, 400])
-    parser.add_argument("--milliseconds", type=float, default=1.0)
+    parser.add_argument("--pieces", type=int, nargs="+", default=[25, 100])
+    parser.add_argument("--milliseconds", type=float, default=20.0)
     options = parser.parse_args()
-    Computed.size, Computed.seconds = options.bytes, options.milliseconds / 1e3
+    Computed.size = options.bytes
     stores.SCHEMES = {"s3": Computed}  # type: ignore[dict-item]
+    names = [f"s3://bucket/{number}.i64" for number in range(options.inputs)]
+    by_itself = statistics.mean(asked_alone(names, share) for share in (0.1, 0.5, 0.9))
     rows = []
     for pieces in options.pieces:
         with ExitStack() as stack:
-            names = [f"s3://bucket/{number}.i64" for number in range(options.inputs)]
             inputs = stack.enter_context(opened(names, ItemRequest()))
-            opening, start = Computed.requests, time.perf_counter()
+            Computed.requests = 0
             planner = Planner(inputs.sources, inputs.order)
             plan = planner.plan(planner.whole(), -(-inputs.nbytes // pieces))
-            seconds = time.perf_counter() - start
-            asked = Computed.requests - opening
-            Computed.requests = 0
+            asked = Computed.requests
         each = asked / options.inputs / max(1, len(plan) - 1)
-        at_once = asked * Computed.seconds / seconds
-        rows.append(f"| {len(plan)} | {opening} | {asked} | {each:.1f} | {seconds:.1f} | {at_once:.1f} |")
+        rows.append(f"| {len(plan)} | {asked:,} | {each:.1f} | {asked * options.milliseconds / 6e4:.1f} |")
         print(rows[-1], flush=True)
     lines = [
-        f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64 by one client; an answer takes "
-        f"{options.milliseconds:g} ms; {len(os.sched_getaffinity(0))} cores.",
+        f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64, in blocks of {BLOCK >> 10} KiB.",
+        f"A cut that is searched by itself, as workers of a cluster do, takes {by_itself:,.0f} requests.",
         "`data/bench/measure_far_cuts.py` makes this table.",
         "",
-        "| pieces | requests to open | requests of cuts | by cut and input | seconds | requests at once |",
-        "|---|---|---|---|---|---|",
+        f"| pieces | requests | by cut and object | minutes, one after the other, {options.milliseconds:g} ms each |",
+        "|---|---|---|---|",
         *rows,
     ]
     options.out.write_text("\n".join(lines) + "\n")

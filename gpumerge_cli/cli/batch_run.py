@@ -17,9 +17,10 @@ from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
-from gpumerge_cli.jobs.joblog import JobLog, LineFile, Standing, standing_of
+from gpumerge_cli.jobs.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
 from gpumerge_cli.jobs.spec import Job, Limits, Result
+from gpumerge_cli.line_file import LineFile
 from gpumerge_cli.units import format_counted
 from gpumerge_cli.urls import redacted
 

@@ -107,7 +107,7 @@ class Crew:
             return None
         packed = shipment.packed()
         fit = FitWorkers(self.client, packed, self.standings)
-        return FarCuts(fit, packed, site.planner, site.parts, self.patience)
+        return FarCuts(fit, packed, site.planner, site.parts)
 
     def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: Noted) -> ExecutorOf:
         """Makes the executor of a shipment, whose workers were judged. Raises ClusterError for a GPU nobody has."""

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.cluster.fit import FitWorkers
 
-_MOST = 16
+_MOST = 32
 """Cuts that a worker makes at once, at most."""
+_ANSWER = 900.0
+"""Seconds in which a worker must make its cuts. Dask gives those of one that it misses for 5 minutes to another."""
 _URGENT = 10
 """The priority of cuts: pieces wait for them."""
 
@@ -40,17 +42,16 @@ class _Batch:
 
 @dataclass(frozen=True)
 class FarCuts:
-    """Has workers cut a merge into chunks. See engine.supply.Spans. patience: seconds in which they must answer.
+    """Has workers cut a merge into chunks. See engine.supply.Spans.
 
-    Each cut is searched by itself, so workers ask for more than one search for all cuts would. A client would ask for
-    one block after the other: 34,000 for 100 pieces of 100 objects, where each answer takes 10 to 100 ms.
+    A client would ask for one block after the other: 34,000 for 100 pieces of 100 objects, and each answer takes 10 to
+    100 ms. A worker makes neighbouring cuts together: one among many asks for 3 blocks of each object, else for 19.
     """
 
     fit: FitWorkers
     packed: Packed
     planner: Planner
     parts: Sequence[Chunk]
-    patience: float
 
     def __call__(self, nbytes: int) -> Iterator[Sequence[list[Chunk]]]:
         """The chunks of each part, some of all parts at a time."""
@@ -71,7 +72,7 @@ class FarCuts:
         """The inner cuts of a part, in order, some at a time."""
         targets = self.planner.targets(part, nbytes).tolist()
         threads = max(1, sum(self.fit.threads().values()))
-        size = max(1, min(_MOST, len(targets) // (4 * threads)))
+        size = max(1, min(_MOST, len(targets) // (2 * threads)))
         batches = (targets[at : at + size] for at in range(0, len(targets), size))
         under_way: deque[_Batch] = deque()
         for batch in batches:
@@ -95,7 +96,7 @@ class FarCuts:
         """The cuts that a worker has made; made here if it was lost."""
         if batch.future is not None:
             try:
-                found: NDArray[np.int64] = asked(self.fit.client, batch.future.result, max(1.0, self.patience))
+                found: NDArray[np.int64] = asked(self.fit.client, batch.future.result, _ANSWER)
                 return found
             except GpumergeError:
                 raise

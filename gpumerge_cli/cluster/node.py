@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +24,11 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.cluster.look import judge_stores, judge_upload
 from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, PartsOutlet, RangeOutlet
+from gpumerge_cli.cluster.own import has_gpu, own_memory, own_threads, worker_name
 from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing, shifted
 from gpumerge_cli.engine.check import disorder_between
-from gpumerge_cli.engine.resources import Shares, default_memory, shares
+from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site, opened_site
 from gpumerge_cli.engine.station import Hand, Station, sorts_again
 from gpumerge_cli.engine.task import ChunkTask, Place, Ranges, TaskResult, UnfinishedError
@@ -96,7 +96,7 @@ class _Bench:
 
     def _shares(self) -> Shares:
         shipment, work = self.shipment, self.shipment.work
-        threads, memory = _threads(), shipment.memory or _memory()
+        threads, memory = own_threads(), shipment.memory or own_memory()
         if shipment.chunk_bytes:
             return Shares(threads, shipment.chunk_bytes)
         backend = _backend(shipment, self._site)
@@ -252,7 +252,7 @@ def probe(packed: Packed) -> Standing | GpumergeError:
                 )  # fmt: skip
         backend = select.host()
         host = socket.gethostname()
-        return Standing(__version__, host, _threads(), _memory(), _has_gpu(), backend.info().name)
+        return Standing(__version__, host, own_threads(), own_memory(), has_gpu(), backend.info().name)
     except GpumergeError as error:
         return error
 
@@ -323,44 +323,10 @@ def _await(path: str) -> None:
         time.sleep(_LOOK)
 
 
-def _worker() -> Any:
-    """Dask's worker in this process; None if there is none."""
-    try:
-        from distributed import get_worker
-
-        return get_worker()
-    except (ImportError, ValueError):
-        return None
-
-
-def worker_name() -> str:
-    """The name of this worker in its cluster."""
-    worker = _worker()
-    return "here" if worker is None else str(worker.name)
-
-
-def _threads() -> int:
-    worker = _worker()
-    return 1 if worker is None else int(worker.state.nthreads)
-
-
-def _memory() -> int:
-    """Bytes that the chunks of this worker may take: a quarter of what Dask gives it, or of its share of the rest."""
-    worker = _worker()
-    limit = None if worker is None else worker.memory_manager.memory_limit
-    share = default_memory() * _threads() // max(_threads(), len(os.sched_getaffinity(0)))
-    return max(1, min(share, int(limit) // 4 if limit else share))
-
-
-def _has_gpu() -> bool:
-    worker = _worker()
-    return worker is not None and "GPU" in worker.state.total_resources
-
-
 def _backend(shipment: Shipment, site: Site) -> Backend:
     """The backend of a worker: that of the run's options where it has a GPU to use, else the CPU's."""
     on, work = shipment.on, site.work
-    if not _has_gpu():
+    if not has_gpu():
         return select.host()
     chosen = partial(select.select, on.backend, on.device, work.order, work.nbytes)
     return chosen(sorts=work.action == "sort").backend

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Sequence
@@ -10,10 +9,12 @@ from hashlib import blake2b
 from typing import Any
 
 from gpumerge_cli.cluster.shipment import Known, Seen
-from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
+from gpumerge_cli.errors import InputError, input_error
+from gpumerge_cli.line_file import LineFile, whole_lines
 from gpumerge_cli.plan import Chunk
 
 _WHAT = "log of a gpumerge sort"
+_BEGINS = json.dumps({"log": _WHAT}).removesuffix("}")
 
 
 class RunLog:
@@ -34,24 +35,14 @@ class RunLog:
                 raise InputError("it is the log of another sort", where=path, way_out=way_out)
             self.folder = str(lines[0]["folder"])
             self.known = {int(one["run"]): _known(one) for one in lines[1:]}
-        try:
-            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - close() closes it
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._file.close()
-                raise OutputError("another run writes it", where=path, way_out="wait for it, or name another") from None
-            whole = sum(len(json.dumps(one)) + 1 for one in lines) if self.folder else 0
-            os.truncate(path, whole)
-        except OSError as error:
-            raise output_error(error, path) from None
+        self._file = LineFile(path, keep=bool(self.folder), begins=_BEGINS, what=_WHAT)
         self._sort, self._piece = sort, piece
         self.earlier = str(lines[0]["folder"]) if lines and not self.folder else ""
 
     def begin(self, folder: str) -> None:
         """The runs go to `folder`. If it is another one than before, none of them is there yet."""
         if self.folder != folder:
-            os.truncate(self.path, 0)
+            self._file.clear()
             self.known.clear()
             self.folder = folder
             self._write({"log": _WHAT, "sort": self._sort, "piece": self._piece, "folder": folder})
@@ -68,10 +59,7 @@ class RunLog:
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        try:
-            self._file.write(json.dumps(line).encode() + b"\n")
-        except OSError as error:
-            raise output_error(error, self.path) from None
+        self._file.write(json.dumps(line))
 
 
 def piece_of(path: str) -> int:
@@ -94,15 +82,15 @@ def _known(line: dict[str, Any]) -> Known:
 def _lines(path: str) -> list[dict[str, Any]]:
     """The whole lines of a log, without a torn last one; none if there is no file. Raises InputError."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = whole_lines(path)
+        torn = not data and os.path.getsize(path) > 0
     except FileNotFoundError:
         return []
     except OSError as error:
         raise input_error(error, path) from None
     try:
-        found = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
-        if data and not found:
+        found = [json.loads(line) for line in data.splitlines()]
+        if torn:
             raise ValueError
         for first in found[:1]:
             if first["log"] != _WHAT or not {"sort", "folder"} <= set(first):

@@ -6,14 +6,14 @@ once its job has ended. The last line of a run that was killed may be torn; it i
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from dataclasses import dataclass
 from typing import Literal
 
-from gpumerge_cli.errors import InputError, OutputError, input_error, output_error
+from gpumerge_cli.errors import InputError, input_error
 from gpumerge_cli.jobs.spec import Job, Result
+from gpumerge_cli.line_file import LineFile, whole_lines
 
 COLUMNS = (
     "Seq", "Host", "Starttime", "JobRuntime", "Send", "Receive", "Exitval", "Signal", "Command",
@@ -44,51 +44,6 @@ class LogEntry:
         return cls(int(number), float(started), float(seconds), int(code), command, int(nbytes))
 
 
-class LineFile:
-    """A file that lines are added to, each whole, by one process at a time.
-
-    path: a regular file, device or pipe. keep: keep the whole lines of the file; otherwise they are removed. begins,
-    what: the beginning of such a file, and its name in messages; a file that begins otherwise is left alone. Raises
-    OutputError, and InputError for a file that holds something else.
-    """
-
-    def __init__(self, path: str, *, keep: bool, begins: str, what: str) -> None:
-        self.path = path
-        try:
-            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - close() closes it
-            try:
-                if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
-                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    with open(path, "rb") as file:
-                        beginning = file.read(len(os.fsencode(begins)))
-                    if not os.fsencode(begins).startswith(beginning):
-                        way_out = "name another file, or delete it"
-                        raise InputError(f"is no {what}", where=f"{path}:1", way_out=way_out)
-                    self._file.truncate(len(_whole_lines(path)) if keep else 0)
-            except BaseException:
-                self.close()
-                raise
-        except BlockingIOError:
-            raise OutputError("another run writes it", where=path, way_out="wait for it, or name another") from None
-        except OSError as error:
-            raise output_error(error, path) from None
-
-    def write(self, line: str) -> None:
-        """Add a line, given without its end. Raises OutputError."""
-        left = os.fsencode(line) + b"\n"
-        try:
-            while left:
-                left = left[self._file.write(left) :]
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise output_error(error, self.path) from None
-
-    def close(self) -> None:
-        """Close the file and release its lock."""
-        self._file.close()
-
-
 class JobLog(LineFile):
     """A log at `path`. resume: continue the log that is there; otherwise it is replaced, if it is a log of jobs.
 
@@ -113,7 +68,7 @@ def read_log(path: str) -> dict[str, LogEntry]:
     """The last entry of each command in the log at `path`; empty if there is no such file. Raises InputError."""
     found: dict[str, LogEntry] = {}
     try:
-        lines = os.fsdecode(_whole_lines(path)).split("\n") if os.path.isfile(path) else []
+        lines = os.fsdecode(whole_lines(path)).split("\n") if os.path.isfile(path) else []
     except OSError as error:
         raise input_error(error, path) from None
     for number, line in enumerate(lines[:-1], 1):
@@ -127,13 +82,6 @@ def read_log(path: str) -> dict[str, LogEntry]:
             where, way_out = f"{path}:{number}", "delete the line, or name another file"
             raise InputError("is no log of jobs", where=where, way_out=way_out) from None
     return found
-
-
-def _whole_lines(path: str) -> bytes:
-    """The whole lines of a file, without a torn last one. Raises OSError."""
-    with open(path, "rb") as file:
-        data = file.read()
-    return data[: data.rfind(b"\n") + 1]
 
 
 def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.errors import InputError, OutputError
-from gpumerge_cli.jobs.joblog import COLUMNS, JobLog, LineFile, LogEntry, read_log, standing_of
+from gpumerge_cli.jobs.joblog import COLUMNS, JobLog, LogEntry, read_log, standing_of
 from gpumerge_cli.jobs.spec import Job, Result
+from gpumerge_cli.line_file import LineFile
 
 
 def job(number: int, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Job:

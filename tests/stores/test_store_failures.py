@@ -173,7 +173,7 @@ def test_without_the_extra(
     for name in [name for name in sys.modules if name.startswith("gpumerge_cli.formats.stores.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
-    _refused(["merge", url], f"{url}: {library} is not installed, which reaches such stores; pip install", capsys)
+    _refused(["merge", url], f"{url}: {library}, which reaches such stores, is not installed; pip install", capsys)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

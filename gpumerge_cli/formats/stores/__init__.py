@@ -42,7 +42,7 @@ def object_of(url: str, *, written: bool = False) -> StoredObject:
         return SCHEMES[scheme_of(url)](url)
     except ImportError as error:
         library = error.name or "a library"
-        what = f"{shown(url)}: {library.partition('.')[0]} is not installed, which reaches such stores"
+        what = f"{shown(url)}: {library.partition('.')[0]}, which reaches such stores, is not installed"
         raise UsageError(what, way_out="pip install 'gpumerge[stores]'") from None
     except StoreError as error:
         raise UsageError(f"{shown(url)}: {error.what}", way_out=error.way_out) from None

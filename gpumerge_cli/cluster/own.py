@@ -1,0 +1,44 @@
+"""This process as a worker of Dask: its name, threads, memory and GPU. Outside of Dask it is one of one thread."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpumerge_cli.engine.resources import default_memory
+
+
+def _worker() -> Any:
+    """Dask's worker in this process; None if there is none."""
+    try:
+        from distributed import get_worker
+
+        return get_worker()
+    except (ImportError, ValueError):
+        return None
+
+
+def worker_name() -> str:
+    """The name of this worker in its cluster."""
+    worker = _worker()
+    return "here" if worker is None else str(worker.name)
+
+
+def own_threads() -> int:
+    """The threads that Dask gives this worker."""
+    worker = _worker()
+    return 1 if worker is None else int(worker.state.nthreads)
+
+
+def own_memory() -> int:
+    """Bytes that the chunks of this worker may take: a quarter of what Dask gives it, or of its share of the rest."""
+    worker = _worker()
+    limit = None if worker is None else worker.memory_manager.memory_limit
+    share = default_memory() * own_threads() // max(own_threads(), len(os.sched_getaffinity(0)))
+    return max(1, min(share, int(limit) // 4 if limit else share))
+
+
+def has_gpu() -> bool:
+    """Whether this worker has the resource of a GPU."""
+    worker = _worker()
+    return worker is not None and "GPU" in worker.state.total_resources
