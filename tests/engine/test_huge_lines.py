@@ -11,6 +11,7 @@ import pytest
 from gpumerge_cli.backends.base import Backend, Bytes
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.cli import app as door
+from tests.pairs import one_of_each
 
 MB = 1_000_000
 
@@ -41,8 +42,7 @@ def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[s
     assert (tmp_path / "c").read_bytes() == expected
 
 
-@pytest.mark.parametrize("options", [["-S", "4M"], ["-S", "1G"]], ids=" ".join)
-@pytest.mark.parametrize("small", [0, 300_000])
+@pytest.mark.parametrize(("options", "small"), one_of_each([["-S", "4M"], ["-S", "1G"]], [300_000, 0]))
 def test_a_long_line_is_held_once_and_moved_once(
     tmp_path: Path, options: list[str], small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +83,7 @@ def peak_of(arguments: list[str]) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("place", ["first", "between", "last"])
+@pytest.mark.parametrize("place", [pytest.param("first", marks=pytest.mark.thorough), "between", "last"])
 def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
     """Cuts that fall into it neither copy it nor read it again and again."""
     size, head = 200 * MB, {"first": b"", "between": b"0150000", "last": b"m"}[place]

@@ -23,6 +23,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import SETS, Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
+from tests.pairs import one_of_each
 
 Write = Callable[[str, Any], str]
 ALL_SETS = [one for one in Equals if one.is_set]
@@ -72,10 +73,12 @@ def test_the_plain_rule_is_pythons(equals: Equals) -> None:
         assert sum(high - low for low, high in equals.kept(counts)) == left, (equals, counts)
 
 
-@pytest.mark.parametrize("equals", ALL_SETS)
-@pytest.mark.parametrize(
-    "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
-)
+DTYPES = (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("equals", "dtype"), one_of_each(ALL_SETS, DTYPES))
 def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write) -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
@@ -111,8 +114,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("equals", ALL_SETS)
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize(("equals", "name"), one_of_each(ALL_SETS, list(LINES)))
 def test_lines(equals: Equals, name: str, tmp_path: Path) -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
@@ -140,8 +142,7 @@ def test_lines(equals: Equals, name: str, tmp_path: Path) -> None:
         assert (tmp_path / "out.txt").read_bytes() == wanted, list(map(len, runs))
 
 
-@pytest.mark.parametrize("equals", ALL_SETS)
-@pytest.mark.parametrize("key", [2, 12])
+@pytest.mark.parametrize(("equals", "key"), one_of_each(ALL_SETS, [2, 12]))
 def test_records(equals: Equals, key: int, tmp_path: Path) -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)

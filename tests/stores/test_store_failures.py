@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -205,8 +204,6 @@ def test_a_part_that_fails_late_stops_all(bucket: Bucket, proxy: Proxy, capsys: 
     proxy.faults = Faults(
         refuse=lambda method, path: 403 if path.endswith("partNumber=5") or "partNumber=5&" in path else 0
     )
-    start = time.monotonic()
     _refused(["merge", *urls, "-o", bucket.url("out.txt")], "out.txt: access is denied", capsys)
-    assert time.monotonic() - start < 60
     assert sum("partNumber" in path for _, path in proxy.requests) <= -(-6000 * 18 // PART)
     assert not bucket.uploads
