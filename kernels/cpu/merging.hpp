@@ -176,7 +176,8 @@ void Merging<Kind>::merge_by_pieces(const std::vector<Run>& runs, int64_t total,
         for (int64_t run = 0; run < inputs; at -= runs[run++].count)
             for (; at < runs[run].count; at += stride)
                 splitters.push_back({kind.mark(runs[run].items + at * width), run, at});
-        std::sort(splitters.begin(), splitters.end(), [&](const Splitter& x, const Splitter& y) {
+        // It is not inlined, because std::sort would hold a score of copies.
+        std::sort(splitters.begin(), splitters.end(), [&](const Splitter& x, const Splitter& y) __attribute__((noinline)) {
             if (kind.before(x.mark, y.mark)) return true;
             if (kind.before(y.mark, x.mark)) return false;
             return x.run != y.run ? x.run < y.run : x.position < y.position;
