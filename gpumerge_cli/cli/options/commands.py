@@ -112,7 +112,7 @@ If A holds the lines 1 2 2 3 and B holds 2 3 3, the columns are:
 
 _RANKS = f"""\b
 If A holds the numbers 1 4 9 and B holds 2 4, the merge is 1 2 4 4 9:
-  --at 3             4, the second one; ahead of it are 2 items of A, 1 of B
+  --at 3             the second 4; ahead of it are 2 items of A and 1 of B
   --quantile 0.5     4, the item in the middle
   --of 4             lower 2 and upper 4: two items are ahead of 4, two equal it
   --range 1:3        2 4
@@ -133,7 +133,7 @@ Sort both files by their keys first:
 
 _SETS_CHECK = (
     "Two items are equal if their keys are equal, as for sort -u. Items are written unchanged. All files must be "
-    "sorted; disorder is an error. Memory holds all items that equal each other at the same time. Runs on the CPU."
+    "sorted; disorder is an error. Items that equal each other are held in memory together. Runs on the CPU."
 )
 
 _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
@@ -190,8 +190,8 @@ COMMANDS = (
     _command(
         "symmetric",
         "Write the items that one of two sorted files holds and the other does not.",
-        "An item is written as often as its numbers of occurrences in both files differ. If A holds an item three "
-        "times and B holds it once, it is written twice. With --distinct, an item is written once if only one of the "
+        "If one file holds an item more often than the other, the surplus is written. If A holds an item three times "
+        "and B holds it once, it is written twice. With --distinct, an item is written once if only one of the "
         "files holds it. With more than two files, the result of the first two is combined with the third in the same "
         f"way, and so on. {_SETS_CHECK}",
         _SORTED_FILES,
