@@ -41,8 +41,8 @@ GLIBC = "2.17"
 _STALE = 24 * 3600.0  # seconds
 
 _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
-# The units that x86-64-v4 makes faster: merges and sorts of keys of 64 bits by 2 to 8 percent on a Xeon; on an EPYC only
-# merges of float64, by 3. Its library takes all others as they are compiled for x86-64-v3. `about` names the level.
+# The units that x86-64-v4 makes faster: merges and sorts of keys of 64 bits by 2 to 8 percent on a Xeon, and on an EPYC
+# merges of float64 by 3. Its library takes all others as they are compiled for x86-64-v3. `about` names the level.
 _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 # The units that gain nothing from a level, or next to nothing: they wait for files, share work out, search, or handle
 # narrow keys. They are compiled once, for the least level.
