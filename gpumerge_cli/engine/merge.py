@@ -28,7 +28,7 @@ from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.report.model import MergeReport, OutputPart
 
 
 def merge_files(
@@ -56,11 +56,7 @@ def merge_files(
         opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, alike=alike) as inputs,
     ):
         advance = inputs.rest(advance)
-        if request.join is not None:
-            request, inputs = prepared(request, inputs)
-        judge_margin(request.margin, inputs)
-        if request.by_groups:
-            judge_place(_made(request), request.on.backend, by_cluster=machines is not None)
+        request, inputs = _judged(request, inputs, by_cluster=machines is not None)
         with stopwatch.span("plan"):
             parts = _parts(request, inputs)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
@@ -94,12 +90,32 @@ def merge_files(
         except BaseException:
             output.abort()
             raise
-        checked = request.check or request.lenient
         told = output.parts(outcome) if request.parts is not None else ()
-        merged = tuple(map(sum, zip(*(part.lengths for part in parts), strict=True)))
-        kind, some = request.equals.name_of_set, not request.equals.keeps_all and request.join is None
-        ran = Ran(kind, request.output, some, checked, choice.why, choice.expected, told, sizes=merged)
-        return report(ran, inputs, outcome, stopwatch, clock)
+        return report(_ran(request, choice, parts, told), inputs, outcome, stopwatch, clock)
+
+
+def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple[MergeRequest, Inputs]:
+    """The request and the inputs as they are merged. Raises UsageError or InputError if they do not go together."""
+    if request.join is not None:
+        request, inputs = prepared(request, inputs)
+    judge_margin(request.margin, inputs)
+    if request.by_groups:
+        judge_place(_made(request), request.on.backend, by_cluster=by_cluster)
+    return request, inputs
+
+
+def _ran(request: MergeRequest, choice: Choice, parts: Sequence[Chunk], told: tuple[OutputPart, ...]) -> Ran:
+    """The run, as its report tells it. parts: of the inputs. told: the output's parts."""
+    return Ran(
+        request.equals.name_of_set,
+        request.output,
+        not request.equals.keeps_all and request.join is None,
+        request.check or request.lenient,
+        choice.why,
+        choice.expected,
+        told,
+        sizes=tuple(map(sum, zip(*(part.lengths for part in parts), strict=True))),
+    )
 
 
 def _made(request: MergeRequest) -> str:
