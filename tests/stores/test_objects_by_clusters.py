@@ -91,12 +91,12 @@ ITEMS = {".npy": ItemRequest(), ".txt": ItemRequest(header_lines=1), ".bin": Ite
 @pytest.mark.parametrize(
     ("suffix", "unique", "parts"),
     [
-        (".npy", False, None),
         (".npy", True, None),
-        (".txt", False, 2),
-        (".txt", True, None),
-        (".bin", False, None),
+        (".txt", False, None),
         (".bin", True, 2),
+        pytest.param(".npy", False, 2, marks=pytest.mark.thorough),
+        pytest.param(".txt", True, 2, marks=pytest.mark.thorough),
+        pytest.param(".bin", False, None, marks=pytest.mark.thorough),
     ],
 )
 def test_bytes_are_those_of_one_machine(

@@ -240,7 +240,8 @@ WHERE = (
     ),
     Option(
         "cluster-wait", "Where to run", (*_FILES, "batch"),
-        "Seconds in which a worker must come to a cluster that has none, before the run is given up.",
+        "Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a "
+        "piece that is late is given to another worker, too.",
         kind="number", least=1, default=60, neutral=True,
     ),
     Option(
