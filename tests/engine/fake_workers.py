@@ -22,7 +22,7 @@ from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.select import Choice
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine import runs as engine_runs
-from gpumerge_cli.engine.hiring import Feed, Hired
+from gpumerge_cli.engine.hiring import Feed, Hired, hired_here
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station
@@ -159,7 +159,7 @@ def working(kind: str, seed: int) -> Iterator[None]:
     """Until the body ends, merges and external sorts are done by a crew of this kind."""
 
     def hired(site: Site, choice: Choice, feed: Feed) -> Hired:
-        return Hired(*crew(kind, site, feed(cpu.create(), 1.0), seed))
+        return hired_here(*crew(kind, site, feed(cpu.create(), 1.0), seed))
 
     def for_runs(self: engine_runs.External, site: Site, chosen: Shares) -> list[Worker]:
         # While runs are sorted a piece without memory cannot be cut.
