@@ -93,10 +93,16 @@ def two_gpus(gpu_backend: Backend) -> None:
 
 
 @pytest.fixture
-def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers; the seed is printed with a failing test and can be set by GPUMERGE_TEST_SEED."""
-    seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
-    print(f"GPUMERGE_TEST_SEED={seed} repeats {request.node.name}")
+def seed(request: pytest.FixtureRequest) -> int:
+    """A seed of random numbers. It is printed with a failing test, and GPUMERGE_TEST_SEED sets it."""
+    drawn = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+    print(f"GPUMERGE_TEST_SEED={drawn} repeats {request.node.name}")
+    return drawn
+
+
+@pytest.fixture
+def rng(seed: int) -> np.random.Generator:
+    """Random numbers by the test's seed."""
     return np.random.default_rng(seed)
 
 

@@ -27,8 +27,7 @@ def expected(runs: list[Any], equals: Equals) -> list[tuple[Any, int, int]]:
 @pytest.mark.parametrize("distinct", [False, True])
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float64", "bool", "S3", "M8[D]"])
-def test_every_dtype(name: str, dtype: str, distinct: bool) -> None:
-    seed = random.randrange(1 << 30)
+def test_every_dtype(name: str, dtype: str, distinct: bool, seed: int) -> None:
     print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
     combine, equals = getattr(gpumerge_cli, name), Equals.of_sets(name, distinct=distinct)

@@ -54,8 +54,7 @@ def refusal(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, a
 
 
 @needs_join
-def test_the_bytes_of_coreutils_join(capsys: pytest.CaptureFixture[str]) -> None:
-    seed = random.randrange(1 << 30)
+def test_the_bytes_of_coreutils_join(capsys: pytest.CaptureFixture[str], seed: int) -> None:
     assert against_join.main(["--cases", CASES, "--seed", str(seed)]) == 0, capsys.readouterr().err
 
 
@@ -78,8 +77,7 @@ def plainly(a: Sequence[list[bytes]], b: Sequence[list[bytes]], order: Order, sh
 @pytest.mark.parametrize(
     "options", [["-n"], ["-g"], ["-h"], ["-M"], ["-V"], ["-r"], ["-n", "-r"], ["-i"], ["-d", "-r"]]
 )
-def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     way = next((_WAYS[option] for option in options if option in _WAYS), "bytes")
     key = LineKey(way, reverse="-r" in options, fold="-i" in options, dictionary="-d" in options)
@@ -93,7 +91,7 @@ def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path) -> Non
         files.append(sorted(some, key=cmp_to_key(lambda x, y: compare(x[0], y[0]))))
     a, b = (b"".join(b",".join(fields) + b"\n" for fields in each) for each in files)
     found = joined(tmp_path, "-t,", *options, "--type", kind, "--threads", "2", a=a, b=b)
-    assert found.splitlines() == plainly(*files, order, TYPES[kind]), seed
+    assert found.splitlines() == plainly(*files, order, TYPES[kind])
 
 
 def _rows(chance: random.Random, keys: int, count: int, name: str) -> list[list[str]]:
@@ -104,8 +102,7 @@ def _rows(chance: random.Random, keys: int, count: int, name: str) -> list[list[
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("newlines", [False, True])
-def test_csv_by_columns_of_other_names(newlines: bool, end: str, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_csv_by_columns_of_other_names(newlines: bool, end: str, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     written, files = [], []
     for name, count in (("left", 300), ("right", 200)):
@@ -119,7 +116,7 @@ def test_csv_by_columns_of_other_names(newlines: bool, end: str, tmp_path: Path)
     options = ["--csv", "-1", "id of left", "-2", "id of right", "-n", "-S", "64K"]
     found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=a, b=b).decode(), newline="")))
     pairs = [[x[1], x[0], x[2], y[0], y[2]] for x in files[0] for y in files[1] if x[1] == y[1]]
-    assert found == [["id of left", "left", "text", "right", "text"], *pairs], seed
+    assert found == [["id of left", "left", "text", "right", "text"], *pairs]
 
 
 def test_quoted_fields_stay_as_they_are(tmp_path: Path) -> None:
@@ -175,9 +172,8 @@ def test_keys_of_several_fields(options: list[str], expected: bytes, tmp_path: P
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path) -> None:
+def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed: int) -> None:
     """A key is (city, number falling): a quoted one equals one without quotes, and chunks are small."""
-    seed = random.randrange(1 << 30)
     chance = random.Random(seed)
     sides: list[list[tuple[str, int]]] = []
     for _ in range(2):
@@ -206,12 +202,11 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path) -> N
         if shows & _ONLY_B and not some_a:
             expected += [[y[2], y[0], y[1]] for y in some_b]
     assert found[0] == ["city", "n", "x"] + ["y"] * bool(shows & (_PAIRS | _ONLY_B))
-    assert found[1:] == expected, seed
+    assert found[1:] == expected
 
 
 @pytest.mark.parametrize("options", [["-t,"], [], ["--csv"]])
-def test_keys_of_several_fields_across_chunks(options: list[str], tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_keys_of_several_fields_across_chunks(options: list[str], tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     gap = "," if options else " "
     sides: list[dict[tuple[str, int], list[str]]] = []
@@ -234,7 +229,7 @@ def test_keys_of_several_fields_across_chunks(options: list[str], tmp_path: Path
         for x in sides[0][word, falling]
         for y in sides[1][word, falling]
     ]
-    assert found == "".join(expected).encode(), seed
+    assert found == "".join(expected).encode()
 
 
 def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:

@@ -50,8 +50,7 @@ def records(chance: random.Random, key: np.dtype[Any], size: int, offset: int, c
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("key", ["u1", "<i2", ">i4", "<f4", ">f8", "S3"])
 @pytest.mark.parametrize("places", [((16, 0), (16, 0)), ((11, 2), (24, 16)), ((8, 0), (30, 3))])
-def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     dtype = np.dtype(key)
     (size_a, at_a), (size_b, at_b) = places
@@ -82,12 +81,11 @@ def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path)
             left = bytes(made)
         rest = bytes([filler]) * (size_b - width) if y is None else y[:at_b] + y[at_b + width :]
         expected.append(left + rest * with_b)
-    assert out.read_bytes() == b"".join(expected), seed
+    assert out.read_bytes() == b"".join(expected)
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_structured_files_by_several_fields(kind: str, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_structured_files_by_several_fields(kind: str, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     a = np.zeros(500, [("x", "<f8"), ("id", "<i4"), ("name", "S4")])
     b = np.zeros(300, np.dtype([("tag", "S4"), ("y", "u1"), ("x", "<i2"), ("number", ">i4")], align=True))
@@ -118,15 +116,12 @@ def test_structured_files_by_several_fields(kind: str, tmp_path: Path) -> None:
         )
         for x, y in joined(*rows, TYPES[kind])
     ]
-    assert found.tolist() == [
-        tuple(getattr(value, "item", lambda v=value: v)() for value in row) for row in expected
-    ], seed
+    assert found.tolist() == [tuple(getattr(value, "item", lambda v=value: v)() for value in row) for row in expected]
 
 
 @pytest.mark.parametrize("dtype", ["int32", ">u2", "float64"])
 @pytest.mark.parametrize("kind", TYPES)
-def test_numbers_are_records_that_are_all_key(kind: str, dtype: str, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_numbers_are_records_that_are_all_key(kind: str, dtype: str, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sides = [np.sort(rng.integers(0, 300, count).astype(dtype)) for count in (400, 100)]
     for name, side in zip("ab", sides, strict=True):
@@ -136,7 +131,7 @@ def test_numbers_are_records_that_are_all_key(kind: str, dtype: str, tmp_path: P
     ) == 0  # fmt: skip
     a, b = ([(value, value) for value in side.tolist()] for side in sides)
     expected = [y if x is None else x for x, y in joined(a, b, TYPES[kind])]
-    assert np.fromfile(tmp_path / "out", dtype).tolist() == expected, seed
+    assert np.fromfile(tmp_path / "out", dtype).tolist() == expected
 
 
 def test_records_that_have_numbers_as_partners(tmp_path: Path) -> None:
@@ -158,8 +153,7 @@ def test_records_that_have_numbers_as_partners(tmp_path: Path) -> None:
     assert np.load(out).tolist() == [(1, b"Ann"), (2, b"Bob"), (3, b""), (5, b"Cy")]
 
 
-def test_records_across_chunks(tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_records_across_chunks(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     a = np.zeros(40_000, [("x", "<u4"), ("k", ">i8"), ("n", "<i2")])
     b = np.zeros(30_000, [("n", ">i2"), ("k", "<i8"), ("y", "<u4")])
@@ -176,9 +170,9 @@ def test_records_across_chunks(tmp_path: Path) -> None:
     pairs = [side["n"].astype(int) * 10**5 + side["k"] for side in (a, b)]
     low, high = (np.searchsorted(pairs[1], pairs[0], side) for side in ("left", "right"))
     found = np.load(out)
-    assert found["x"].tolist() == np.repeat(a["x"], high - low).tolist(), seed
-    assert found["y"].tolist() == [y for x, z in zip(low, high, strict=True) for y in range(x, z)], seed
-    assert found[["n", "k"]].tolist() == a[["n", "k"]][found["x"]].tolist(), seed
+    assert found["x"].tolist() == np.repeat(a["x"], high - low).tolist()
+    assert found["y"].tolist() == [y for x, z in zip(low, high, strict=True) for y in range(x, z)]
+    assert found[["n", "k"]].tolist() == a[["n", "k"]][found["x"]].tolist()
 
 
 @pytest.mark.parametrize("counts", [(3, 100_000), (100_000, 3)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -32,18 +31,14 @@ from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
 
 
-def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(kills, "_ITEMS", 200_000)
     monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
     kills.storm(cluster, tmp_path, 3, seed, 0.2)
 
 
 @pytest.mark.thorough
-def test_a_hundred_kills(cluster: Connection, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+def test_a_hundred_kills(cluster: Connection, tmp_path: Path, seed: int) -> None:
     kills.storm(cluster, tmp_path, 100, seed)
 
 

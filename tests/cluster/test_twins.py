@@ -130,11 +130,9 @@ def failing_from(number: int) -> Any:
 @pytest.mark.parametrize("parts", [None, 3])
 @pytest.mark.parametrize("kind", ["merge", "sort", "merge lines", "sort lines"])
 def test_twins_and_losses_change_no_byte(
-    kind: str, parts: int | None, unique: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, parts: int | None, unique: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     names = []
     for number in range(3):

@@ -147,8 +147,7 @@ def _lines(chance: random.Random, join: Join, at: Sequence[int], longest: int) -
 @pytest.mark.parametrize("separator", [None, _COMMA])
 @pytest.mark.parametrize("longest", [2, 20, 100])
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
-    seed = random.randrange(1 << 30)
+def test_every_way_out(kind: str, longest: int, separator: int | None, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(ROUNDS):
         keys = chance.choice([1, 1, 2, 3])
@@ -164,7 +163,7 @@ def test_every_way_out(kind: str, longest: int, separator: int | None) -> None:
             filler=chance.choice([b"", b"", b"none"]),
         )
         a, b = (_lines(chance, join, at, longest) for at in join.fields)
-        assert joined(join, a, b, chance.choice([0, 1 << 20])) == expected(join, a, b), seed
+        assert joined(join, a, b, chance.choice([0, 1 << 20])) == expected(join, a, b)
 
 
 _KEYS = (["<i4"], [">i4", "S3"], ["<f8"], ["S11"], ["u1", ">u2", "<f4"])
@@ -188,9 +187,8 @@ def _records(chance: random.Random, types: Sequence[str], *, swapped: bool) -> t
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("types", _KEYS)
-def test_records_of_other_layouts(types: list[str], kind: str) -> None:
+def test_records_of_other_layouts(types: list[str], kind: str, seed: int) -> None:
     """Groups that fit into the room and others; keys of other byte orders in either input."""
-    seed = random.randrange(1 << 30)
     chance = random.Random(seed)
     for _ in range(ROUNDS // 3):
         sides = [_records(chance, types, swapped=chance.random() < 0.5) for _ in range(2)]
@@ -203,7 +201,7 @@ def test_records_of_other_layouts(types: list[str], kind: str) -> None:
         found = b"".join(part.tobytes() for part in worker.outputs())
         worker.close()
         dtype = joined_dtype(a.dtype, b.dtype, parts_of(orders[1])) if join.has_rest else a.dtype
-        assert found == _records_expected(a, b, dtype, join), seed
+        assert found == _records_expected(a, b, dtype, join)
 
 
 def _records_expected(a: Any, b: Any, dtype: np.dtype[Any], join: RecordJoin) -> bytes:
@@ -262,9 +260,8 @@ def test_a_part_ends_where_the_lines_of_a_pair_do() -> None:
 
 
 @pytest.mark.parametrize("columns", [None, ((0, 0), (2, 1), (1, 1))])
-def test_groups_are_read_through_windows(columns: Any) -> None:
+def test_groups_are_read_through_windows(columns: Any, seed: int) -> None:
     """Groups larger than the room, in either input or in both, and lines that are longer than it."""
-    seed = random.randrange(1 << 30)
     chance = random.Random(seed)
     for counts in ((300, 4), (4, 300), (70, 70)):
         sides = [
@@ -277,7 +274,7 @@ def test_groups_are_read_through_windows(columns: Any) -> None:
         watched = [_Watched(side) for side in sides]
         worker = JoinWorker(Joins(watched, join), 0)
         worker.run([(0, side.size) for side in watched], 0, 0)
-        assert b"".join(part.tobytes() for part in worker.outputs()).split(b"\n")[:-1] == expected(join, *sides), seed
+        assert b"".join(part.tobytes() for part in worker.outputs()).split(b"\n")[:-1] == expected(join, *sides)
         worker.close()
         assert max(watched[1].sizes) <= 1 << 12
         assert max(watched[0].sizes) <= 1 << 16  # a few times the long line

@@ -159,10 +159,8 @@ def test_records(library: Any, data: st.DataObject) -> None:
     agrees(library, order, runs, b"", data.draw(st.sampled_from([1, 3])))
 
 
-def test_many_lines(library: Any) -> None:
+def test_many_lines(library: Any, seed: int) -> None:
     """Large enough for every path: several threads, digits, buckets, chains."""
-    seed = int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
     chance = np.random.default_rng(seed)
     few = 5000 if EXAMPLES < 60 else 30_000
     made = [
@@ -195,10 +193,8 @@ def test_many_lines(library: Any) -> None:
 
 
 @pytest.mark.parametrize("apart", [b"", b"~", b"\0", b"a5000"])
-def test_many_lines_that_few_are_far_from(library: Any, apart: bytes) -> None:
+def test_many_lines_that_few_are_far_from(library: Any, apart: bytes, seed: int) -> None:
     """Nearly all rows have the same highest digits, so the threads share one part again and again."""
-    seed = int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
     chance = np.random.default_rng(seed)
     lines = [b"a%06d" % number for number in chance.integers(0, 1 << 19, 90_000)]
     lines += [b"a000000000000%02d" % number for number in chance.integers(0, 99, 60_000)] + [apart]

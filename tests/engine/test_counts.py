@@ -57,8 +57,7 @@ RULES = [None, Equals.FIRST, Equals.UNION, Equals.INTERSECT, Equals.DIFFERENCE, 
 
 @pytest.mark.parametrize("equals", RULES)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", ">i4", "int32", "uint64", "float16", "float64"])
-def test_numbers(equals: Equals | None, dtype: str, tmp_path: Path, write: Write) -> None:
-    seed = random.randrange(1 << 30)
+def test_numbers(equals: Equals | None, dtype: str, tmp_path: Path, write: Write, seed: int) -> None:
     print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
     for suffix in ("npy", "u64"):
@@ -76,8 +75,7 @@ def test_numbers(equals: Equals | None, dtype: str, tmp_path: Path, write: Write
 
 
 @pytest.mark.parametrize("equals", [None, Equals.FIRST, Equals.UNION])
-def test_records_and_lines(equals: Equals | None, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_records_and_lines(equals: Equals | None, tmp_path: Path, seed: int) -> None:
     print("seed", seed)
     chance = random.Random(seed)
     runs = [[bytes(chance.choices(b"abc", k=4)) for _ in range(chance.choice([1, 900]))] for _ in range(3)]

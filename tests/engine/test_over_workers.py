@@ -65,10 +65,8 @@ ORDINARY = ("one", "a lone device")
     autouse=True,
     params=[pytest.param(name, marks=pytest.mark.thorough) if name in ORDINARY else name for name in CREWS],
 )
-def crew(request: pytest.FixtureRequest) -> Iterator[str]:
+def crew(request: pytest.FixtureRequest, seed: int) -> Iterator[str]:
     """The crew that does the work; its seed is printed."""
-    seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
-    print(f"GPUMERGE_TEST_SEED={seed} repeats {request.node.name}")
     with working(request.param, seed):
         yield request.param
 

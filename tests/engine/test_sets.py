@@ -79,8 +79,7 @@ DTYPES = (
 
 
 @pytest.mark.parametrize(("equals", "dtype"), one_of_each(ALL_SETS, DTYPES))
-def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write) -> None:
-    seed = random.randrange(1 << 30)
+def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed: int) -> None:
     print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
     for _ in range(ROUNDS):
@@ -115,8 +114,7 @@ LINES = {
 
 
 @pytest.mark.parametrize(("equals", "name"), one_of_each(ALL_SETS, list(LINES)))
-def test_lines(equals: Equals, name: str, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
     print("seed", seed)
     chance, order = random.Random(seed), Order.lines(LINES[name])
     compare = Comparison(order)
@@ -143,8 +141,7 @@ def test_lines(equals: Equals, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("equals", "key"), one_of_each(ALL_SETS, [2, 12]))
-def test_records(equals: Equals, key: int, tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
+def test_records(equals: Equals, key: int, tmp_path: Path, seed: int) -> None:
     print("seed", seed)
     chance = random.Random(seed)
     for _ in range(ROUNDS):

@@ -181,9 +181,7 @@ def test_an_error_while_runs_are_merged(
 
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, more: list[str]) -> None:
-    seed = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
-    print(f"GPUMERGE_TEST_SEED={seed}")
+def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, more: list[str], seed: int) -> None:
     moments = random.Random(seed)
     command = [*COMMAND, *more, *place.arguments]
     whole = np.sort(place.keys).tobytes()

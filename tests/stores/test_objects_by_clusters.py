@@ -100,11 +100,15 @@ ITEMS = {".npy": ItemRequest(), ".txt": ItemRequest(header_lines=1), ".bin": Ite
     ],
 )
 def test_bytes_are_those_of_one_machine(
-    bucket: Bucket, suffix: str, unique: bool, parts: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket,
+    suffix: str,
+    unique: bool,
+    parts: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
 ) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
     place = "{part}" if parts else ""
     more: dict[str, Any] = {"items": ITEMS[suffix], "parts": parts}
     for sort in (False, True):
@@ -249,10 +253,8 @@ def processes(endpoint: str) -> Iterator[Connection]:
 
 
 def test_workers_that_are_killed_leave_the_right_object(
-    bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     rng = np.random.default_rng(seed)
     keys = [rng.integers(0, 1 << 30, 100_000, np.int32) for _ in range(2)]
@@ -272,12 +274,10 @@ def test_workers_that_are_killed_leave_the_right_object(
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_workers_cut_objects(
-    fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Cuts that a worker fails to make are made here. Objects out of order are told as they are here."""
     monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 12)
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
     rng, names, keys = np.random.default_rng(seed), [], []
     for number in range(5):
         keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))

@@ -35,9 +35,7 @@ def _inputs(bucket: Bucket, count: int = 3000) -> tuple[list[str], bytes]:
 
 
 @pytest.mark.parametrize("words", [["merge", "-q"], ["sort"]])
-def test_faults_that_pass_are_retried(bucket: Bucket, proxy: Proxy, words: list[str]) -> None:
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+def test_faults_that_pass_are_retried(bucket: Bucket, proxy: Proxy, words: list[str], seed: int) -> None:
     urls, merged = _inputs(bucket)
     proxy.faults = Faults(busy=0.1, reset=0.1, torn=0.05, slow=0.1, seconds=0.05, seed=seed)
     assert run([*words, *urls, "-o", bucket.url("out.txt")]) == 0
