@@ -89,7 +89,7 @@ def rules_of(values: Values, names: tuple[str, ...]) -> Join:
         columns=columns,
         auto=auto,
         filler=b"" if values.empty is None else os.fsencode(values.empty),
-        header_of_a=values.type in ("anti", "semi"),
+        header_of_a=values.type in ("anti", "semi") and not values.columns,
     )
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.rank import Answers, RankAnswer
     from gpumerge_cli.engine.request import RankRange
 
+_OF_MERGES = {"output": "-o", "report": "--report", "verbose": "-v"}
+"""Options that say what to do with the items of --range, or with the time that their merge takes."""
 _QUESTIONS = ("at", "quantile", "of", "split", "range")
 _WIDEST = 60
 _END = "(end)"
@@ -30,8 +32,9 @@ def rank(values: Values) -> None:
             raise UsageError("--range puts out items and nothing else", way_out="ask the other questions without it")
         _put_out(values)
         return
-    if values.output is not None:
-        raise UsageError("-o is for the items of --range", way_out="add --range, or redirect standard output")
+    for name, written in _OF_MERGES.items():
+        if name in values.given:
+            raise UsageError(f"{written} is for the items of --range", way_out=f"add --range, or leave {written} out")
     from gpumerge_cli.engine.request import RankRequest
 
     at = () if values.at is None else parse_counts(values.at, "--at")

@@ -43,8 +43,8 @@ def _columns(task: Task[MergeRequest], values: Values) -> Task[MergeRequest]:
     if hides.count(False) == 1 and total is None:
         equals = Equals.INTERSECT if not values.without_both else Equals.DIFFERENCE
         of_second = inputs[::-1] if not values.without_second else inputs
-        return replace(task, request=replace(task.request, inputs=of_second, equals=equals))
+        return replace(task, request=replace(task.request, inputs=of_second, equals=equals, kind="compare"))
     ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
     first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
     margin = Margin(columns=(both, first, second), total=total)
-    return replace(task, request=replace(task.request, equals=Equals.UNION, margin=margin))
+    return replace(task, request=replace(task.request, equals=Equals.UNION, margin=margin, kind="compare"))

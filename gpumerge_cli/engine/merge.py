@@ -107,7 +107,7 @@ def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple
 def _ran(request: MergeRequest, choice: Choice, parts: Sequence[Chunk], told: tuple[OutputPart, ...]) -> Ran:
     """The run, as its report tells it. parts: of the inputs. told: the output's parts."""
     return Ran(
-        request.equals.name_of_set,
+        request.kind or request.equals.name_of_set,
         request.output,
         not request.equals.keeps_all and request.join is None,
         request.check or request.lenient,

@@ -82,13 +82,13 @@ class Answers:
     def _rank(self, one: RankAnswer) -> dict[str, Any]:
         quantile = {} if one.quantile is None else {"quantile": one.quantile}
         place = {} if one.source is None else {"input": self.names[one.source], "index": one.counts[one.source]}
-        item = None if one.item is None else plain_item(one.item)
+        item = None if one.item is None else self._plain(one.item)
         return {"rank": one.rank, **quantile, "item": item, **place,
                 "ahead": list(one.counts), "offsets": list(one.offsets)}  # fmt: skip
 
     def _of(self, one: ItemAnswer) -> dict[str, Any]:
         return {
-            "item": plain_item(one.item),
+            "item": self._plain(one.item),
             "lower": one.lower,
             "upper": one.upper,
             "count": one.upper - one.lower,
@@ -96,6 +96,10 @@ class Answers:
             "ahead_upper": list(one.upper_counts),
             "offsets": list(one.offsets),
         }
+
+    def _plain(self, item: str) -> int | float | str:
+        """The item as JSON has it. Lines are texts, also those that look like numbers."""
+        return item if self.lines else plain_item(item)
 
     def _part(self, part: Chunk) -> dict[str, Any]:
         told: dict[str, Any] = {

@@ -29,7 +29,8 @@ class Draft:
     """A job as its table describes it. sound: no mistake was found in it so far.
 
     options: a list of values for each. inputs: names. has_globs: the names may be globs. output: as a command line has
-    it. outputs: the output's files, which are several if it has parts. writes: all files that the job writes.
+    it. outputs: the output's files, which are several if it has parts. results: these and files of counts. writes: all
+    files that the job writes, reports too.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Draft:
     has_globs: bool = True
     output: Entry | None = None
     outputs: list[Entry] = field(default_factory=list)
+    results: list[Entry] = field(default_factory=list)
     writes: list[Entry] = field(default_factory=list)
 
 
@@ -184,9 +186,14 @@ class Drafting:
         elif str(parts.value[0]).isdecimal() and int(parts.value[0]):  # reading the words reports any other
             names = part_names(draft.output.value, int(parts.value[0]))
         draft.outputs = [replace(entry, value=name) for name in names]
+        draft.results += draft.outputs
         draft.writes += draft.outputs
 
     def _take_option(self, draft: Draft, key: str, entry: Entry, option: JobOption) -> None:
+        if option.bare and isinstance(entry.value, bool):
+            if not entry.value:
+                return
+            entry = replace(entry, value=option.bare)
         values = entry.value if option.kind == "list" and isinstance(entry.value, list) else [entry.value]
         if option.kind == "switch":
             if not isinstance(entry.value, bool):
@@ -195,8 +202,10 @@ class Drafting:
             raise UsageError(f"{key} takes a value, not {_shown(entry.value)}", way_out="write a number or a text")
         if option.file is not None:
             values = [self._filled(draft, str(each)) for each in values]
-        for name in values if option.file == "written" else ():
+        for name in values if option.file in ("written", "told") else ():
             draft.writes.append(replace(entry, value=name))
+            if option.file == "written":
+                draft.results.append(replace(entry, value=name))
         for name in values if option.file == "read" else ():
             self._keep(name)
         draft.options[key] = replace(entry, value=values)

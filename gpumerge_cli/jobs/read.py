@@ -104,7 +104,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
         line=draft.line,
         operation=draft.operation,
         inputs=tuple(map(folder.path, draft.inputs.value)),
-        outputs=tuple(folder.path(entry.value) for entry in draft.outputs),
+        outputs=tuple(folder.path(entry.value) for entry in draft.results),
         words=_words(draft, operation, folder.path),
         command=" ".join(map(quoted, ("gpumerge", draft.operation, *absolute))),
         after=frozenset(after),

@@ -25,12 +25,14 @@ class JobOption:
     """An option that jobs may give by its long name.
 
     kind: a switch without a value, an option with one value, or an option that may be given again. off: the long name
-    that takes it back, if any. file: its value names a file that the job reads or writes, or any place.
+    that takes it back, if any. file: its value names a file that the job reads, writes items to or tells of its work
+    in, or any place. bare: the value of an option that may be given without one, as a job gives it by `true`.
     """
 
     kind: Literal["switch", "value", "list"]
     off: str | None = None
-    file: Literal["read", "written", "place"] | None = None
+    file: Literal["read", "written", "told", "place"] | None = None
+    bare: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,10 @@ class Operation:
 class Job:
     """A job, which can run once the jobs that make its inputs have run.
 
-    number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened. words:
-    the words behind "gpumerge OPERATION" on a command line that does the same. command: that line for a shell, with
-    absolute paths and settings. after: numbers of the jobs that make its inputs. nbytes: of the inputs that exist.
-    task: None if making it needs a look into files that do not exist yet.
+    number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened, files
+    of counts among the outputs. words: the words behind "gpumerge OPERATION" on a command line that does the same.
+    command: that line for a shell, with absolute paths and settings. after: numbers of the jobs that make its inputs.
+    nbytes: of the inputs that exist. task: None if making it needs a look into files that do not exist yet.
     """
 
     number: int

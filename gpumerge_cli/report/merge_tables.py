@@ -51,7 +51,9 @@ def stage_name(stage: str) -> str:
 
 def done(report: MergeReport) -> str:
     """The verb of the line that tells the work, in the past."""
-    return {"sort": "sorted", "merge": "merged", "join": "joined"}.get(report.kind, f"{report.kind} of")
+    return {"sort": "sorted", "merge": "merged", "join": "joined", "compare": "compared"}.get(
+        report.kind, f"{report.kind} of"
+    )
 
 
 def summary(report: MergeReport) -> str:
@@ -228,7 +230,8 @@ def _shrunk(report: MergeReport) -> str:
 def _dropped(report: MergeReport) -> str:
     if not report.unique:
         return ""
-    which = "that equal one ahead of them" if report.kind in ("merge", "sort") else f"that the {report.kind} leaves out"
+    of_set = "that the columns leave out" if report.kind == "compare" else f"that the {report.kind} leaves out"
+    which = "that equal one ahead of them" if report.kind in ("merge", "sort") else of_set
     return f"{format_count(report.dropped)} items {which}"
 
 

@@ -220,6 +220,16 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     assert (found["ranks"][0]["item"], found["of"][0]["lower"]) == ("'bb'", 1)
 
 
+def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ["1.10", "007", " 5", "1e3", "12345678901234567.89"]
+    Path("a.txt").write_text("".join(f"{line}\n" for line in sorted(lines)))
+    assert run(["rank", "a.txt", "--at", "0,1,2,3,4", "--of", "1.10", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [one["item"] for one in found["ranks"]] == sorted(lines)
+    assert found["of"][0]["item"] == "1.10"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -233,6 +243,8 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
         (["--range", "5"], "--range: '5' is no range"),
         (["--range", "1:2", "--at", "3"], "--range puts out items and nothing else"),
         (["--at", "1", "-o", "x"], "-o is for the items of --range"),
+        (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
+        (["--of", "1", "--stats"], "-v is for the items of --range"),
         (["--split", "0"], "--split: '0' is no number for it; write 1 or more"),
     ],
 )

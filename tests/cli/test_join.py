@@ -357,3 +357,22 @@ def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
         for chunk in chunks:
             (_, a), (_, b) = chunk.ranges
             assert a == b  # whole groups lie in one chunk, though the keys lie in different fields
+
+
+@pytest.mark.parametrize(
+    ("words", "head"),
+    [
+        (["--type", "anti"], "id n"),
+        (["--type", "semi"], "id n"),
+        (["-v1"], "id n m"),
+        (["--type", "anti", "-o", "auto"], "id n m"),
+        (["--type", "semi", "-o", "2.2,0"], "m id"),
+    ],
+)
+def test_a_header_names_the_columns_that_are_written(
+    words: list[str], head: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_text("id n\n1 x\n2 y\n")
+    (tmp_path / "b").write_text("id m\n1 z\n")
+    assert door.run(["join", "-q", "--header", *words, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert capfd.readouterr().out.splitlines()[0] == head

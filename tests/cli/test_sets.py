@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections import Counter
@@ -101,6 +102,37 @@ def test_disorder_is_told(command: str, names: list[str], tmp_path: Path, capsys
     (tmp_path / "bad.txt").write_text("b\na\n")
     assert run([command, names[0], str(tmp_path / "bad.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "bad.txt:2: disorder: 'a' comes after 'b'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [["-12"], ["-3"], []])
+def test_a_comparison_is_reported_as_one(columns: list[str], names: list[str], tmp_path: Path) -> None:
+    told = tmp_path / "report.json"
+    assert run(["compare", *columns, *names[:2], "-o", str(tmp_path / "out"), "--report", str(told)]) == 0
+    assert json.loads(told.read_text())["kind"] == "compare"
+
+
+def test_a_job_counts_by_a_switch_and_is_done_again_without_its_counts(
+    names: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "jobs.toml").write_text(
+        '[defaults]\ninputs = ["a.txt", "b.txt"]\noutput = "{job}.out"\n'
+        '[[job]]\nname = "ahead"\noperation = "merge"\ncount = true\n'
+        '[[job]]\nname = "all"\noperation = "merge"\ncount = false\n'
+        '[[job]]\nname = "apart"\noperation = "union"\ncount-to = "apart.u64"\nreport = "apart.json"\n'
+    )
+    command = ["batch", str(tmp_path / "jobs.toml"), "--joblog", str(tmp_path / "log")]
+    assert run(command) == 0
+    lines = "".join((tmp_path / name).read_text() for name in ("a.txt", "b.txt")).splitlines()
+    counted = [line.split(maxsplit=1) for line in (tmp_path / "ahead.out").read_text().splitlines()]
+    assert {line: int(count) for count, line in counted} == Counter(lines)
+    assert (tmp_path / "all.out").read_text().splitlines() == sorted(lines)
+    (tmp_path / "apart.json").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert "3 skipped" in capfd.readouterr().err
+    (tmp_path / "apart.u64").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert "1 done, 2 skipped" in capfd.readouterr().err
+    assert (tmp_path / "apart.u64").exists()
 
 
 def test_jobs_of_a_batch(names: list[str], tmp_path: Path) -> None:
