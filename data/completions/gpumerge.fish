@@ -129,8 +129,6 @@ complete -c gpumerge -n '__gpumerge_command union' -l backend -xa 'auto gpu cpu'
 complete -c gpumerge -n '__gpumerge_command union' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command union' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command union' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
-complete -c gpumerge -n '__gpumerge_command union' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
-complete -c gpumerge -n '__gpumerge_command union' -l cluster-wait -x -d 'Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a piece that is late is given to another worker, too.'
 complete -c gpumerge -n '__gpumerge_command union' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command union' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command intersect' -F
@@ -177,8 +175,6 @@ complete -c gpumerge -n '__gpumerge_command intersect' -l backend -xa 'auto gpu 
 complete -c gpumerge -n '__gpumerge_command intersect' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
-complete -c gpumerge -n '__gpumerge_command intersect' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
-complete -c gpumerge -n '__gpumerge_command intersect' -l cluster-wait -x -d 'Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a piece that is late is given to another worker, too.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command difference' -F
@@ -225,8 +221,6 @@ complete -c gpumerge -n '__gpumerge_command difference' -l backend -xa 'auto gpu
 complete -c gpumerge -n '__gpumerge_command difference' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command difference' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command difference' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
-complete -c gpumerge -n '__gpumerge_command difference' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
-complete -c gpumerge -n '__gpumerge_command difference' -l cluster-wait -x -d 'Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a piece that is late is given to another worker, too.'
 complete -c gpumerge -n '__gpumerge_command difference' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command difference' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -F
@@ -273,8 +267,6 @@ complete -c gpumerge -n '__gpumerge_command symmetric' -l backend -xa 'auto gpu 
 complete -c gpumerge -n '__gpumerge_command symmetric' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
-complete -c gpumerge -n '__gpumerge_command symmetric' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
-complete -c gpumerge -n '__gpumerge_command symmetric' -l cluster-wait -x -d 'Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a piece that is late is given to another worker, too.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command compare' -F
@@ -322,8 +314,6 @@ complete -c gpumerge -n '__gpumerge_command compare' -l backend -xa 'auto gpu cp
 complete -c gpumerge -n '__gpumerge_command compare' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command compare' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command compare' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
-complete -c gpumerge -n '__gpumerge_command compare' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
-complete -c gpumerge -n '__gpumerge_command compare' -l cluster-wait -x -d 'Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a piece that is late is given to another worker, too.'
 complete -c gpumerge -n '__gpumerge_command compare' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command compare' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command join' -F
@@ -363,8 +353,6 @@ complete -c gpumerge -n '__gpumerge_command join' -l backend -xa 'auto gpu cpu' 
 complete -c gpumerge -n '__gpumerge_command join' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command join' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command join' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
-complete -c gpumerge -n '__gpumerge_command join' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
-complete -c gpumerge -n '__gpumerge_command join' -l cluster-wait -x -d 'Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a piece that is late is given to another worker, too.'
 complete -c gpumerge -n '__gpumerge_command join' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command join' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command sort' -F

@@ -232,14 +232,14 @@ WHERE = (
         letter="T", kind="folder", multiple=True,
     ),
     Option(
-        "cluster", "Where to run", (*_FILES, "batch"),
+        "cluster", "Where to run", ("merge", "sort", "check", "batch"),
         "Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes "
         "of this machine that run as long as the command does. All machines read the inputs, and write the output, "
         "under the same names. Needs gpumerge[cluster].",
         kind="text", placeholder="ADDRESS|FILE|local[:N]", neutral=True, shared=False,
     ),
     Option(
-        "cluster-wait", "Where to run", (*_FILES, "batch"),
+        "cluster-wait", "Where to run", ("merge", "sort", "check", "batch"),
         "Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a "
         "piece that is late is given to another worker, too.",
         kind="number", least=1, default=60, neutral=True,
