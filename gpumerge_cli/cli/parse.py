@@ -20,21 +20,25 @@ def parse_memory(size: str, option: str) -> int:
     return found
 
 
-def parse_words(text: str, option: str) -> tuple[str, ...]:
-    """The words of a list with commas between them, each once. Raises UsageError if there is none."""
-    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+def parse_words(text: str, option: str, *, repeated: bool = False) -> tuple[str, ...]:
+    """The words of a list with commas between them, each once unless they may be `repeated`.
+
+    Raises UsageError if there is none.
+    """
+    words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
         raise UsageError(f"{option}: names nothing", way_out="write one or more, with commas between them")
-    return words
+    return tuple(words if repeated else dict.fromkeys(words))
 
 
-def parse_counts(text: str, option: str) -> tuple[int, ...]:
+def parse_counts(text: str, option: str, *, repeated: bool = False) -> tuple[int, ...]:
     """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 if not said).
 
-    Raises UsageError, naming `option`, for a word that is no count, or for an empty range.
+    Each is there once, unless they may be `repeated`. Raises UsageError, naming `option`, for a word that is no count,
+    or for an empty range.
     """
     counts: list[int] = []
-    for word in parse_words(text, option):
+    for word in parse_words(text, option, repeated=repeated):
         first, *others = (parse_count(part, option) for part in word.split(":"))
         if not others:
             counts.append(first)
@@ -45,7 +49,7 @@ def parse_counts(text: str, option: str) -> tuple[int, ...]:
         while first <= last:
             counts.append(first)
             first *= factor
-    return tuple(dict.fromkeys(counts))
+    return tuple(counts if repeated else dict.fromkeys(counts))
 
 
 def parse_count(text: str, option: str) -> int:

@@ -37,7 +37,7 @@ def rank(values: Values) -> None:
             raise UsageError(f"{written} is for the items of --range", way_out=f"add --range, or leave {written} out")
     from gpumerge_cli.engine.request import RankRequest
 
-    at = () if values.at is None else parse_counts(values.at, "--at")
+    at = () if values.at is None else parse_counts(values.at, "--at", repeated=True)
     quantiles = () if values.quantile is None else _quantiles(values.quantile)
     names = file_names(values)
     request = RankRequest(names, item_request(values, names), at, quantiles, values.of, values.split, values.threads)
@@ -70,7 +70,7 @@ def _rank(text: str, option: str) -> int | None:
 def _quantiles(text: str) -> tuple[str, ...]:
     from fractions import Fraction
 
-    words = parse_words(text, "--quantile")
+    words = parse_words(text, "--quantile", repeated=True)
     for word in words:
         try:
             found = 0 <= Fraction(word) <= 1

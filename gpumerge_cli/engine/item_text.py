@@ -61,20 +61,18 @@ def _record(text: str, words: Sequence[str], parts: Sequence[Records], size: int
         if part.key is not None:
             part.put(np.frombuffer(_number(word, part.key), part.key.dtype), record)
             continue
-        key = os.fsencode(word)
+        key = _from_hexadecimal(word) or os.fsencode(word)
         if len(key) > part.width:
-            key = _from_hexadecimal(word, part.width) or key
-        if len(key) > part.width:
-            way_out = f"write fewer, or 0x and {2 * part.width} hexadecimal digits"
+            way_out = f"write fewer, or 0x and up to {2 * part.width} hexadecimal digits"
             raise _wrong(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
         record[0, part.offset : part.offset + len(key)] = np.frombuffer(key, np.uint8)
     return record.tobytes()
 
 
-def _from_hexadecimal(word: str, width: int) -> bytes:
-    """The bytes of "0x" and two digits for each of `width` bytes; b"" for anything else, which is longer than a key."""
+def _from_hexadecimal(word: str) -> bytes:
+    """The bytes of "0x" and two digits for each; b"" for anything else."""
     try:
-        return bytes.fromhex(word[2:]) if word.startswith("0x") and len(word) == 2 + 2 * width else b""
+        return bytes.fromhex(word[2:]) if word.startswith("0x") else b""
     except ValueError:
         return b""
 

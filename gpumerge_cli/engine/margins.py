@@ -15,8 +15,9 @@ def judge_margin(margin: Margin | None, inputs: Inputs) -> None:
         return
     if inputs.dtype is not None or inputs.format.csv:
         counts = "write the counts to a file of their own with --count-to"
+        beside = "the columns hold" if margin.count is None else "--count writes beside"
         raise UsageError(
-            "counts and columns stand beside lines of text, and these are other items",
+            f"{beside} plain lines of text, and this file is {'CSV' if inputs.format.csv else 'binary'}",
             where=inputs.sources[0].name,
             way_out="use union, intersect, difference or symmetric" if margin.count is None else counts,
         )

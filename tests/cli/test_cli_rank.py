@@ -218,6 +218,20 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--at", "1", "--of", "ab", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["ranks"][0]["item"], found["of"][0]["lower"]) == ("'bb'", 1)
+    assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x62", "--of", "b", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [one["lower"] for one in found["of"]] == [1, 1]  # zeros fill up both
+    assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x626262"]) == 2
+    assert "a key has 2 bytes, and '0x626262' has 3; write fewer, or 0x and up to 4" in capfd.readouterr().err
+
+
+def test_each_question_has_an_answer(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+    words = ["--at", "3,3,1", "--quantile", "0.5,1/2,0.5", "--of", "1", "--of", "1"]
+    assert run(["rank", "a.i32", "b.i32", *words, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [one["rank"] for one in found["ranks"][:3]] == [3, 3, 1]
+    assert [one["quantile"] for one in found["ranks"][3:]] == ["0.5", "1/2", "0.5"]
+    assert len(found["of"]) == 2
 
 
 def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:

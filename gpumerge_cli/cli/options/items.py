@@ -182,9 +182,14 @@ ORDER = (
         kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True,
     ),
     Option(
-        "stable", "Order", _ORDERED,
+        "stable", "Order", tuple(name for name in _ORDERED if name not in COMBINING),
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True,
+    ),
+    Option(
+        "stable", "Order", COMBINING,
+        "Changes nothing, because lines with equal keys are equal here. It may be given as for sort.",
+        letter="s",
     ),
     Option(
         "distinct", "Order", SETS, "Treat equal items of a file as one item. Then each item is written at most once.",

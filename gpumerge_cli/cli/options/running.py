@@ -107,8 +107,13 @@ OUTPUT = (
         kind="file", written=True,
     ),
     Option(
-        "report", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
+        "report", "Output", ("merge", "sort"),
         "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
+        kind="file", written=True, neutral=True,
+    ),
+    Option(
+        "report", "Output", (*COMBINING, "join", "rank"),
+        "Write a report to FILE that says what took the time: .json, .md or .html.",
         kind="file", written=True, neutral=True,
     ),
     Option(
