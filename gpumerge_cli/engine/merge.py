@@ -83,8 +83,9 @@ def merge_files(
             _end(request, inputs, output, outcome)
             for source in inputs.sources:
                 source.check_unchanged()
+            output.finish(outcome, durable=request.durable)
             settle()
-            output.commit(outcome, durable=request.durable)
+            output.commit(durable=request.durable)
             if request.join is not None:
                 outcome.dropped = 0  # a line may go out more than once
         except BaseException:

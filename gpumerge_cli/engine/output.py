@@ -125,8 +125,8 @@ class Output:
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
 
-    def commit(self, outcome: Outcome, *, durable: bool) -> None:
-        """Put all files in their places. If one fails, those already in place are taken back. Raises OutputError.
+    def finish(self, outcome: Outcome, *, durable: bool) -> None:
+        """Do all of the work that nobody sees before `commit`, and that may take long. Raises OutputError.
 
         durable: see Sink.
         """
@@ -141,6 +141,12 @@ class Output:
             if self._cuts and sink is not self._counts:
                 sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)
+
+    def commit(self, *, durable: bool) -> None:
+        """Put all files in their places, once they are finished.
+
+        If one fails, those already in place are taken back. Raises OutputError.
+        """
         try:
             # Objects come last: what they replace cannot be kept.
             for sink in sorted(self._all, key=lambda sink: is_url(sink.name)):

@@ -88,8 +88,9 @@ def sort_files(
                     outcome = job.sort(output, stack, advance, whole=True)
                 except _NoRoomError:
                     outcome = job.sort(output, stack, advance, whole=False)
+            output.finish(outcome, durable=request.durable)
             settle()
-            output.commit(outcome, durable=request.durable)
+            output.commit(durable=request.durable)
         except BaseException:
             output.abort()
             raise

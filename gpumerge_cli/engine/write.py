@@ -40,6 +40,7 @@ def write_array(
             data = sink.encode(np.ascontiguousarray(block).view(np.uint8))
             sink.write_at(position, data)
             position += len(data)
+        sink.finish()
         settle()
         sink.commit()
     except BaseException:

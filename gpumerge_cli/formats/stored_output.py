@@ -142,7 +142,7 @@ class StoredOutput:
             self._upload.send(number, part.data)
 
     def finish(self, *, durable: bool = False) -> None:
-        """Send what is left. A store keeps what it has shown, so durable means nothing here."""
+        """Send what is left, and wait for it. A store keeps what it has shown, so durable means nothing here."""
         if self._lent:
             return
         with self._lock:
@@ -155,6 +155,7 @@ class StoredOutput:
                 del part.data[size:]
                 self._upload.send(number, part.data)
                 self._sent.add(number)
+            self._upload.arrive()
         if len(self._sent) != -(-self._end // self._part_bytes):
             raise OutputError("parts are missing", where=self.name)
 

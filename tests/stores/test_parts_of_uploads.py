@@ -30,6 +30,9 @@ class _Upload:
         assert number not in self.parts
         self.parts[number] = bytes(data)
 
+    def arrive(self) -> None:
+        pass
+
     def complete(self) -> None:
         self.completed = True
 

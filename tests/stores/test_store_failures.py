@@ -175,6 +175,7 @@ def test_without_the_extra(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> None:
+    """Also a signal that comes when all but the upload is done."""
     rng = np.random.default_rng(1)
     url = bucket.put("a.u64", np.sort(rng.integers(0, 2**64, 5 << 19, np.uint64)).tobytes())
     signalled = threading.Event()
@@ -187,6 +188,7 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> N
     while not any(method == "PUT" for method, _ in proxy.requests):
         assert process.poll() is None
         signalled.wait(0.01)
+    signalled.wait(0.5)
     process.send_signal(number)
     signalled.wait(0.3)
     signalled.set()

@@ -63,6 +63,9 @@ class Upload(Protocol):
     def stop(self) -> None:
         """No further part is wanted; threads that wait in `send` come back. Only `abort` may follow."""
 
+    def arrive(self) -> None:
+        """All parts were sent: wait for those that this process knows to be under way. Raises the StoreError of any."""
+
     def complete(self) -> None:
         """All parts were sent: the store shows the object, in place of one that it had. Raises StoreError."""
 

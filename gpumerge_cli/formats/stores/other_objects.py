@@ -116,6 +116,9 @@ class OtherUpload:
             self._ended = True
             self._changed.notify_all()
 
+    def arrive(self) -> None:
+        """The writer tells only at its end which parts have arrived."""
+
     def complete(self) -> None:
         assert not self._waiting, "every part was sent"
         with _told():

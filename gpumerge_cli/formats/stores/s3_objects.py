@@ -164,10 +164,13 @@ class S3Upload:
     def stop(self) -> None:
         self._stopped = True
 
-    def complete(self) -> None:
+    def arrive(self) -> None:
         for sent in self._sending:
             sent.result()
         self._raise_failed()
+
+    def complete(self) -> None:
+        self.arrive()
         if self._tags:
             self.parts.complete(self._tags)
             self._ended = True
