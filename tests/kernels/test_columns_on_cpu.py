@@ -154,6 +154,7 @@ void check()
 
 
 def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> str:
+    """The kernels of all shapes and their checks. Every second shape has bulk copies, the first one if `bulk` is 1."""
     parts = ["#include <algorithm>", "#include <cstdlib>", '#include "shim.hpp"']
     for number, (dtype, value, unit, units) in enumerate(SHAPES):
         keys = Order.of(dtype)
@@ -167,7 +168,7 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> 
                 "RUNS": runs,
                 "BLOCK_SIZE": 4,
                 "ITEMS_PER_THREAD": 3,
-                "BULK": bulk,
+                "BULK": (bulk + number) % 2,
                 "BATCHED": int(batched),
             }
             parts += [f"#undef {macro}" for macro in _DERIVED]
@@ -203,7 +204,7 @@ def run(text: str, sanitizer: str, folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=240)
 
 
-@pytest.mark.parametrize("bulk", [0, 1])
+@pytest.mark.parametrize("bulk", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_columns(tmp_path: Path, bulk: int) -> None:
     done = run(program(bulk=bulk), "address", tmp_path)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"
