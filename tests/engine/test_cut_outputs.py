@@ -29,13 +29,13 @@ def test_an_output_that_is_too_short_is_told(
     request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / f"out{suffix}"), equals=Equals.of(unique))
     merge_files(request)
     os.unlink(request.output)
-    commit = Output.commit
+    finish = Output.finish
 
     def cut(output: Output, outcome: Outcome, **named: Any) -> None:
         os.truncate(next(tmp_path.glob(".out*")), 1000)
-        commit(output, outcome, **named)
+        finish(output, outcome, **named)
 
-    monkeypatch.setattr(Output, "commit", cut)
+    monkeypatch.setattr(Output, "finish", cut)
     with pytest.raises(OutputError, match="the file system lost the file's bytes"):
         merge_files(request)
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
