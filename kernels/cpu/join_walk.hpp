@@ -1,8 +1,8 @@
 // Walks through two sorted sources, group by group of equal keys. Included by join.cpp.
 //
-// The result goes out in parts of about the size that is asked for. Both sources are read through windows. Of a group only B's
-// items are held, while they fit into a window; if not, they are read again for each of A's. So memory grows neither with a
-// group nor with a product.
+// Both sources are read through windows, and the result is written in parts of about the size that the caller asks for. The
+// items of B in a group are held if they fit into a window. Otherwise they are read again for each item of A. So memory grows
+// neither with the size of a group nor with the number of its pairs.
 //
 // A Kind knows the items. It has a type Item and an output `out`, and the functions that Walk calls.
 #pragma once
