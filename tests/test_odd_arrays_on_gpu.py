@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
+from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from tests.host_work import counted, held
@@ -104,6 +105,21 @@ def test_arrays_of_others_on_another_gpu(current: int, own: bool, protocol: str)
                 time.sleep(0.05)  # as much as a sort that does not wait needs to read keys that are not made
         cupy.cuda.Device().synchronize()
         assert found.tolist() == list(range(1000))
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize("protocol", ["interface", "stream", "DLPack"])
+def test_arrays_of_others_stay_on_their_gpu(protocol: str) -> None:
+    """They are taken without a copy, whichever GPU is the current one, and the result lies beside them."""
+    import cupy
+
+    with cupy.cuda.Device(1):
+        keys = cupy.arange(1000)[::-1].copy()
+        given = Offers(keys, None if protocol == "interface" else cupy.cuda.Stream.null, protocol)
+    assert taken(given).data.ptr == keys.data.ptr
+    found = gpumerge_cli.sort(given)
+    assert found.device.id == 1
+    assert found.tolist() == list(range(1000))
 
 
 MISALIGNED: dict[str, Callable[[Any, Any], Any]] = {

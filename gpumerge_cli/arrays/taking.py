@@ -130,20 +130,26 @@ def _from_device(given: Any) -> Any:
     if interface.get("mask") is not None:
         raise _has_nulls(given, 0)
     stream = interface.get("stream")
-    if stream is None:
-        return cupy.asarray(given)
-    # CuPy would make the host wait for the stream on which the items are made.
-    array = cupy.asarray(_Made(given, interface))
-    if array.size:
-        # Work on the array is queued on the current stream of its own device.
-        with _on(cupy, array.data.device_id):
+    # CuPy would copy an array of another device to the current one. Work on it is queued on a stream of its own device.
+    with _on(cupy, _device_of(cupy, interface["data"][0])):
+        if stream is None:
+            return cupy.asarray(given)
+        # CuPy would make the host wait for the stream on which the items are made.
+        array = cupy.asarray(_Made(given, interface))
+        if array.size:
             _wait_for(cupy, stream)
-    return array
+        return array
 
 
-def _on(cupy: Any, device: int) -> AbstractContextManager[Any]:
-    """A context in which the device of this number is the current one."""
-    return nullcontext() if device == cupy.cuda.runtime.getDevice() else cupy.cuda.Device(device)
+def _device_of(cupy: Any, address: int) -> int | None:
+    """The number of the device that holds the memory at an address, if one does."""
+    device = cupy.cuda.runtime.pointerGetAttributes(address).device if address else -1
+    return device if device >= 0 else None
+
+
+def _on(cupy: Any, device: int | None) -> AbstractContextManager[Any]:
+    """A context in which the device of this number is the current one. None: no other than now."""
+    return nullcontext() if device in (None, cupy.cuda.runtime.getDevice()) else cupy.cuda.Device(device)
 
 
 def _wait_for(cupy: Any, stream: int) -> None:
