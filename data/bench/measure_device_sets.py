@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Times sets of two sorted arrays in device memory, beside Thrust's. Writes a Markdown table.
 
-usage: python3 data/bench/measure_device_sets.py OUT.md [--turns 7] [--bits 28] [--only REGEX] [--shapes SHAPES]
+usage: python3 data/bench/measure_device_sets.py OUT.md [--turns 7] [--bits 28] [--only REGEX]
+       [--shapes SHAPES [--items ITEMS]]
 
 A time is the median of the device's: of the work that is queued, of a whole call from Python, and of Thrust's call.
 The last two wait for the number of items, so the host's time counts in them. Beside them stands a device copy that
-reads and writes as many bytes. Every result is compared with Thrust's. --shapes: blocks to compare, as 512x23x2.
+reads and writes as many bytes. Every result is compared with Thrust's.
+
+--shapes: blocks to compare, as 512x23x2. --items: what they combine, as "int32 int64+8": a dtype and bytes of values.
 """
 
 from __future__ import annotations
@@ -46,14 +49,18 @@ def inputs(shape: str, dtype: str, count: int) -> list[Any]:
     return [cupy.sort(cupy.concatenate([parts[0], part])) for part in parts[1:]]
 
 
-def queued(order: Order, name: str, pair: list[Any], out: Any) -> tuple[Callable[[], Any], Answer]:
-    """The work without its wait, and where its number of items is written."""
+def queued(
+    order: Order, name: str, pair: list[Any], out: Any, values: tuple[list[Any], Any] | None = None
+) -> tuple[Callable[[], Any], Answer]:
+    """The work without its wait, and where its number of items is written. values: of the pair, and where they go."""
     limits = gpu.create(0).limits
     a, b = pair
-    walk = walks.walk_of(0, order, limits, Equals.of_sets(name, distinct=False), None)
+    rows, moved = values or ([], None)
+    walk = walks.walk_of(0, order, limits, Equals.of_sets(name, distinct=False), rows[0].itemsize if rows else None)
     answer = Answer()
     runs = [(a.data.ptr, a.size), (b.data.ptr, b.size)]
-    return lambda: walk.queue(runs, (out.data.ptr, out.size), ([], 0), current_stream(), answer.address), answer
+    along = [row.data.ptr for row in rows], 0 if moved is None else moved.data.ptr
+    return lambda: walk.queue(runs, (out.data.ptr, out.size), along, current_stream(), answer.address), answer
 
 
 def begin(order: Order, names: Sequence[str]) -> None:
@@ -104,22 +111,30 @@ def rows(dtype: str, shape: str, bits: int, turns: int) -> Iterator[str]:
         yield f"| {name} | {dtype} | {shape} | {count} | {found} | {shares} | {thrust} | {same} |"
 
 
-def shape_rows(shapes: str, bits: int, turns: int) -> Iterator[str]:
-    """The times of sets of int32 in blocks of other shapes."""
-    order = Order.of("int32")
-    pairs = {shape: inputs(shape, "int32", 1 << bits) for shape in ("uniform", "pairs", "few")}
-    out = cupy.empty(1 << bits, "int32")
+def shape_rows(items: str, shapes: str, bits: int, turns: int) -> Iterator[str]:
+    """The times of sets in blocks of other shapes. items: a dtype, and the bytes of its values behind a plus sign."""
+    dtype, _, value = items.partition("+")
+    order = Order.of(dtype)
+    size = cupy.dtype(dtype).itemsize + int(value or 0)
+    count = (1 << bits) * 4 // max(size, 4)
+    pairs = {shape: inputs(shape, dtype, count) for shape in ("uniform", "pairs", "few")}
+    out = cupy.empty(count, dtype)
+    values = None
+    if value:
+        kind = f"u{value}"
+        values = [cupy.zeros(count // 2, kind)] * 2, cupy.empty(count, kind)
     for text in shapes.split():
-        walks._SHAPES[4] = shape_of(text)
-        begin(order, ("union", "intersect"))
+        walks._SHAPES[size] = shape_of(text)
+        if values is None:
+            begin(order, ("union", "intersect"))
     for text in shapes.split():
-        walks._SHAPES[4] = shape_of(text)
+        walks._SHAPES[size] = shape_of(text)
         walks.walk_of.cache_clear()
         took = []
         for name, shape in (("union", "uniform"), ("intersect", "uniform"), ("union", "pairs"), ("union", "few")):
-            work, _ = queued(order, name, pairs[shape], out)
+            work, _ = queued(order, name, pairs[shape], out, values)
             took.append(f"{milliseconds(work, turns):.3f}")
-        yield f"| {text} | {' | '.join(took)} |"
+        yield f"| {items} | {text} | {' | '.join(took)} |"
 
 
 def main() -> None:
@@ -129,6 +144,7 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=28)
     parser.add_argument("--only", default="")
     parser.add_argument("--shapes", default="")
+    parser.add_argument("--items", default="int32")
     wish = parser.parse_args()
     try:
         version = f"Thrust of CCCL {installed().version}"
@@ -138,9 +154,14 @@ def main() -> None:
     with open(wish.out, "w", encoding="utf-8", buffering=1) as file:
         print(f"{name}; {version}; times in ms; copy: of the bytes read and written\n", file=file)
         if wish.shapes:
-            print("| shape | union | intersect | union, pairs | union, few |\n|---|---|---|---|---|", file=file)
-            for row in shape_rows(wish.shapes, wish.bits, wish.turns):
-                print(row, file=file)
+            print(
+                "| items | shape | union | intersect | union, pairs | union, few |\n|---|---|---|---|---|---|",
+                file=file,
+            )
+            for items in wish.items.split():
+                for row in shape_rows(items, wish.shapes, wish.bits, wish.turns):
+                    print(row, file=file)
+                cupy.get_default_memory_pool().free_all_blocks()
             return
         print("| set | dtype | shape | items | out | ms | copy / ms | call | Thrust | Thrust / ms | same |", file=file)
         print("|---|---|---|---|---|---|---|---|---|---|---|", file=file)

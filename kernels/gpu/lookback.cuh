@@ -78,23 +78,54 @@ __device__ __forceinline__ Said look_back(const Said* said, long long tile, int 
     }
 }
 
-// The same for tiles of one count, found by a whole warp, which looks at WARP tiles at once. All its lanes must call this.
-__device__ __forceinline__ Said look_back_together(const Said* said, long long tile)
+// The same for tiles of one count, by a whole warp, in groups of WARP tiles. A tile also adds its count to its group's sum. The
+// last tile of a group publishes the sum of all groups up to it. So a warp that looks back reads a word for each tile ahead in
+// its own group, and two for each of WARP groups ahead, all at once.
+//
+// Words of 0 at first: one for each tile; one for each group, how many of its tiles were counted, and below that their sum;
+// one for each group, SUM and the sum of all groups up to it.
+constexpr int GROUP_WORDS = 2;
+constexpr int COUNTED_BIT = 32;  // the lowest bit of the number of tiles that were counted
+
+// Publishes the count of a tile, which is less than 2^26. One thread must call this.
+__device__ __forceinline__ void say_count(Said* said, long long tile, long long tiles, unsigned count)
 {
-    const int lane = static_cast<int>(threadIdx.x) % WARP;
-    Said sum = 0;
-    for (long long before = tile - 1, found = 0; found == 0;) {
-        const Said word = before - lane >= 0 ? heard(said + before - lane) : SUM;
-        const unsigned silent = __ballot_sync(ALL, word == 0), knowing = __ballot_sync(ALL, (word & SUM) != 0);
-        const int spoke = silent == 0 ? WARP : __ffs(silent) - 1;
-        const int wanted = knowing == 0 ? WARP + 1 : __ffs(knowing);  // up to the first tile that knows the sum
-        if (lane < smaller(spoke, wanted)) sum += word & (OWN - 1);
-        found = wanted <= spoke;
-        before -= spoke;
+    say(said + tile, OWN | count);
+    atomicAdd(said + tiles + tile / WARP, (static_cast<Said>(1) << COUNTED_BIT) + count);
+}
+
+// The sum of what all tiles ahead of `tile` count. All lanes of a warp must call this, behind say_count for the same tile.
+__device__ __forceinline__ Said look_back_together(Said* said, long long tile, long long tiles, unsigned count)
+{
+    const int lane = static_cast<int>(threadIdx.x) % WARP, at = static_cast<int>(tile % WARP);
+    const long long group = tile / WARP;
+    const Said* const sums = said + tiles;
+    Said* const up_to = said + tiles + (tiles + WARP - 1) / WARP;
+    long long before = group - 1 - lane;
+    const auto own_here = [&] { return lane < at ? heard(said + group * WARP + lane) : OWN; };
+    const auto known_here = [&] { return before >= 0 ? heard(up_to + before) : SUM; };
+    const auto sum_here = [&] { return before >= 0 ? heard(sums + before) : 0; };
+    Said own = own_here(), known = known_here(), sum = sum_here();
+    while (__ballot_sync(ALL, own == 0)) own = own_here();
+    Said ahead = own & (OWN - 1);
+    for (;;) {
+        const unsigned knowing = __ballot_sync(ALL, known != 0);
+        const unsigned waiting = __ballot_sync(ALL, sum >> COUNTED_BIT != WARP);
+        const int last = knowing == 0 ? WARP : __ffs(knowing) - 1;  // the lane of the nearest group that knows
+        const unsigned wanted = last == WARP ? ALL : (1u << last) - 1;
+        if ((waiting & wanted) == 0) {
+            if (lane < last) ahead += sum & ((static_cast<Said>(1) << COUNTED_BIT) - 1);
+            if (lane == last) ahead += known & (OWN - 1);
+            if (last < WARP) break;
+            before -= WARP;
+        }
+        known = known_here();
+        sum = sum_here();
     }
 #pragma unroll
-    for (int step = 1; step < WARP; step *= 2) sum += static_cast<Said>(__shfl_xor_sync(ALL, sum, step));
-    return sum;
+    for (int step = 1; step < WARP; step *= 2) ahead += static_cast<Said>(__shfl_xor_sync(ALL, ahead, step));
+    if (at == WARP - 1 && lane == 0) say(up_to + group, SUM | (ahead + count));
+    return ahead;
 }
 
 // The sum of `own` over all lanes up to this one. Every lane of the warp must call this.

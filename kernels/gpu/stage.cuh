@@ -34,9 +34,11 @@ __device__ __forceinline__ void settle(const long long* low, const long long* hi
 
 // Lays the windows out back to back and, with BULK, starts the copies. One thread must call this; it has all of the layout in
 // registers before it starts the first copy. Reads past a slice stay inside a vector that holds some of its items, and so
-// inside the page. The merge skips what they bring. low, high: the cuts of the tile. settled: room for a cut.
+// inside the page. The merge skips what they bring. low, high: the cuts of the tile. settled: room for a cut. origin: the
+// byte of shared memory from which they lie, at the start of a vector.
 __device__ __forceinline__ void lay_out(
-    const Runs& runs, const long long* low, const long long* high, long long* settled, Staged* staged, Arrival* arrival)
+    const Runs& runs, const long long* low, const long long* high, long long* settled, Staged* staged, Arrival* arrival,
+    int origin = 0)
 {
     long long from[RUNS];
     int counts[RUNS];
@@ -56,7 +58,7 @@ __device__ __forceinline__ void lay_out(
     int items = 0;
 #pragma unroll
     for (int run = 0; run < RUNS; ++run) {
-        staged->begin[run] = items * SIZE;
+        staged->begin[run] = origin + items * SIZE;
         staged->base[run] = items;
         staged->from[run] = from[run];
         items += counts[run];
@@ -71,7 +73,7 @@ __device__ __forceinline__ void lay_out(
         const Item* const slice = runs.items_of(run) + from[run];
         const int offset = vector_offset(slice);
         sources[run] = reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(slice) - offset);
-        staged->begin[run] = vectors * VECTOR + offset;
+        staged->begin[run] = origin + vectors * VECTOR + offset;
         staged->base[run] = items;
         windows[run] = vectors;
         items += counts[run];
@@ -81,7 +83,7 @@ __device__ __forceinline__ void lay_out(
     staged->base[RUNS] = items;
 #if BULK
     announce(arrival, vectors * VECTOR);
-    uint4* const to = reinterpret_cast<uint4*>(shared_bytes);
+    uint4* const to = reinterpret_cast<uint4*>(shared_bytes + origin);
 #pragma unroll
     for (int run = 0; run < RUNS; ++run) {
         const int size = windows[run + 1] - windows[run];
@@ -100,13 +102,13 @@ __device__ __forceinline__ void lay_out(
 
 #if FROM_COLUMNS
 
-// Makes the records of the tile from its slices of the columns. A thread makes TURNS of them at most.
+// Makes the records of the tile from its slices of the columns. A thread makes TURNS of them at most. origin: see lay_out.
 template <int TURNS>
-__device__ __forceinline__ void stage(const Runs& runs, const Columns& columns, const Staged* staged)
+__device__ __forceinline__ void stage(const Runs& runs, const Columns& columns, const Staged* staged, int origin = 0)
 {
     int run = 0;
     long long ahead = 0;  // the items of all runs ahead
-    read_columns<BLOCK_SIZE, TURNS>(shared_items(), staged->base[RUNS], [&](int at) {
+    read_columns<BLOCK_SIZE, TURNS>(reinterpret_cast<Item*>(shared_bytes + origin), staged->base[RUNS], [&](int at) {
         while (at >= staged->base[run + 1]) ahead += runs.count_of(run++);
         const long long place = staged->from[run] + (at - staged->base[run]);
         return item_of(runs.keys[run][place], payload_at(columns, run, place, ahead + place));
@@ -116,11 +118,12 @@ __device__ __forceinline__ void stage(const Runs& runs, const Columns& columns, 
 #elif !BULK
 
 // Loads the windows, which have at most VECTORS vectors. All loads are issued before a thread waits for the first one.
+// origin: see lay_out.
 template <int VECTORS>
-__device__ __forceinline__ void stage(const Staged* staged)
+__device__ __forceinline__ void stage(const Staged* staged, int origin = 0)
 {
     constexpr int VECTORS_PER_THREAD = (VECTORS + BLOCK_SIZE - 1) / BLOCK_SIZE;
-    uint4* const to = reinterpret_cast<uint4*>(shared_bytes);
+    uint4* const to = reinterpret_cast<uint4*>(shared_bytes + origin);
     const int vectors = staged->window[RUNS];
     uint4 loaded[VECTORS_PER_THREAD];
     int run = 0;

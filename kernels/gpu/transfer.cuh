@@ -33,7 +33,8 @@ __device__ __forceinline__ int vector_offset(const void* address)
 }
 
 // Tells all threads of a block that bytes have arrived in shared memory. One thread says how many bytes it copies; the
-// waiting threads go on when all of them have arrived. It is used only once.
+// waiting threads go on when all of them have arrived. To use it again, a barrier must lie between a turn's waits and the next
+// turn's announcement, and one between that and the next waits.
 struct Arrival {
     unsigned long long state;
 };
@@ -78,19 +79,21 @@ __device__ __forceinline__ void bulk_load(void* to, const void* from, int bytes,
                  : "memory");
 }
 
-__device__ __forceinline__ void await(Arrival* arrival)
+// turn: how often the arrival was used before.
+__device__ __forceinline__ void await(Arrival* arrival, unsigned turn = 0)
 {
     unsigned come = 0;
     while (!come)
         asm volatile("{\n\t.reg .pred come;\n\t"
-                     "mbarrier.try_wait.parity.shared::cta.b64 come, [%1], 0;\n\t"
+                     "mbarrier.try_wait.parity.shared::cta.b64 come, [%1], %2;\n\t"
                      "selp.u32 %0, 1, 0, come;\n\t}"
                      : "=r"(come)
-                     : "r"(shared_address(&arrival->state))
+                     : "r"(shared_address(&arrival->state)), "r"(turn & 1)
                      : "memory");
 }
 
-// Every thread that wrote to shared memory must call this, before the barrier ahead of a bulk_store of what it wrote.
+// Every thread that wrote to shared memory must call this, before the barrier ahead of a bulk_store of what it wrote, or
+// of a bulk_load to the same place.
 __device__ __forceinline__ void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // One thread must call this. It returns when the bytes are read. Addresses and bytes: as for bulk_load.
@@ -114,7 +117,7 @@ inline void prepare(Arrival* arrival)
 
 inline void announce(Arrival* arrival, int bytes)
 {
-    __atomic_fetch_add(&arrival->state, bytes - TO_BE_SAID, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&arrival->state, static_cast<unsigned long long>(bytes), __ATOMIC_RELEASE);
 }
 
 inline void bulk_load(void* to, const void* from, int bytes, Arrival* arrival)
@@ -123,7 +126,7 @@ inline void bulk_load(void* to, const void* from, int bytes, Arrival* arrival)
     __atomic_fetch_sub(&arrival->state, static_cast<unsigned long long>(bytes), __ATOMIC_ACQ_REL);
 }
 
-inline void await(Arrival* arrival)
+inline void await(Arrival* arrival, unsigned = 0)
 {
     while (__atomic_load_n(&arrival->state, __ATOMIC_ACQUIRE) != 0) {}
 }
@@ -183,4 +186,25 @@ __device__ __forceinline__ void store(unsigned char* to, const unsigned char* fr
     const int size = static_cast<int>(sizeof(Unit));
     for (int at = thread; at < head / size; at += threads) units[at] = staged[at];
     for (int at = tail / size + thread; at < bytes / size; at += threads) units[at] = staged[at];
+}
+
+// The same by single words, wherever both lie: `from` at the start of a vector, and a word behind the bytes may be read too.
+__device__ __forceinline__ void store_words(unsigned char* to, const unsigned char* from, int bytes, int threads)
+{
+    const int thread = static_cast<int>(threadIdx.x), size = static_cast<int>(sizeof(Unit));
+    const int ahead = smaller(static_cast<int>(-reinterpret_cast<unsigned long long>(to) % 4), bytes);
+    const int words = (bytes - ahead) / 4, tail = ahead + 4 * words;
+    const unsigned* const staged = reinterpret_cast<const unsigned*>(from);
+    unsigned* const out = reinterpret_cast<unsigned*>(to + ahead);
+    for (int at = thread; at < words; at += threads) {
+        if (size < 4 && ahead > 0) {
+            const unsigned long long both = static_cast<unsigned long long>(staged[at + 1]) << 32 | staged[at];
+            out[at] = static_cast<unsigned>(both >> (8 * ahead));
+        } else {
+            out[at] = staged[at];
+        }
+    }
+    const Unit* const units = reinterpret_cast<const Unit*>(from);
+    for (int at = thread; at < ahead / size; at += threads) reinterpret_cast<Unit*>(to)[at] = units[at];
+    for (int at = tail / size + thread; at < bytes / size; at += threads) reinterpret_cast<Unit*>(to)[at] = units[at];
 }

@@ -1,8 +1,10 @@
-// Sets of two sorted runs: each block walks through one tile of both (see sets.cuh). Its slices come into shared memory as in
-// merge_path.cu, between two states of the walk that partition.cu found. Every thread finds the state where its share begins,
-// walks through a fixed number of items, and keeps those that go out in registers. Their numbers are added up, in the block
-// and over the tiles ahead (see lookback.cuh), and then the tile's items go out in one piece. Blocks begin in the order of
-// their numbers, so those ahead are under way.
+// Sets of two sorted runs: each block walks through one tile of both at a time (see sets.cuh). Its slices come into shared
+// memory as in merge_path.cu, between two states of the walk that partition.cu found. Every thread finds the state where its
+// share begins, and walks through a fixed number of items. Those that go out move together in shared memory.
+//
+// Where a tile's items go is known when all tiles ahead are counted (see lookback.cuh). Blocks that waited for that would end up
+// loading, walking and writing all at the same time. So a block first walks through its next tile, in a second buffer, and then
+// writes the tile before. Blocks take the tiles in their order, so all tiles ahead are done or under way.
 // Source: Baxter, moderngpu, Balanced Path, 2013.
 //
 // Macros: RULE, the cases in which an item goes out; DISTINCT 1 if equal items of one run count as one; BLOCK_SIZE threads a
@@ -28,19 +30,24 @@ static_assert(RUNS == 2 && ITEMS_PER_THREAD <= 32, "a walk goes through two runs
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
 // A tile has one item more if its walk begins ahead of a pair, and ends behind one.
 constexpr int SLICE_VECTORS = ((TILE + 1) * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
+constexpr int BUFFERS = 2;
 constexpr int BUFFER_BYTES = (SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + 2 * VECTOR - 1) / VECTOR * VECTOR;
 
-// The shared memory of a block, behind the buffer of its items.
+// The thread that begins tiles. It is not in the warp that looks back, if there is another one.
+constexpr int LEADER = BLOCK_SIZE > WARP ? WARP : 0;
+
+// The shared memory of a block, behind the buffers of items. tile: the one that the block works on, and cuts: its ends. place:
+// where the items of the tile go that it writes.
 struct Shared {
     Staged staged;
     Arrival arrival;
-    long long settled[RUNS];
+    long long cuts[2 * RUNS], settled[RUNS];
     unsigned sums[WARPS];
-    long long place;
+    long long tile, place;
 };
 
 static_assert(sizeof(Shared) <= 256, "walks.py counts on no more");
-[[maybe_unused]] constexpr int STAGED_BYTES = BUFFER_BYTES + static_cast<int>(sizeof(Shared));
+[[maybe_unused]] constexpr int STAGED_BYTES = BUFFERS * BUFFER_BYTES + static_cast<int>(sizeof(Shared));
 
 // The items of a share, and a bit for each that goes out.
 struct Walked {
@@ -153,82 +160,117 @@ __device__ __forceinline__ void walk_tile(
     else walk_share<By, true>(walked, share, next, follows, lines);
 }
 
-// Grid: one block a tile. cuts: the states of the walk at the tile edges, from `partition`. out: room for `room` items; what
-// does not fit, which are items of runs that are not in order, is left out. said: a word of 0 for each tile. *count becomes the
-// number of items that went out. With TO_COLUMNS `out` is not used. Shared memory: STAGED_BYTES.
+// Grid: any number of blocks. out: room for `room` items; what does not fit, which are items of runs that are not in order, is
+// left out. cuts: the states of the walk at the tile edges, from `partition`. taken: the number of tiles that blocks have taken,
+// 0 at first. said: see lookback.cuh. *count becomes the number of items that went out. With TO_COLUMNS `out` is not used.
+// Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) walk(
-    const __grid_constant__ Source source, Item* out, long long room, const long long* cuts, Said* said, long long* count,
-    const unsigned char* text, const long long* starts
+    const __grid_constant__ Source source, Item* out, long long room, const long long* cuts, Said* taken, Said* said,
+    long long* count, const unsigned char* text, const long long* starts
 #if FROM_COLUMNS || TO_COLUMNS
     ,
     const __grid_constant__ Columns columns
 #endif
 )
 {
-    Shared* const shared = reinterpret_cast<Shared*>(shared_bytes + BUFFER_BYTES);
+    Shared* const shared = reinterpret_cast<Shared*>(shared_bytes + BUFFERS * BUFFER_BYTES);
     const Lines lines{text, starts};
     const Runs& runs = source.group(0);
-    const long long tile = blockIdx.x;
-    const long long* const low = cuts + tile * RUNS;
-    await_previous();
-    if (threadIdx.x == 0) {
-        prepare(&shared->arrival);
-        lay_out(runs, low, low + RUNS, shared->settled, &shared->staged, &shared->arrival);
-    }
-    __syncthreads();  // the layout is written before any thread reads it
-#if FROM_COLUMNS
-    stage<ITEMS_PER_THREAD + 1>(runs, columns, &shared->staged);
-#elif BULK
-    await(&shared->arrival);
-#else
-    stage<SLICE_VECTORS>(&shared->staged);
-    __syncthreads();  // the slices have arrived before any thread searches them
-#endif
-
-    Walked walked;
-    const int shift = static_cast<int>(tile * TILE - low[0] - low[1]);
-#if WIDE_FLOATS
-    const unsigned char *const a = shared_bytes + shared->staged.begin[0], *const b = shared_bytes + shared->staged.begin[1];
-    const int m = shared->staged.base[1], n = shared->staged.base[2] - m;
-    if (all_numbers(reinterpret_cast<const Item*>(a), m) && all_numbers(reinterpret_cast<const Item*>(b), n))
-        walk_tile<ByNumber>(&walked, runs, low, shared->staged, shift, lines);
-    else walk_tile<ByImage>(&walked, runs, low, shared->staged, shift, lines);
-#else
-    walk_tile<ByImage>(&walked, runs, low, shared->staged, shift, lines);
-#endif
-
-    const unsigned kept = static_cast<unsigned>(__popc(walked.kept));
-    unsigned sum;
-    int at = static_cast<int>(sums_of(kept, shared->sums, &sum));  // behind its barrier the slices may be written over
-    int all = static_cast<int>(sum);
-    if (threadIdx.x < WARP) {
-        if (threadIdx.x == 0) say(said + tile, (tile == 0 ? SUM : OWN) | static_cast<Said>(all));
-        const Said ahead = look_back_together(said, tile);
-        if (threadIdx.x == 0) {
-            const long long up_to = static_cast<long long>(ahead) + all;
-            if (tile > 0) say(said + tile, SUM | static_cast<Said>(up_to));
-            if (tile == gridDim.x - 1) *count = smaller(up_to, room);
-            shared->place = static_cast<long long>(ahead);
+    const long long tiles = (runs.total() + TILE - 1) / TILE;
+    // Writes the items of a counted tile that are whole in shared memory, from byte `origin` on.
+    const auto write_tile = [&](long long tile, int items, int origin) {
+        if (threadIdx.x < WARP) {
+            const Said sum = look_back_together(said, tile, tiles, static_cast<unsigned>(items));
+            if (threadIdx.x == 0) {
+                shared->place = static_cast<long long>(sum);
+                if (tile == tiles - 1) *count = smaller(shared->place + items, room);
+            }
         }
-    }
-    __syncthreads();  // the tile's place is there before any thread reads it
-
-    const long long place = smaller(shared->place, room);
-    all = static_cast<int>(smaller(static_cast<long long>(all), room - place));
-    const int offset = TO_COLUMNS ? 0 : vector_offset(out + place);
-    Item* const to = reinterpret_cast<Item*>(shared_bytes + offset);
-    if (walked.kept != 0) {
-#pragma unroll
-        for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn)
-            if (walked.kept >> turn & 1) to[at++] = walked.items[turn];
-    }
-#if BULK
-    publish();
-#endif
-    __syncthreads();  // the tile is whole before it goes out
+        __syncthreads();  // the tile's place is there before any thread reads it
+        const long long place = smaller(shared->place, room);
+        const int fit = static_cast<int>(smaller(static_cast<long long>(items), room - place));
 #if TO_COLUMNS
-    write_columns(columns, shared_items(), place, all, BLOCK_SIZE);
+        write_columns(columns, reinterpret_cast<const Item*>(shared_bytes + origin), place, fit, BLOCK_SIZE);
 #else
-    store(reinterpret_cast<unsigned char*>(out + place), shared_bytes + offset, all * SIZE, BLOCK_SIZE);
+        store_words(reinterpret_cast<unsigned char*>(out + place), shared_bytes + origin, fit * SIZE, BLOCK_SIZE);
 #endif
+    };
+    // What the leader knows of the next tile. It asks for both some time before it needs them.
+    const bool leads = static_cast<int>(threadIdx.x) == LEADER;
+    long long next = 0, next_cuts[2 * RUNS];
+    const auto take = [&] { next = static_cast<long long>(atomicAdd(taken, Said(1))); };
+    const auto find = [&] {
+        if (next >= tiles) return;
+#pragma unroll
+        for (int at = 0; at < 2 * RUNS; ++at) next_cuts[at] = cuts[next * RUNS + at];
+    };
+    const auto begin = [&](int origin) {
+        shared->tile = next;
+        if (next >= tiles) return;
+#pragma unroll
+        for (int at = 0; at < 2 * RUNS; ++at) shared->cuts[at] = next_cuts[at];
+        lay_out(runs, shared->cuts, shared->cuts + RUNS, shared->settled, &shared->staged, &shared->arrival, origin);
+    };
+
+    await_previous();
+    if (leads) {
+        prepare(&shared->arrival);
+        take();
+        find();
+        begin(0);
+    }
+    long long done = -1;  // the tile whose items wait in the other buffer
+    int items_done = 0, origin = 0;
+    for (unsigned turn = 0;; ++turn) {
+        __syncthreads();  // the layout is written before any thread reads it
+        const long long tile = shared->tile;
+        if (tile >= tiles) break;
+        if (leads) take();
+#if FROM_COLUMNS
+        stage<ITEMS_PER_THREAD + 1>(runs, columns, &shared->staged, origin);
+#elif BULK
+        await(&shared->arrival, turn);
+#else
+        stage<SLICE_VECTORS>(&shared->staged, origin);
+        __syncthreads();  // the slices have arrived before any thread searches them
+#endif
+
+        Walked walked;
+        const long long* const low = shared->cuts;
+        const int shift = static_cast<int>(tile * TILE - low[0] - low[1]);
+#if WIDE_FLOATS
+        const unsigned char* const a = shared_bytes + shared->staged.begin[0];
+        const unsigned char* const b = shared_bytes + shared->staged.begin[1];
+        const int m = shared->staged.base[1], n = shared->staged.base[2] - m;
+        if (all_numbers(reinterpret_cast<const Item*>(a), m) && all_numbers(reinterpret_cast<const Item*>(b), n))
+            walk_tile<ByNumber>(&walked, runs, low, shared->staged, shift, lines);
+        else walk_tile<ByImage>(&walked, runs, low, shared->staged, shift, lines);
+#else
+        walk_tile<ByImage>(&walked, runs, low, shared->staged, shift, lines);
+#endif
+
+        unsigned items;
+        const unsigned ahead = sums_of(static_cast<unsigned>(__popc(walked.kept)), shared->sums, &items);
+        // Behind the barrier of sums_of the slices may be written over, and the layout and the cuts too.
+        if (threadIdx.x == 0) say_count(said, tile, tiles, items);
+        if (leads) find();
+        int at = origin + static_cast<int>(ahead) * SIZE;
+#pragma unroll
+        for (int step = 0; step < ITEMS_PER_THREAD; ++step) {
+            if (!(walked.kept >> step & 1)) continue;
+            *reinterpret_cast<Item*>(shared_bytes + at) = walked.items[step];
+            at += SIZE;
+        }
+        const int other = BUFFER_BYTES - origin;
+        if (done >= 0) write_tile(done, items_done, other);
+#if BULK
+        publish();
+        __syncthreads();  // the other buffer is free before a copy fills it
+#endif
+        if (leads) begin(other);
+        done = tile;
+        items_done = static_cast<int>(items);
+        origin = other;
+    }
+    if (done >= 0) write_tile(done, items_done, BUFFER_BYTES - origin);
 }

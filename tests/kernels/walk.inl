@@ -15,12 +15,12 @@ std::string run(const Case& c)
         const cutting::Runs runs{{a.as<Cut>(), b.as<Cut>()}, {h.m, h.n}};
         cutting::partition(runs, cuts.data(), edges, STRETCH, TILE, nullptr, nullptr);
     });
-    std::vector<Said> said(tiles, 0);
+    std::vector<Said> said(1 + tiles + GROUP_WORDS * ceil_div(tiles, WARP), 0);
     long long count = -1;
     Output out(h.tile * size, h.out_skew * size);
     const Runs runs{{a.as<Item>(), b.as<Item>()}, {h.m, h.n}};
     shim::launch(tiles, BLOCK_SIZE, STAGED_BYTES, [&] {
-        walk(runs, out.as<Item>(), h.tile, cuts.data(), said.data(), &count, nullptr, nullptr);
+        walk(runs, out.as<Item>(), h.tile, cuts.data(), said.data(), said.data() + 1, &count, nullptr, nullptr);
     }, static_cast<unsigned>(h.block));
     if (!out.nothing_ahead()) return "bytes ahead were written";
     if (count < 0 || count > h.tile) return "a count that is none";

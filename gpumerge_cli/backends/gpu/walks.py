@@ -34,6 +34,8 @@ _RUNS = 2
 _VECTOR = 16
 _SHARED = 256  # bytes of a block's shared memory beside the buffer of its items: see walk.cu
 _NUMBER = 8  # bytes of an int64
+_BUFFERS = 2  # of items in a block: see walk.cu
+_GROUP, _GROUP_WORDS = 32, 2  # tiles whose counts are added up, and the words for that: see lookback.cuh
 _BULK_CAPABILITY = 90  # the first devices with bulk copies
 
 
@@ -45,18 +47,18 @@ class WalkShape(TileShape):
         """The bytes of dynamic shared memory of a block, for items of `size` bytes."""
         vectors = -(-(self.room + 1) * size // _VECTOR) + 2 * _RUNS
         slack = -(-(self.items_per_thread + 1) * size // _VECTOR) + 1
-        return (vectors + slack) * _VECTOR + _SHARED
+        return _BUFFERS * (vectors + slack) * _VECTOR + _SHARED
 
 
 _SHAPES = {
     1: WalkShape(256, 31, 4),
     2: WalkShape(256, 31, 4),
-    4: WalkShape(256, 23, 5),
-    8: WalkShape(256, 15, 4),
+    4: WalkShape(256, 21, 5),
+    8: WalkShape(128, 15, 6),
     12: WalkShape(256, 11, 2),
-    16: WalkShape(256, 9, 2),
+    16: WalkShape(128, 11, 4),
 }
-"""The shapes by the bytes of an item, not yet measured on a device.
+"""The shapes by the bytes of an item, tuned on an H200.
 
 With so many blocks on a multiprocessor, items stay in registers. An odd number of items a thread spreads accesses over
 the banks of shared memory.
@@ -105,9 +107,10 @@ class Walk:
         shared = shape.shared_bytes(item_bytes(order))
         runs = 2 * _RUNS
         self._partition = kernels.ready("partition", partition_size(_RUNS), runs + 6, (*cutting, *along), 0)
-        self._walk: Launch = kernels.ready("walk", shape.block_size, runs + 7 + words, (*walking, *along), shared)
+        self._walk: Launch = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
         self._name, self._tile, self._columns = equals.name_of_set, shape.room, columns
         self._limits, self._beside = limits, begins_beside(limits)
+        self._blocks = shape.resident * limits.multiprocessors
         self._spare: list[Answer] = []
 
     def takes(self, total: int) -> bool:
@@ -143,14 +146,15 @@ class Walk:
         table = [a, b, m, n]
         tiles = -(-(m + n) // self._tile)
         edges = tiles + 1
-        memory = scratch(_NUMBER * (tiles + _RUNS * edges), stream)
-        cuts = memory.ptr + _NUMBER * tiles
+        counting = 1 + tiles + _GROUP_WORDS * -(-tiles // _GROUP)
+        memory = scratch(_NUMBER * (counting + _RUNS * edges), stream)
+        taken, said, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
         stretch = partition_stretch(edges, _RUNS, self._limits)
         told = [] if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
-        cupy.cuda.runtime.memsetAsync(memory.ptr, 0, _NUMBER * tiles, stream)
+        cupy.cuda.runtime.memsetAsync(memory.ptr, 0, _NUMBER * counting, stream)
         self._partition(-(-edges // stretch), stream, [*table, cuts, edges, stretch, self._tile, 0, 0])
-        words = [*table, *out, cuts, memory.ptr, count, 0, 0, *told]
-        self._walk(tiles, stream, words, beside=self._beside)
+        words = [*table, *out, cuts, taken, said, count, 0, 0, *told]
+        self._walk(min(tiles, self._blocks), stream, words, beside=self._beside)
         return memory
 
 
