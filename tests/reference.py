@@ -31,6 +31,7 @@ from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.variants import asked_for
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.equals import Equals
 from tests.linekeys import item_key, key_of
 
 
@@ -43,7 +44,7 @@ class ReferenceBackend:
     def info(self) -> DeviceInfo:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
-    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
@@ -68,7 +69,15 @@ class ReferenceBackend:
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
         return SortPace(1, 64 << 20)
 
-    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+    def prepare(
+        self,
+        order: Order,
+        policy: LaunchPolicy | SortPolicy,
+        items: int,
+        *,
+        check: bool = False,
+        equals: Equals = Equals.ALL,
+    ) -> None:
         return None
 
     def chunk_calls(self, work: ChunkWork) -> None:
@@ -127,6 +136,17 @@ def _first_of_equals(items: NDArray[Any], order: Order, unique: Unique) -> NDArr
 def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[bytes]:
     groups = [next(group) for _, group in groupby(lines, key=key_of(order))]
     return groups[1:] if unique == "ahead" else groups
+
+
+def set_of(runs: Sequence[Sequence[bytes]], key: Callable[[bytes], Any], equals: Equals) -> list[bytes]:
+    """The items of a set of sorted runs, group by group."""
+    found: list[bytes] = []
+    each = [{of: list(group) for of, group in groupby(run, key)} for run in runs]
+    for of in sorted({of for groups in each for of in groups}):
+        parts = [groups.get(of, []) for groups in each]
+        for part, (low, high) in zip(parts, equals.kept([len(part) for part in parts]), strict=True):
+            found += part[low:high]
+    return found
 
 
 class ReferenceWorkspace:
@@ -195,7 +215,12 @@ class ReferenceWorkspace:
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         start = time.perf_counter()
-        if isinstance(self._order, Lines):
+        if isinstance(unique, Equals):
+            runs = [self._items(run) for run in self._runs]
+            found = set_of(runs, self._key, unique)
+            self._out = np.frombuffer(b"".join(item + self._end for item in found), np.uint8)
+            self.dropped = sum(self.counts) - len(found)
+        elif isinstance(self._order, Lines):
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=key_of(self._order))
             kept = _unique_lines(lines, self._order, unique) if unique else lines
@@ -210,6 +235,17 @@ class ReferenceWorkspace:
             self.dropped = len(items) - len(first)
         self.merged_bytes = len(self._out)
         self._span("kernel", start)
+
+    def _items(self, run: Bytes) -> list[bytes]:
+        if isinstance(self._order, Lines):
+            return self._lines(run)
+        size = self._order.item_bytes
+        return [run[at : at + size].tobytes() for at in range(0, len(run), size)]
+
+    def _key(self, item: bytes) -> Any:
+        if isinstance(self._order, Lines):
+            return item_key(self._order, item)
+        return _image_of(np.frombuffer(item, np.uint8), self._order)[0]
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         if policy.algorithm == "recursive":

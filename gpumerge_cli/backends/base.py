@@ -61,7 +61,7 @@ __all__ = [
 Bytes = NDArray[np.uint8]
 Unique = Literal["first", "ahead"] | Equals | None
 """Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
-Equals says it for merges on the CPU."""
+Equals says it for sets, and on the CPU for every merge."""
 
 
 @dataclass(frozen=True)
@@ -168,13 +168,14 @@ class Workspace(Protocol):
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
 
         unique: only the first of items that compare equal goes out. "ahead": an item that equals the chunk's first one
-        went out before, so none of these goes out.
+        went out before, so none of these goes out. A set: the items that it has of the runs go out. Only backends on
+        the CPU make sets of all items (see select.makes_sets).
         """
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         """Sort the uploaded items of all runs, stably. The uploaded items stay as they are.
 
-        unique: the same as for `merge`.
+        unique: the same as for `merge`, but no set.
         """
 
     def download(self) -> Bytes:
@@ -203,8 +204,8 @@ class Backend(Protocol):
     def info(self) -> DeviceInfo:
         """The device that this backend runs on."""
 
-    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
-        """Decide what `request` leaves open, for merges of `runs` runs.
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
+        """Decide what `request` leaves open, for merges of `runs` runs, or for sets of them if `equals` is one.
 
         Raises UsageError that names the limit that a wish exceeds.
         """
@@ -215,8 +216,19 @@ class Backend(Protocol):
         Raises UsageError that names the limit that a wish exceeds, and for an algorithm that is too slow at this size.
         """
 
-    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
-        """Begin to get the code ready that merges or sorts about `items` items, and checks them. Returns at once."""
+    def prepare(
+        self,
+        order: Order,
+        policy: LaunchPolicy | SortPolicy,
+        items: int,
+        *,
+        check: bool = False,
+        equals: Equals = Equals.ALL,
+    ) -> None:
+        """Begin to get the code ready that merges or sorts about `items` items, and checks them. Returns at once.
+
+        equals: a set, if that is made of them.
+        """
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """The levels that a merge of `total` items by this policy is cut into, by `threads` host threads."""

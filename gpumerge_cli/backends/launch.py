@@ -8,7 +8,7 @@ from typing import Literal
 from gpumerge_cli.errors import UsageError
 
 KernelName = str
-"""One of variants.NAMES."""
+"""One of variants.NAMES; in policies of sets on a GPU also "walk"."""
 TileLoad = Literal["full", "exact"]
 Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]

@@ -1,7 +1,8 @@
-"""The conditions of text beside lines and of counts: which items can have them, where they go, and who makes them."""
+"""The conditions of sets, of text beside lines and of counts: which items have them, where they go, who makes them."""
 
 from __future__ import annotations
 
+from gpumerge_cli.backends.select import makes_sets
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
@@ -37,14 +38,29 @@ def counts_of(request: MergeRequest | SortFilesRequest) -> tuple[str, ...]:
     return (file,)
 
 
-def judge_place(made: str, backend: str, *, by_cluster: bool) -> str:
-    """The reason why the CPU of this machine works alone. made: sets, joins or counts, which only it can make.
+def by_cpu(request: MergeRequest, inputs: Inputs) -> str:
+    """Why the CPU does a request whose equal items lie in one chunk; "" if a GPU can do it, too."""
+    if request.join is not None:
+        return made_by_cpu("joins")
+    if request.margin is not None:
+        return made_by_cpu("counts and columns")
+    if not makes_sets(inputs.order):
+        order = inputs.order
+        return made_by_cpu(f"sets of {order.describe() if order.item_bytes else f'{order.item_word}s'}")
+    return ""
 
-    Raises UsageError if another backend or a cluster was asked for.
+
+def made_by_cpu(what: str) -> str:
+    """The sentence that only the CPU makes such things."""
+    return f"{what} are made by the CPU alone"
+
+
+def judge_place(why: str, backend: str, *, by_cluster: bool) -> None:
+    """Raise UsageError if a backend or a cluster was asked for that makes no sets, joins or counts.
+
+    why: see by_cpu.
     """
     if by_cluster:
         raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
-    why = f"{made} by the CPU alone"
-    if backend == "gpu":
+    if why and backend == "gpu":
         raise UsageError(why, way_out="leave --backend gpu out")
-    return why

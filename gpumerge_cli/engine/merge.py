@@ -14,7 +14,7 @@ from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
+from gpumerge_cli.engine.margins import by_cpu, counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
@@ -29,6 +29,8 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
+
+_SETS_BY_CPU = "auto has the CPU make sets"
 
 
 def merge_files(
@@ -101,7 +103,7 @@ def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple
         request, inputs = prepared(request, inputs)
     judge_margin(request.margin, inputs)
     if request.by_groups:
-        judge_place(_made(request), request.on.backend, by_cluster=by_cluster)
+        judge_place(by_cpu(request, inputs), request.on.backend, by_cluster=by_cluster)
     return request, inputs
 
 
@@ -119,16 +121,14 @@ def _ran(request: MergeRequest, choice: Choice, parts: Sequence[Chunk], told: tu
     )
 
 
-def _made(request: MergeRequest) -> str:
-    return "joins are made" if request.join is not None else "sets and counts of files are made"
-
-
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        why = judge_place(_made(request), on.backend, by_cluster=False)
-        chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
-        return chosen if on.backend == "cpu" else replace(chosen, why=why)
+        why = by_cpu(request, inputs)
+        judge_place(why, on.backend, by_cluster=False)
+        if on.backend == "auto":  # no GPU has been measured on sets of files
+            chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
+            return replace(chosen, why=why or _SETS_BY_CPU)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
 
 

@@ -14,7 +14,7 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.machines import Machines, Sorting
-from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
+from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place, made_by_cpu
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -67,7 +67,8 @@ def sort_files(
         advance = inputs.rest(advance)
         judge_margin(request.margin, inputs)
         if request.margin is not None:
-            judge_place("counts of sorted files are made", request.on.backend, by_cluster=machines is not None)
+            why = made_by_cpu("counts of sorted files")
+            judge_place(why, request.on.backend, by_cluster=machines is not None)
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]

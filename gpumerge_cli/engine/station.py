@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpumerge_cli.backends.base import FAN_INS, Backend, LaunchPolicy, SortPolicy, SortRequest, Workspace
+from gpumerge_cli.backends.base import FAN_INS, Backend, LaunchPolicy, SortPolicy, SortRequest, Unique, Workspace
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.resources import Shares
@@ -43,7 +43,7 @@ def policy_of(backend: Backend, work: TaskWork) -> LaunchPolicy | SortPolicy:
         # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
         most = len(work.inputs) if work.launch.algorithm in ("auto", "radix") else FAN_INS[-1]
         return backend.resolve(work.launch.launch, work.order, min(most, len(work.inputs)))
-    return backend.resolve(work.launch, work.order, len(work.inputs))
+    return backend.resolve(work.launch, work.order, len(work.inputs), work.equals)
 
 
 def _named_sort(span: Span) -> Span:
@@ -91,7 +91,7 @@ class Station:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
         work = self.site.work
         order, items = work.order, int(self.shares.chunk_bytes / work.item_bytes)
-        self.backend.prepare(order, self.policy, items, check=work.check)
+        self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)
         item = order.sample()
         workspace = self.backend.workspace(order, 2 * len(item))
         try:
@@ -102,7 +102,7 @@ class Station:
             if isinstance(self.policy, SortPolicy):
                 workspace.sort(self.policy)
             else:
-                workspace.merge(self.policy)
+                workspace.merge(self.policy, work.equals if work.equals.is_set else None)
             workspace.download()
         finally:
             workspace.close()
@@ -213,7 +213,10 @@ class Hand:
             disorder = workspace.disorder()
             if disorder is not None:
                 raise FoundDisorderError(disorder.run)
-        unique = None if work.equals.keeps_all else first_of_equals(site.sources, piece, work.order)
+        if work.equals.is_set:
+            unique: Unique = work.equals
+        else:
+            unique = None if work.equals.keeps_all else first_of_equals(site.sources, piece, work.order)
         if isinstance(policy, SortPolicy):
             workspace.sort(policy, unique)
         else:

@@ -50,7 +50,7 @@ class Equals(Enum):
 
     @property
     def groups(self) -> bool:
-        """Whether equal items of all inputs must lie in one chunk, which the CPU then works on."""
+        """Whether equal items of all inputs must lie in one chunk."""
         return self.is_set or self is Equals.JOIN
 
     @property

@@ -36,6 +36,9 @@ from tests.engine.test_output_parts import test_each_part_of_csv_has_the_header 
 from tests.engine.test_output_parts import test_every_way_to_sort as test_every_way_to_sort_to_parts  # noqa: F401
 from tests.engine.test_output_parts import test_keys as test_keys_to_parts  # noqa: F401
 from tests.engine.test_record_files import test_many_chunks, test_unique_and_every_kind_of_output  # noqa: F401
+from tests.engine.test_sets import test_disorder_is_told_with_its_place as test_sets_tell_disorder  # noqa: F401
+from tests.engine.test_sets import test_numbers as test_sets_of_numbers  # noqa: F401
+from tests.engine.test_sets import test_records as test_sets_of_records  # noqa: F401
 from tests.engine.test_sort_files import (  # noqa: F401
     small_pieces,
     test_every_algorithm,

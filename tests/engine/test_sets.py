@@ -17,7 +17,7 @@ import pytest
 from gpumerge_cli.backends.cpu.comparison import Comparison
 from gpumerge_cli.engine.merge import merge_files, plan_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import SETS, Equals
@@ -230,9 +230,3 @@ def test_the_same_file_twice_and_one_file(tmp_path: Path, write: Write) -> None:
     ):
         combined(inputs, tmp_path / "out.i32", equals, ItemRequest())
         assert (tmp_path / "out.i32").read_bytes() == wanted.tobytes(), equals
-
-
-def test_the_gpu_is_refused(tmp_path: Path, write: Write) -> None:
-    name = write("a.i32", np.arange(3, dtype=np.int32))
-    with pytest.raises(UsageError, match="by the CPU alone"):
-        merge_files(MergeRequest((name,), str(tmp_path / "o"), on=BackendRequest("gpu"), equals=Equals.UNION))

@@ -15,11 +15,13 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 module = pytest.importorskip("gpumerge_cli.backends.gpu.module", reason="needs CuPy", exc_type=ImportError)
 launching = pytest.importorskip("gpumerge_cli.backends.gpu.launching", reason="needs CuPy", exc_type=ImportError)
 radix = pytest.importorskip("gpumerge_cli.backends.gpu.radix", reason="needs CuPy", exc_type=ImportError)
+folding = pytest.importorskip("gpumerge_cli.backends.gpu.folding", reason="needs CuPy", exc_type=ImportError)
 units_of = pytest.importorskip("gpumerge_cli.backends.gpu.units", reason="needs CuPy", exc_type=ImportError).units_of
 
 ORDERS = [
@@ -79,6 +81,20 @@ def test_merges(order: Order, kernel: Any, launched: Launched) -> None:
             assert ahead(order, launch, TUNED_ON, count) == launched
             kernels.check((0, count), 0, 0)
             assert ahead(order, launch, TUNED_ON, count, check=True) == launched
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if not moves_rows(order)], ids=Order.describe)
+@pytest.mark.parametrize("equals", [Equals.UNION, Equals.DISTINCT_SYMMETRIC])
+def test_sets(order: Order, equals: Equals, launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "begin", lambda *arguments: None)
+    kernels = module.Kernels(0, order, TUNED_ON)
+    for runs in (2, 3):
+        launched.clear()
+        launch = folding.set_policy(order, TUNED_ON, runs)
+        folding.Fold(kernels, equals, runs)
+        assert ahead(order, launch, TUNED_ON, 5000, equals=equals) == launched
+        kernels.check((0, 5000), 0, 0)
+        assert ahead(order, launch, TUNED_ON, 5000, check=True, equals=equals) == launched
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)

@@ -308,6 +308,13 @@ def test_sets_of_every_key(order: Order, equals: Equals) -> None:
 
 
 @pytest.mark.parametrize(
+    "order", [Order.records(12, 2, 6), Order.records(8, 4, np.dtype(">f4")), Order.records(16, 0, 8, descending=True)]
+)
+def test_sets_of_records(order: Order) -> None:
+    walks_compile(90, order, EVERY_SET[order.item_bytes % 3])
+
+
+@pytest.mark.parametrize(
     ("architecture", "order"), one_of_each(FEW, [Keys("uint", 1), Keys("int", 4, True), Keys("float", 8)])
 )
 def test_sets_on_every_architecture(architecture: int, order: Order) -> None:

@@ -32,6 +32,7 @@ from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 # A chunk's input, output and temporaries stay in a core's share of the cache, and writers hold the file's lock for a
 # short time. 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
@@ -73,7 +74,7 @@ class CpuBackend:
         details = {"cores": str(len(os.sched_getaffinity(0))), "level": level, "numpy": np.__version__}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
-    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         return policies.resolve(request, order)
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
@@ -115,7 +116,15 @@ class CpuBackend:
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> CpuWorkspace:
         return CpuWorkspace(order, capacity, threads)
 
-    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+    def prepare(
+        self,
+        order: Order,
+        policy: LaunchPolicy | SortPolicy,
+        items: int,
+        *,
+        check: bool = False,
+        equals: Equals = Equals.ALL,
+    ) -> None:
         """See Backend. The library is compiled already."""
 
     def chunk_calls(self, work: ChunkWork) -> ChunkCalls:

@@ -25,6 +25,7 @@ from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import scratch_array
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_many, said
 from gpumerge_cli.backends.gpu.module import Kernels
@@ -74,8 +75,10 @@ class GpuBackend:
         """See Backend."""
         return device.info(self._device)
 
-    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
+    def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         """See Backend."""
+        if equals.is_set:
+            return set_policy(order, self._limits, runs)
         found = policy.resolve(request, order, self._limits, runs)
         if request != LaunchRequest() or runs <= found.fan_in or not may_go_by_digits(order):
             return found
@@ -87,9 +90,17 @@ class GpuBackend:
         """See Backend."""
         return resolve_sort(request, order, self._limits, nbytes)
 
-    def prepare(self, order: Order, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False) -> None:
+    def prepare(
+        self,
+        order: Order,
+        policy: LaunchPolicy | SortPolicy,
+        items: int,
+        *,
+        check: bool = False,
+        equals: Equals = Equals.ALL,
+    ) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(order, policy, self._limits, items, check)
+        _begin(order, policy, self._limits, items, check, equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
@@ -269,9 +280,9 @@ class GpuBackend:
 
 @lru_cache(maxsize=256)  # because calls with arrays come here each time
 def _begin(
-    order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, check: bool
+    order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, check: bool, equals: Equals
 ) -> None:  # fmt: skip
-    for file, macros in units_of(order, policy, limits, items, check=check):
+    for file, macros in units_of(order, policy, limits, items, check=check, equals=equals):
         begin(file, compiler_options(macros), limits.capability)
 
 

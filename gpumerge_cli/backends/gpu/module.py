@@ -111,6 +111,11 @@ class Kernels:
         """The order of the items."""
         return self._order
 
+    @property
+    def limits(self) -> DeviceLimits:
+        """The limits of the device."""
+        return self._limits
+
     def merge(
         self,
         policy: LaunchPolicy,

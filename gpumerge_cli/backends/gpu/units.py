@@ -18,24 +18,39 @@ from gpumerge_cli.backends.gpu.source import (
     values_macros,
 )
 from gpumerge_cli.backends.gpu.tree import fan_ins
+from gpumerge_cli.backends.gpu.walks import macros_of_walk
 from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.equals import Equals
 
 Unit = tuple[str, Macros]
 
 
 def units_of(
-    order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, *, check: bool = False
+    order: Order,
+    policy: LaunchPolicy | SortPolicy,
+    limits: DeviceLimits,
+    items: int,
+    *,
+    check: bool = False,
+    equals: Equals = Equals.ALL,
 ) -> list[Unit]:
-    """The units of a merge or sort of about `items` items, those that are needed first ahead. check: of its inputs."""
+    """The units of a merge or sort of about `items` items, those that are needed first ahead.
+
+    check: of its inputs. equals: a set of two inputs or more, if that is made of them.
+    """
     units: list[Unit] = [] if order.item_bytes else [("text.cu", text_macros())]
     if moves_rows(order):
         units.append(("rows.cu", row_macros(order)))
     if check:
         units.append(("check.cu", comparison_macros(order)))
+    if equals.is_set:
+        ordered = comparison_macros(order)
+        cutting, walking = macros_of_walk(order, limits, equals)
+        return [*units, ("partition.cu", (*ordered, *cutting)), ("walk.cu", (*ordered, *walking))]
     if isinstance(policy, LaunchPolicy) and not pays(order, policy, policy.runs, items):
         return units + _merge(order, policy, limits, items, batched=False)
     if isinstance(policy, LaunchPolicy) or policy.algorithm == "radix":

@@ -180,7 +180,7 @@ def combined(
     moved = None if values is None else cupy.empty((room, *values[0].shape[1:]), values[0].dtype)
     if room == 0:
         return keys, moved
-    walk = walk_of(on[0], order, on[1], equals if len(arrays) > 1 else _alone(equals), row or None)
+    walk = walk_of(on[0], order, on[1], equals if len(arrays) > 1 else alone(equals), row or None)
     if not walk.takes(m + n):
         raise UsageError(f"{m + n} keys have values, which is too many", way_out="combine them in parts")
     rows = [] if not row else [each.copy() if each.data.ptr % walk.unit else each for each in values or ()]
@@ -193,7 +193,7 @@ def combined(
     return _cut(keys, count), None if moved is None else _cut(moved, count)
 
 
-def _alone(equals: Equals) -> Equals:
+def alone(equals: Equals) -> Equals:
     """The set of a run and an empty one that has the items of `equals` of the run alone."""
     return Equals.of_sets("union", distinct=equals.is_distinct)
 

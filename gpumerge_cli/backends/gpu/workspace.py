@@ -19,6 +19,7 @@ from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.baselines import Library, merges, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.folding import Fold
 from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.local import sort_directly
 from gpumerge_cli.backends.gpu.many_runs import merge_many
@@ -28,6 +29,7 @@ from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 _TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost
@@ -66,6 +68,7 @@ class GpuWorkspace:
         self._parts = threading.Lock()
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if moves_rows(order) else None
+        self._folds: dict[tuple[Equals, int], Fold] = {}
 
     def staging(self, nbytes: int) -> Bytes:
         """See Workspace. Waits until the last upload has left the memory."""
@@ -135,7 +138,10 @@ class GpuWorkspace:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        """See Workspace. Returns before the merge is done, unless something may be dropped."""
+        """See Workspace. Returns before the merge is done, unless something may be dropped.
+
+        unique: a set only if items move whole.
+        """
         total = self.merged_bytes = self._total
         self.dropped = 0
         self._library = None
@@ -143,10 +149,14 @@ class GpuWorkspace:
             return
         with self._span("kernel", total):
             if self._text is not None:
+                assert not isinstance(unique, Equals), "the CPU makes sets of rows"
                 self.merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
             room = max(total, self._capacity)
+            if isinstance(unique, Equals):
+                self._combine(unique, room)
+                return
             merge_many(
                 self._kernels, policy, self._order, self._runs(), self._output.address,
                 lambda: self._scratch.reserve(room).address,
@@ -272,10 +282,22 @@ class GpuWorkspace:
         starts = accumulate(self._lengths, initial=self._input.address)
         return [(start, length // self._order.item_bytes) for start, length in zip(starts, self._lengths, strict=False)]
 
+    def _combine(self, equals: Equals, room: int) -> None:
+        """Put out the set of the runs. room: the bytes of a buffer."""
+        runs = self._runs()
+        key = equals, len(runs)
+        if key not in self._folds:
+            self._folds[key] = Fold(self._kernels, *key)
+        kept = self._folds[key](runs, self._output.address, lambda: self._scratch.reserve(room).address)
+        self._keep(kept, sum(count for _, count in runs))
+
+    def _keep(self, kept: int, count: int) -> None:
+        """Take note that so many of `count` items go out."""
+        self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
+
     def _drop_equals(self, unique: Unique, count: int) -> None:
         if unique:
-            kept = self._kernels.keep_first((self._output.address, count), unique == "ahead")
-            self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
+            self._keep(self._kernels.keep_first((self._output.address, count), unique == "ahead"), count)
 
     def _callable(self, libraries: Mapping[str, Library]) -> Mapping[str, Callable[[], None]]:
         return {name: partial(self._run, library) for name, library in libraries.items()}

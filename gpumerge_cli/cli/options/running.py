@@ -175,7 +175,7 @@ WHERE = (
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
-        "device", "Where to run", ("merge", "sort", "check", "rank"),
+        "device", "Where to run", ("merge", *SETS, "sort", "check", "rank"),
         "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first. "
         "A check takes one.",
         kind="numbers", neutral=True,
@@ -216,7 +216,7 @@ WHERE = (
         letter="S", kind="size",
     ),
     Option(
-        "device-memory", "Where to run", ("merge",),
+        "device-memory", "Where to run", ("merge", *SETS),
         "Memory to take on the GPU, written as --memory, but not with %; by default little, and less after it has run "
         "out.",
         kind="size",

@@ -1,0 +1,51 @@
+"""Sets of any number of sorted runs in device memory: walks through two at a time, from the left (see walks.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, most_items, walk_shape
+from gpumerge_cli.backends.launch import LaunchPolicy
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
+
+
+def set_policy(order: Order, limits: DeviceLimits, runs: int) -> LaunchPolicy:
+    """The launch of sets of so many runs: that of walk.cu. The order's items move whole."""
+    shape = walk_shape(order, limits)
+    _, walking = macros_of_walk(order, limits, Equals.UNION)
+    folded = f"; {runs} inputs are combined one after the other" if runs > 2 else ""
+    return LaunchPolicy(
+        "walk",
+        shape.block_size,
+        shape.items_per_thread,
+        shape.room,
+        transfer="bulk" if dict(walking)["BULK"] else "vector",
+        resident=shape.resident,
+        why=f"the only kernel for sets{folded}",
+    )
+
+
+class Fold:
+    """A set of `count` sorted runs on the current device, ready to launch, for one thread at a time."""
+
+    def __init__(self, kernels: Kernels, equals: Equals, count: int) -> None:
+        self._equals = equals if count > 1 else alone(equals)
+        self._walk = Walk(kernels, kernels.limits, self._equals)
+
+    def __call__(self, runs: Sequence[Run], out: int, scratch: Callable[[], int]) -> int:
+        """Put out the set of the runs on the current stream, and wait for the number of its items, which is returned.
+
+        out: where items go, with room for those of all runs. scratch: gives the address of as much memory, always the
+        same; it is asked for with more than two runs. Runs that are not in order put out some of their items.
+        """
+        result, *rest = runs
+        rest = rest or [(result[0], 0)]
+        for left, run in zip(reversed(range(len(rest))), rest, strict=True):
+            to = out if left % 2 == 0 else scratch()
+            room = most_items(self._equals, result[1], run[1])
+            result = (to, self._walk([result, run], to, room, [], 0) if room else 0)
+        return result[1]

@@ -1,0 +1,159 @@
+"""A GPU in name only: the GPU's backend and workspaces on the host's memory, where the CPU's library makes sets.
+
+It shows that a run takes the right steps on the right addresses. Other tests show that the kernels do what is asked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends import cpu, gpu
+from gpumerge_cli.backends.base import DeviceInfo, LaunchRequest
+from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
+from tests.fake_kernels import memory
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+_AROUND = 64  # bytes of a device's memory that nothing may change, ahead of it and behind it
+
+
+class _Memory:
+    """cupy.cuda.Memory, in the host's memory, which says where it was written to beyond its ends."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = np.full(size + 2 * _AROUND, 0xA5, np.uint8)
+        self.ptr = self._bytes.ctypes.data + _AROUND
+
+    def __del__(self) -> None:
+        assert (self._bytes[:_AROUND] == 0xA5).all()
+        assert (self._bytes[-_AROUND:] == 0xA5).all()
+
+
+class _Event:
+    def __init__(self, **options: bool) -> None: ...
+
+    def record(self, stream: Any) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+
+class _Stream:
+    """An OwnedStream, and its stream."""
+
+    ptr = 1
+
+    def __init__(self) -> None:
+        self.stream = self
+
+    def __enter__(self) -> _Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FakeKernels:
+    """The checks of module.Kernels."""
+
+    def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
+        self.order, self.limits = order, limits
+
+    def no_disorder(self) -> Any:
+        found = np.full(1, np.iinfo(np.uint64).max, np.uint64)
+        return SimpleNamespace(data=SimpleNamespace(ptr=found.ctypes.data), get=lambda: found)
+
+    def check(
+        self, run: tuple[int, int], base: int, first: int, text: int = 0, starts: int = 0, *, strict: bool = False
+    ) -> None:
+        image = self.order.image(self.order.keys(memory(run[0], run[1] * self.order.item_bytes)))
+        falls = np.flatnonzero(image[1:] < image[:-1])
+        found = memory(first, 8).view(np.uint64)
+        if len(falls):
+            found[0] = min(int(found[0]), base + int(falls[0]) + 1)
+
+
+class FakeWalk:
+    """walks.Walk, by the CPU's library. The room behind the items that go out is poisoned."""
+
+    def __init__(self, kernels: FakeKernels, limits: DeviceLimits, equals: Equals) -> None:
+        self._order, self._equals = kernels.order, equals
+
+    def __call__(self, runs: list[tuple[int, int]], out: int, room: int, values: list[int], moved: int) -> int:
+        size = self._order.item_bytes
+        assert len(runs) == 2
+        assert sum(count for _, count in runs) > 0
+        assert (values, moved) == ([], 0)
+        for address, count in runs:
+            assert address + count * size <= out or out + room * size <= address, "the output overlaps an input"
+        parts = [memory(address, count * size) for address, count in runs]
+        found = combined(self._order, self._equals, parts)
+        assert len(found) <= room * size
+        memory(out, room * size)[:] = 0x5A
+        memory(out, len(found))[:] = found
+        return len(found) // size
+
+
+def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
+    """The set of sorted runs, all as bytes, by the CPU's library."""
+    backend = cpu.create()
+    workspace = backend.workspace(order, 1)
+    workspace.staging(sum(map(len, runs)))[:] = np.concatenate(runs)
+    workspace.upload(list(map(len, runs)))
+    workspace.merge(backend.resolve(LaunchRequest(), order), equals)
+    found = workspace.download().copy()
+    workspace.close()
+    return found
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
+    """Until the test ends, runs on "gpu" take this backend, which makes nothing but sets."""
+    backend = pytest.importorskip("gpumerge_cli.backends.gpu.backend", reason="needs CuPy", exc_type=ImportError)
+    from gpumerge_cli.backends.gpu import buffers, folding, workspace
+
+    def copy(to: int, source: int, nbytes: int, kind: int, stream: int) -> None:
+        ctypes.memmove(to, source, nbytes)
+
+    def fill(to: int, value: int, nbytes: int, stream: int) -> None:
+        ctypes.memset(to, value, nbytes)
+
+    cuda = SimpleNamespace(
+        Memory=_Memory,
+        MemoryPointer=lambda held, offset: SimpleNamespace(ptr=held.ptr + offset, held=held),
+        PinnedMemory=bytearray,
+        PinnedMemoryPointer=lambda held, offset: held,
+        Event=_Event,
+        get_elapsed_time=lambda start, end: 0.01,
+        runtime=SimpleNamespace(memcpyAsync=copy, memsetAsync=fill),
+    )
+    fake = SimpleNamespace(
+        cuda=cuda, get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None)
+    )  # fmt: skip
+    for module in (buffers, workspace):
+        monkeypatch.setattr(module, "cupy", fake)
+    monkeypatch.setattr(workspace, "OwnedStream", _Stream)
+    monkeypatch.setattr(workspace, "Lanes", lambda devices: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(folding, "Walk", FakeWalk)
+    monkeypatch.setattr(backend, "Kernels", FakeKernels)
+    monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
+    monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
+
+    def create(device: Any = 0) -> Any:
+        made = object.__new__(backend.GpuBackend)
+        made._limits = TUNED_ON
+        made._device = type("Device", (nullcontext,), {"id": device})()
+        return made
+
+    monkeypatch.setattr(gpu, "create", create)
+    return create()  # type: ignore[no-any-return]

@@ -1,0 +1,286 @@
+"""Sets of files on a GPU, from end to end, against those of the CPU. A stand-in takes the GPU's place, too."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.base import Backend, LaunchRequest
+from gpumerge_cli.engine.merge import merge_files, plan_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.equals import SETS, Equals, Margin
+from gpumerge_cli.report.model import MergeReport
+from tests.engine.fake_gpu import stand_in
+from tests.reference import ReferenceBackend
+from tests.strategies import special_values
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+Write = Callable[[str, Any], str]
+EVERY_SET = [Equals.of_sets(name, distinct=distinct) for name in SETS for distinct in (False, True)]
+ORDERS = [Order.of(dtype, descending=descending) for dtype in DTYPES for descending in (False, True)]
+SMALL = 1 << 12  # bytes of memory, which make the smallest chunks
+
+
+@pytest.fixture(params=["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
+    """The GPU's backend, or what stands in for it."""
+    if request.param == "gpu":
+        backend: GpuBackend = request.getfixturevalue("gpu_backend")
+        compile_ahead(backend)
+        return backend
+    return stand_in(monkeypatch)
+
+
+@lru_cache(maxsize=1)
+def compile_ahead(backend: GpuBackend) -> None:
+    """Begin to compile, side by side, what the tests take."""
+    wanted = [(order, equals) for turn, order in enumerate(ORDERS) for equals in sets_of(turn)]
+    wanted += [(Order.of("int32"), equals) for equals in EVERY_SET]
+    for turn, (size, offset, key, descending) in enumerate(RECORDS):
+        order = Order.records(size, offset, key, descending=descending)
+        wanted += [(order, equals) for equals in sets_of(turn)]
+    for order, equals in wanted:
+        policy = backend.resolve(LaunchRequest(), order, 2, equals)
+        backend.prepare(order, policy, 1 << 10, check=True, equals=equals)
+
+
+def sets_of(turn: int) -> list[Equals]:
+    """Two of the sets. Over all types, each set has its turn, up and down."""
+    return EVERY_SET[(turn + turn // 2) % 4 :: 4]
+
+
+def files_set(
+    names: Sequence[str], output: Path, equals: Equals, items: ItemRequest, backend: Any = "gpu", **more: Any
+) -> MergeReport:
+    on = BackendRequest(backend, threads=3)
+    return merge_files(MergeRequest(tuple(names), str(output), items, on, equals=equals, **more))
+
+
+def same_as_on_cpu(names: Sequence[str], folder: Path, equals: Equals, items: ItemRequest, **more: Any) -> MergeReport:
+    """The report of the GPU, whose output is that of the CPU."""
+    report = files_set(names, folder / "gpu.raw", equals, items, **more)
+    by_cpu = files_set(names, folder / "cpu.raw", equals, items, "cpu", **more)
+    assert (folder / "gpu.raw").read_bytes() == (folder / "cpu.raw").read_bytes(), equals
+    assert (report.backend, report.kind) == ("gpu", equals.name_of_set)
+    assert report.kernel == "walk" or not report.chunks
+    assert (report.items, report.dropped, report.written) == (by_cpu.items, by_cpu.dropped, by_cpu.written)
+    assert [file.items for file in report.inputs] == [file.items for file in by_cpu.inputs]
+    return report
+
+
+def in_order(order: Order, run: Any) -> Any:
+    return run[np.argsort(order.image(run), kind="stable")]
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("turn", range(len(ORDERS)), ids=[order.describe() for order in ORDERS])
+def test_every_type(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Groups of equals are shorter than a chunk, or far longer."""
+    order = ORDERS[turn]
+    dtype = np.dtype(order.dtype)
+    for number, equals in enumerate(sets_of(turn)):
+        for values in (2, 200):
+            pool = np.concatenate([special_values(dtype), rng.integers(0, 120, values).astype(dtype)])
+            pool = rng.choice(pool, values, replace=False)
+            sizes = ((4000, 3000), (2500, 0, 900, 2000))[number]
+            runs = [in_order(order, rng.choice(pool, size)) for size in sizes]
+            names = [write(f"{number}.{at}.raw", run) for at, run in enumerate(runs)]
+            items = ItemRequest("raw", dtype.name, reverse=order.descending)
+            report = same_as_on_cpu(names, tmp_path, equals, items)
+            assert values == 2 or report.chunks > 1
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("equals", EVERY_SET)
+def test_any_number_of_inputs(equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    for inputs in (1, 2, 3, 4, 7):
+        runs = [np.sort(rng.integers(0, 900, int(rng.integers(1000, 4000)))).astype(np.int32) for _ in range(inputs)]
+        names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
+        report = same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"))
+        assert report.chunks > inputs // 2
+        assert ("one after the other" in report.launch_why) == (inputs > 2)
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("name", SETS)
+def test_empty_inputs_and_equal_ones(name: str, write: Write, tmp_path: Path) -> None:
+    equals = Equals.of_sets(name, distinct=False)
+    full = write("a.i32", np.sort(np.arange(9000, dtype=np.int32) // 3))
+    empty = write("b.i32", np.empty(0, np.int32))
+    one = write("c.i32", np.full(5000, 7, np.int32))
+    for names in (
+        [empty, empty], [empty], [full, empty], [empty, full], [full, full], [one, one, full], [full, one, empty],
+    ):  # fmt: skip
+        same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"))
+
+
+RECORDS: list[tuple[int, int, Any, bool]] = [
+    (12, 2, 6, False), (16, 8, np.dtype("i8"), True), (4, 0, 2, True), (8, 4, np.dtype(">f4"), False),
+    (16, 0, 8, False), (4, 0, np.dtype(">i4"), False),
+]  # fmt: skip
+"""Bytes of a record, the place and type of its key (or bytes that are it), and whether the order is descending."""
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("turn", range(len(RECORDS)))
+def test_records(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Records with equal keys differ elsewhere, so it shows which of them go out, and in which order."""
+    size, offset, key, descending = RECORDS[turn]
+    order = Order.records(size, offset, key, descending=descending)
+    dtype, width = (None, key) if isinstance(key, int) else (key.str, None)
+    for equals in sets_of(turn):
+        names = []
+        for number in range(2 + turn % 2):
+            records = rng.integers(0, 256, (int(rng.integers(500, 2000)), size), np.uint8)
+            records[:, offset : offset + order.width] &= 1
+            image = order.image(order.keys(records.reshape(-1)))
+            names.append(write(f"{number}.raw", records[np.argsort(image, kind="stable")]))
+        request = RecordRequest(None if order.width == size else size, offset or None, width)
+        items = ItemRequest("raw", dtype, reverse=descending, records=request)
+        report = same_as_on_cpu(names, tmp_path, equals, items)
+        assert report.order == (order.describe() if order.width < size else "int32")
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("equals", [Equals.UNION, Equals.INTERSECT, Equals.DISTINCT_SYMMETRIC])
+def test_chunks_of_many_tiles(equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """With the chunks that a GPU takes by itself, and with the smallest ones that a limit of memory makes."""
+    runs = [np.sort(rng.integers(0, 1 << 20, size)).astype(np.int32) for size in (1_500_000, 900_000)]
+    runs[1][100_000:500_000] = runs[1][100_000]
+    names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
+    one = same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"))
+    many = same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"), memory=SMALL)
+    assert many.chunks > 20 > one.chunks
+    assert many.chunk_bytes >= 1_600_000  # the group of equals is one chunk
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("equals", EVERY_SET[::3])
+@pytest.mark.parametrize("where", [1, 5000, 11_999])
+def test_disorder_is_told_with_its_place(equals: Equals, where: int, write: Write, tmp_path: Path) -> None:
+    run = np.arange(12_000, dtype=np.int32)
+    run[where] = -5
+    names = [write("a.i32", np.arange(9000, dtype=np.int32)), write("b.i32", run)]
+    told = []
+    for backend in ("gpu", "cpu"):
+        with pytest.raises(DisorderError) as error:
+            files_set(names, tmp_path / "out.i32", equals, ItemRequest("raw", "int32"), backend)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert f"b.i32@{where}: disorder: -5 comes after {where - 1}" in told[0]
+    assert sorted(os.listdir(tmp_path)) == ["a.i32", "b.i32"]
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+def test_no_check_takes_what_is_there(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Inputs that are not in order end with some of their items, and nothing else."""
+    runs = [rng.integers(0, 1000, 5000).astype(np.int32) for _ in range(3)]
+    names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
+    for equals in EVERY_SET[::3]:
+        report = files_set(names, tmp_path / "out.i32", equals, ItemRequest("raw", "int32"), check=False)
+        found = np.fromfile(tmp_path / "out.i32", np.int32)
+        assert len(found) == report.items - report.dropped <= 15_000
+        assert np.isin(found, np.concatenate(runs)).all()
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("suffix", [".npy", ".i64", ".i64.gz"])
+def test_every_kind_of_output(suffix: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    if suffix.endswith(".gz"):
+        pytest.importorskip("isal")
+    runs = [np.sort(rng.integers(0, 700, 6000)) for _ in range(2)]
+    names = [write(f"{number}.npy", run) for number, run in enumerate(runs)]
+    for backend in ("gpu", "cpu"):
+        files_set(names, tmp_path / f"{backend}{suffix}", Equals.UNION, ItemRequest(), backend)
+        files_set(names, tmp_path / f"{backend}.{{part}}{suffix}", Equals.SYMMETRIC, ItemRequest(), backend, parts=3)
+    for middle in ("", ".0", ".1", ".2"):
+        found, wanted = (tmp_path / f"{backend}{middle}{suffix}" for backend in ("gpu", "cpu"))
+        read = gzip.decompress if suffix.endswith(".gz") else bytes  # chunks may be packed apart, or together
+        assert read(found.read_bytes()) == read(wanted.read_bytes()), middle
+
+
+def test_workspaces_make_sets_in_turn(device: GpuBackend, rng: np.random.Generator) -> None:
+    """No work of a workspace shows in the next one."""
+    order = Order.of("int32")
+    backends: list[Backend] = [device, cpu.create(), ReferenceBackend()]
+    workspaces = [backend.workspace(order, 1 << 10) for backend in backends]
+    for turn in range(4):
+        runs = [np.sort(rng.integers(0, 300, 700 * turn)).astype(np.int32) for _ in range(turn + 1)]
+        for equals in EVERY_SET:
+            found = []
+            for backend, workspace in zip(backends, workspaces, strict=True):
+                workspace.staging(sum(run.nbytes for run in runs))[:] = np.concatenate(runs).view(np.uint8)
+                workspace.upload([run.nbytes for run in runs])
+                assert workspace.disorder() is None
+                workspace.merge(backend.resolve(LaunchRequest(), order, len(runs), equals), equals)
+                items = workspace.download().view(np.int32).tolist()
+                found.append((items, workspace.merged_bytes, workspace.dropped, workspace.counts))
+            assert found[0] == found[1] == found[2], (turn, equals)
+    for workspace in workspaces:
+        workspace.close()
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("small_chunks", "two_gpus")
+def test_two_gpus(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    runs = [np.sort(rng.integers(0, 9000, 100_000)).astype(np.int32) for _ in range(2)]
+    names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
+    for backend, devices in (("gpu", (0, 1)), ("cpu", None)):
+        on = BackendRequest(backend, devices, threads=3)  # type: ignore[arg-type]
+        merge_files(MergeRequest(tuple(names), str(tmp_path / f"{backend}.i32"), on=on, equals=Equals.SYMMETRIC))
+    assert (tmp_path / "gpu.i32").read_bytes() == (tmp_path / "cpu.i32").read_bytes()
+
+
+@pytest.mark.gpu
+def test_merges_go_on_behind_sets(gpu_backend: GpuBackend) -> None:
+    order = Order.of("int32")
+    workspace = gpu_backend.workspace(order, 64)
+    run = np.array([5, 5, 6], np.int32)
+    workspace.staging(2 * run.nbytes)[:] = np.concatenate([run, run]).view(np.uint8)
+    workspace.upload([run.nbytes, run.nbytes])
+    policy = gpu_backend.resolve(LaunchRequest(), order)
+    for unique, wanted in (
+        (Equals.INTERSECT, [5, 5, 6]), (None, [5, 5, 5, 5, 6, 6]), (Equals.DIFFERENCE, []), ("first", [5, 6]),
+        (Equals.DISTINCT_UNION, [5, 6]), (None, [5, 5, 5, 5, 6, 6]),
+    ):  # fmt: skip
+        workspace.merge(policy, unique)  # type: ignore[arg-type]
+        assert workspace.download().view(np.int32).tolist() == wanted
+        assert workspace.dropped == 6 - len(wanted)
+    workspace.close()
+
+
+def test_what_a_gpu_does_not_make(write: Write, tmp_path: Path) -> None:
+    lines = write("a.txt", b"a\nb\n")
+    records = write("a.raw", bytes(200))
+    numbers = write("a.i32", np.arange(3, dtype=np.int32))
+    wide = ItemRequest("raw", records=RecordRequest(20, 0, 4))
+    for name, items, more, told in (
+        (lines, ItemRequest(), {}, "sets of lines are made by the CPU alone; leave --backend gpu out"),
+        (records, wide, {}, "sets of records of 20 bytes, key bytes 0 to 3 are made by the CPU alone"),
+        (numbers, ItemRequest(), {"margin": Margin("apart", file=str(tmp_path / "c"))}, "counts and columns are made"),
+    ):
+        request = MergeRequest((name, name), str(tmp_path / "o"), items, BackendRequest("gpu"), equals=Equals.UNION)
+        with pytest.raises(UsageError, match=told):
+            merge_files(MergeRequest(**{**vars(request), **more}))
+        with pytest.raises(UsageError, match=told):
+            plan_files(MergeRequest(**{**vars(request), **more}))
+    assert sorted(os.listdir(tmp_path)) == ["a.i32", "a.raw", "a.txt"]
+
+
+def test_auto_takes_the_cpu(write: Write, tmp_path: Path) -> None:
+    name = write("a.i32", np.arange(3, dtype=np.int32))
+    report = files_set([name, name], tmp_path / "o.i32", Equals.UNION, ItemRequest(), "auto")
+    assert (report.backend, report.backend_why) == ("cpu", "auto has the CPU make sets")
