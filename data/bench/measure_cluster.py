@@ -34,13 +34,15 @@ from gpumerge_cli.cluster import crew
 from gpumerge_cli.cluster.connect import connected
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.formats.record_options import RecordRequest
 
 RECORD, KEY = 100, 10
 BLOCK = 64 << 20
 _PARTS = 16
+_CPU = BackendRequest("cpu")
+"""For plain threads, which would take a GPU where there is one."""
 _SHARES = {"sort": 0.5, "merge": 0.2}
 """Shares of --seconds for the turns of the work of each name."""
 
@@ -78,7 +80,7 @@ def measured_sorts(work: Path, options: argparse.Namespace) -> list[str]:
         for at in range(0, options.bytes // RECORD * RECORD, BLOCK // RECORD * RECORD):
             file.write(rng.bytes(min(BLOCK // RECORD * RECORD, options.bytes // RECORD * RECORD - at)))
     items = ItemRequest("raw", records=RecordRequest(RECORD, 0, KEY))
-    request = SortFilesRequest((str(name),), str(work / "out.bin"), items)
+    request = SortFilesRequest((str(name),), str(work / "out.bin"), items, _CPU)
     rows = compared("sort of records", work, options, sort_files, request)
     name.unlink()
     return rows
@@ -96,9 +98,10 @@ def measured_merges(work: Path, options: argparse.Namespace) -> list[str]:
                 keys = np.cumsum(rng.integers(0, 1000, min(left, BLOCK // 8)), dtype=np.int64) + top
                 keys.tofile(file)
                 left, top = left - len(keys), int(keys[-1])
-    parts = MergeRequest(tuple(names), str(work / "out{part}.i64"), parts=_PARTS)
+    parts = MergeRequest(tuple(names), str(work / "out{part}.i64"), on=_CPU, parts=_PARTS)
     rows = compared(f"merge to {_PARTS} parts", work, options, merge_files, parts)
-    rows += compared("merge to one file", work, options, merge_files, MergeRequest(tuple(names), str(work / "out.i64")))
+    whole = MergeRequest(tuple(names), str(work / "out.i64"), on=_CPU)
+    rows += compared("merge to one file", work, options, merge_files, whole)
     for name in names:
         os.unlink(name)
     return rows

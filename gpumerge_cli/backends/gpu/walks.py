@@ -125,7 +125,10 @@ class Walk:
         """
         stream = current_stream()
         judge_waiting(stream, self._name)
-        answer = self._spare.pop() if self._spare else Answer()
+        try:  # another thread may take the last one
+            answer = self._spare.pop()
+        except IndexError:
+            answer = Answer()
         memory = self.queue(runs, (out, room), (values, moved), stream, answer.address)
         cupy.cuda.runtime.streamSynchronize(stream)
         del memory
