@@ -25,13 +25,15 @@ class Extent:
 class Spot:
     """The place of a sink's bytes for another process: in the file at `path`, which is there, from byte `start` on.
 
-    name: the name in messages. dtype: of the items as the file has them, a numpy.dtype; None for lines.
+    name: the name in messages. dtype: of the items as the file has them, a numpy.dtype; None for lines. mapped: bytes
+    of the file that this machine's processes write faster by a mapping; 0 if they write by calls.
     """
 
     name: str
     path: str
     start: int
     dtype: Any = None
+    mapped: int = 0
 
 
 @dataclass(frozen=True)

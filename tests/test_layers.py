@@ -60,7 +60,7 @@ CPU_ONLY = {
     "backends.cpu": {"backends.select", "engine.heads"},
     "backends.cpu.cuts": {"plan"},
     "backends.cpu.joins": {"engine.joining"},
-    "backends.cpu.mapping": {"compare.writing", "formats.output"},
+    "backends.cpu.mapping": {"compare.writing", "formats.output", "formats.output_range"},
     "backends.cpu.comparison": {
         "engine.rank", "engine.ranks",
         "cli.gnu_debug", "compare.oracle", "engine.disorder", "engine.heads", "engine.steps", "trace.items",

@@ -75,7 +75,7 @@ class Crew:
         Raises InputError, OutputError or ClusterError if they cannot; nothing is written by then.
         """
         shipment = self.shipment(site, on, memory, durable)
-        shipment = replace(shipment, spots=spots_of(output))
+        shipment = replace(shipment, spots=spots_of(output, here=self.here))
         return self.hired(site, shipment, partial(note_part, output))
 
     def shipment(self, site: Site, on: BackendRequest, memory: int | None, durable: bool) -> Shipment:
@@ -177,8 +177,11 @@ def task_bytes(nbytes: int, threads: int) -> int:
     return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * threads)))
 
 
-def spots_of(output: Output) -> tuple[Spot | PartsSpot, ...]:
-    """The places of an output for other processes. Raises OutputError if they cannot write it."""
+def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
+    """The places of an output for other processes. Raises OutputError if they cannot write it.
+
+    here: all of them are on this machine, so they may map a file together. Machines that share a file may not.
+    """
     spots = [sink.spot for sink in output.sinks]
     found = tuple(spot for spot in spots if spot is not None)
     if len(found) < len(spots):
@@ -186,7 +189,7 @@ def spots_of(output: Output) -> tuple[Spot | PartsSpot, ...]:
         what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
         way_out = "name one with -o that is not compressed, or leave --cluster out"
         raise OutputError(what, where=where, way_out=way_out)
-    return found
+    return found if here else tuple(replace(one, mapped=0) if isinstance(one, Spot) else one for one in found)
 
 
 def judge_names(names: Sequence[str], *, plain: bool) -> None:

@@ -70,7 +70,7 @@ class _Bench:
         sinks: list[Sink] = []
         spots = () if shipment.folder else shipment.spots
         for spot in (one for one in spots if isinstance(one, Spot)):
-            self._ranges.append(OutputRange(spot.name, spot.path))
+            self._ranges.append(OutputRange(spot.name, spot.path, spot.mapped))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
         self.outlet = RangeOutlet(sinks, planned=work.equals.keeps_all)

@@ -47,7 +47,7 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
         raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
     site = Site(replace(job.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
     shipment = machines.shipment(site, request.on, request.memory, request.durable)
-    shipment = replace(shipment, spots=spots_of(output))
+    shipment = replace(shipment, spots=spots_of(output, here=machines.here))
     machines.judge(shipment.packed())
     # Pieces must be those of the log, even if the workers are others now.
     size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
@@ -80,7 +80,7 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     for source in sources:
         stack.callback(source.close)
     told = part_of(advance, lambda done: (total + done) // 2)
-    merged = _merged(machines, job, output, sources, shipment, told)
+    merged = _merged(machines, job, output, sources, told)
     return replace(
         merged,
         counts=made.counts,
@@ -105,9 +105,8 @@ def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -
 
 
 def _merged(
-    machines: Crew, job: Sorting, output: Output, sources: Sequence[Source], shipment: Shipment,
-    advance: Advance | None,
-) -> Outcome:  # fmt: skip
+    machines: Crew, job: Sorting, output: Output, sources: Sequence[Source], advance: Advance | None
+) -> Outcome:
     """Merge the runs to the output."""
     names = tuple(InputName(source.name, "run", source.size) for source in sources)
     work = replace(job.work, action="merge", inputs=names)
@@ -119,7 +118,7 @@ def _merged(
     site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts, grid=output.grid)
     of_runs = machines.shipment(site, job.request.on, job.request.memory, job.request.durable)
     dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
-    of_runs = replace(of_runs, spots=shipment.spots, runs=True, dtype=dtype)
+    of_runs = replace(of_runs, spots=spots_of(output, here=machines.here), runs=True, dtype=dtype)
     hired = machines.hired(site, of_runs, partial(note_part, output))
     return merge(site, hired, job.stopwatch, advance, waits=True)
 

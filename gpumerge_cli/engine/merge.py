@@ -71,11 +71,13 @@ def merge_files(
                 hired = hire(site, choice, partial(_fed, request, inputs, sum(sizes)))
             else:
                 site = site if parts else replace(site, grid=output.grid)
+                _take_room(request, output, sizes, by_threads=False)  # workers are told whether files are mapped
                 hired = machines.hire(site, output, request.on, request.memory, request.durable)
             if hired.station is not None:
                 hired.station.warm_up()
             clock.start()
-            _take_room(request, output, sizes, by_threads=hired.station is None and machines is None)
+            if machines is None:
+                _take_room(request, output, sizes, by_threads=hired.station is None)
             outcome = _merged(site, hired, stopwatch, advance, waits=output.seekable)
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads

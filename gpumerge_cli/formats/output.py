@@ -62,7 +62,8 @@ class OutputFile:
 
     def spot(self, start: int, dtype: Any) -> Spot:
         """The temporary file, to which other processes can write items from byte `start` on."""
-        return Spot(self.name, str(self._made.temporary), start, dtype)
+        mapped = 0 if self._mapping is None else self._mapping.nbytes
+        return Spot(self.name, str(self._made.temporary), start, dtype, mapped)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Nobody sends parts of it."""

@@ -22,6 +22,7 @@ from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing
 from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.sort import sort_files
@@ -285,8 +286,12 @@ def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypat
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     spots = crew.spots_of
+
+    def elsewhere(output: Output, *, here: bool) -> tuple[Any, ...]:
+        return tuple(replace(one, path="/none/x") for one in spots(output, here=here))
+
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
-    monkeypatch.setattr(crew, "spots_of", lambda output: tuple(replace(spot, path="/none/x") for spot in spots(output)))
+    monkeypatch.setattr(crew, "spots_of", elsewhere)
     with pytest.raises(ClusterError, match="does not see the output's folder"):
         merge_files(request, machines=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
