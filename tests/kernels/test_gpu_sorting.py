@@ -18,7 +18,7 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shape,
     tile_shared_bytes,
 )
-from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
+from gpumerge_cli.backends.gpu.sorting import Buffers, needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins, passes
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
@@ -99,7 +99,7 @@ def test_is_stable_wherever_the_items_are(policy: SortPolicy, where: int) -> Non
         model = Model()
         items = [((number * 7) % 5, number) for number in range(count)]
         model.write(where, items)
-        sort_items(model, policy, (where, count), 1, OUT, SCRATCH, model.copy)
+        sort_items(model, policy, (where, count), Buffers(OUT, SCRATCH, 1))
         assert model.read(OUT, count) == sorted(items), count
         if where == IN:
             assert model.read(IN, count) == items, count
@@ -114,7 +114,7 @@ def test_digits_start_where_their_passes_can_end_in_the_output(passes: int, wher
     model = Model()
     model.write(where, [(number % 3, number) for number in range(20)])
     policy = SortPolicy("radix", LaunchPolicy("path", 4, 2), 5, passes)
-    sort_items(model, policy, (where, 20), 1, OUT, SCRATCH, model.copy)
+    sort_items(model, policy, (where, 20), Buffers(OUT, SCRATCH, 1))
     assert model.digits_of == (IN if where == IN else OUT if passes % 2 == 0 else SCRATCH)
 
 
@@ -122,7 +122,7 @@ def test_one_launch_a_pass() -> None:
     model = Model()
     model.write(IN, [(0, number) for number in range(1000)])
     policy = SortPolicy("merge", LaunchPolicy("path", 4, 2, 8, fan_in=8), 10)
-    sort_items(model, policy, (IN, 1000), 1, OUT, SCRATCH, print)
+    sort_items(model, policy, (IN, 1000), Buffers(OUT, SCRATCH, 1))
     assert model.launches == 1 + 3
 
 

@@ -146,10 +146,10 @@ class Memory:
         width = self.order.item_bytes
         return self.items[run[0] // width : run[0] // width + run[1]]
 
-    def copy(self, run: Run, to: int) -> None:
-        end, width = run[0] + run[1] * self.order.item_bytes, self.order.item_bytes
-        assert not any(run[0] < at + count * width < end for at, count in self.allocations), "cudaErrorInvalidValue"
-        self.at((to, run[1]))[:] = self.at(run)
+    def copy(self, source: int, to: int, nbytes: int) -> None:
+        end, width = source + nbytes, self.order.item_bytes
+        assert not any(source < at + count * width < end for at, count in self.allocations), "cudaErrorInvalidValue"
+        self.at((to, nbytes // width))[:] = self.at((source, nbytes // width))
 
     def join_runs(self, runs: Sequence[Run], to: int) -> None:
         for run in runs:
@@ -196,7 +196,7 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
         return rooms[0]
 
     policy = policy_of(order, count) if count > 16 else resolve(LaunchRequest(), order, TUNED_ON, count)
-    merge_many(memory, policy, order, runs, 10_000 * width, room, memory.copy)
+    merge_many(memory, policy, order, runs, 10_000 * width, room)
     out = memory.at((10_000 * width, len(everything)))
     assert (out == everything[np.argsort(everything // 1000, kind="stable")]).all()
     assert (memory.items[:at] == before).all()

@@ -22,7 +22,6 @@ from gpumerge_cli.backends.base import (
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.gpu import device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
-from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
@@ -32,9 +31,8 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.prepared import Kind, Operation, Prepared, prepare
 from gpumerge_cli.backends.gpu.radix import Ends
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
-from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
+from gpumerge_cli.backends.gpu.sorting import Buffers, needs_scratch, sort_items
 from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
-from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.gpu.units import units_of
 from gpumerge_cli.backends.gpu.walks import combined
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -53,6 +51,7 @@ _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
 _MANY = 1 << 30  # so many items are cut ahead of their merge
+_RANK_ROW = 16  # bytes of an image and an index
 _WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
@@ -171,19 +170,12 @@ class GpuBackend:
             self.prepare(order, policy, total)
             kernels = self._kernels(order)
             rooms = []
-            stream = cupy.cuda.get_current_stream()
-
-            def copy(run: Run, to: int) -> None:
-                kind = cupy.cuda.runtime.memcpyDeviceToDevice
-                cupy.cuda.runtime.memcpyAsync(to, run[0], run[1] * order.width, kind, stream.ptr)
 
             def room() -> int:
                 rooms.append(scratch_array(total, out.dtype))
                 return int(rooms[0].data.ptr)
 
-            merge_many(
-                kernels, policy, order, [(run.data.ptr, run.size) for run in runs], out.data.ptr, room, copy
-            )  # fmt: skip
+            merge_many(kernels, policy, order, [(run.data.ptr, run.size) for run in runs], out.data.ptr, room)
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
@@ -222,7 +214,7 @@ class GpuBackend:
             kernels = self._kernels(order)
             scratch = scratch_array(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
             run = (items.data.ptr, items.size)
-            sort_items(kernels, policy, run, order.width, out.data.ptr, scratch.data.ptr, copy_on_device)
+            sort_items(kernels, policy, run, Buffers(out.data.ptr, scratch.data.ptr, order.width))
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
@@ -240,7 +232,7 @@ class GpuBackend:
             of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
             run = (rows.data.ptr, items.size)
             sort_items(
-                self._kernels(sort_policy.RANKS), of_rows, run, 16, out.data.ptr, scratch.data.ptr, copy_on_device
+                self._kernels(sort_policy.RANKS), of_rows, run, Buffers(out.data.ptr, scratch.data.ptr, _RANK_ROW)
             )
             return out[:, 1].copy()
 

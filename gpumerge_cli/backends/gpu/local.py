@@ -9,9 +9,8 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import SortPolicy
-from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.sorting import needs_scratch, sort_items
+from gpumerge_cli.backends.gpu.sorting import Buffers, needs_scratch, sort_items
 from gpumerge_cli.order import Order
 
 
@@ -23,7 +22,7 @@ def sort_directly(
     scratch: gives the address of room for all items; called if the algorithm needs it.
     """
     room = scratch() if needs_scratch(policy, items[1]) else 0
-    sort_items(kernels, policy, items, order.item_bytes, out, room, copy_on_device)
+    sort_items(kernels, policy, items, Buffers(out, room, order.item_bytes))
 
 
 def view(address: int, count: int, dtype: np.dtype[Any], owner: object = None) -> cupy.ndarray:

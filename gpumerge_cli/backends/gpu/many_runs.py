@@ -47,7 +47,9 @@ class _Seconds:
 
 
 class Launcher(Protocol):
-    """The launches of a merge of many runs: see module.Kernels."""
+    """The launches and copies of a merge of many runs: see module.Kernels."""
+
+    def copy(self, source: int, to: int, nbytes: int) -> None: ...
 
     def merge(self, policy: LaunchPolicy, runs: Sequence[Run], out: int) -> None: ...
 
@@ -121,12 +123,10 @@ def merge_many(
     runs: Sequence[Run],
     out: int,
     scratch: Callable[[], int],
-    copy: Copy,
 ) -> None:
     """Merge runs of keys or small records into `out`, on the current stream. The runs stay as they are.
 
-    scratch: gives the address of room for all items; called if there are more runs than a pass merges. copy: copies one
-    run to an address.
+    scratch: gives the address of room for all items; called if there are more runs than a pass merges.
     """
     size, total = order.item_bytes, sum(count for _, count in runs)
     count = sum(count > 0 for _, count in runs)
@@ -141,4 +141,5 @@ def merge_many(
         kernels.sort_digits((begin, total), out, room)
         return
     merge: Merge = lambda group, to: kernels.merge(policy, group, to)  # noqa: E731
+    copy: Copy = lambda run, to: kernels.copy(run[0], to, run[1] * size)  # noqa: E731
     merge_runs(runs, size, out, room, fan_in=policy.fan_in, merge=merge, copy=copy)

@@ -12,6 +12,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
+from gpumerge_cli.backends.gpu.buffers import copy_on_device
 from gpumerge_cli.backends.gpu.compiled import begin, kernel
 from gpumerge_cli.backends.gpu.joining import THREADS as JOINING_THREADS
 from gpumerge_cli.backends.gpu.joining import WORDS as JOINING_WORDS
@@ -198,6 +199,10 @@ class Kernels:
             file="sort_serial.cu",
             macros=(("BATCHED", 1),),
         )
+
+    def copy(self, source: Address, to: Address, nbytes: int) -> None:
+        """Copy between addresses of the device."""
+        copy_on_device(source, to, nbytes)
 
     def sort_tiles(
         self, policy: SortPolicy, items: tuple[Address, int], out: Address, text: Address = 0, starts: Address = 0

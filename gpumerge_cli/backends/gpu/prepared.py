@@ -188,8 +188,8 @@ class _MergeOfMany(Prepared):
             self._joining = self._kernels.joining()
         join_runs(self._joining, runs, self._order.item_bytes, to, current_stream())
 
-    def _copy(self, run: Run, to: int) -> None:
-        copy_on_device(run[0], to, run[1] * self._order.item_bytes)
+    def copy(self, source: int, to: int, nbytes: int) -> None:
+        copy_on_device(source, to, nbytes)
 
     def _launch(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
@@ -201,7 +201,7 @@ class _MergeOfMany(Prepared):
             return int(rooms[0].ptr)
 
         runs = list(zip(addresses, counts, strict=True))
-        merge_many(self, self._policy, self._order, runs, out, room, self._copy)
+        merge_many(self, self._policy, self._order, runs, out, room)
         return True
 
 

@@ -11,7 +11,7 @@ from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
-from gpumerge_cli.backends.gpu.sorting import sort_items
+from gpumerge_cli.backends.gpu.sorting import Buffers, sort_items
 from gpumerge_cli.backends.gpu.text_kernels import Context, out_of_order
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
@@ -99,8 +99,9 @@ class DeviceText:
         self._fresh = False  # the rows are sorted in place
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        items, out_rows = (self._rows.address, lines), self._merged.address
-        sort_items(self._kernels, policy, items, self._row, out_rows, self._rows.address, copy_on_device, *self.context)
+        items = (self._rows.address, lines)
+        buffers = Buffers(self._merged.address, self._rows.address, self._row)
+        sort_items(self._kernels, policy, items, buffers, self.context)
         return self._gathered(lines, out, nbytes, unique)
 
     def raise_disorder(self) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.baselines import Library, merges, sorts
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer, copy_on_device
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import Fold
 from gpumerge_cli.backends.gpu.lanes import Lanes
@@ -160,7 +160,6 @@ class GpuWorkspace:
             merge_many(
                 self._kernels, policy, self._order, self._runs(), self._output.address,
                 lambda: self._scratch.reserve(room).address,
-                lambda run, out: copy_on_device(run[0], out, run[1] * self._order.item_bytes),
             )  # fmt: skip
             self._drop_equals(unique, total // self._order.item_bytes)
 
