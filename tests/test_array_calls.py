@@ -59,7 +59,7 @@ class Recorder:
 
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    runtime = SimpleNamespace(getDevice=lambda: 0)
+    runtime = SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda address: SimpleNamespace(device=0))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(ndarray=FakeArray, cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(remembered, "_ready", {})
     prepared = Recorder()

@@ -125,7 +125,10 @@ class FakeDevices:
         self.ndarray = type(None)
         self.offered: Any = None
         runtime = SimpleNamespace(
-            getDevice=lambda: self.current, streamIsCapturing=lambda stream: stream in captured, eventRecord=self.record
+            getDevice=lambda: self.current,
+            streamIsCapturing=lambda stream: stream in captured,
+            eventRecord=self.record,
+            pointerGetAttributes=lambda address: SimpleNamespace(device=lies_on),
         )
         self.cuda = SimpleNamespace(
             runtime=runtime, get_current_stream=self.stream, Device=self.on, Event=lambda disable_timing: self
@@ -147,6 +150,7 @@ class FakeDevices:
         self.made_by = stream
 
     def asarray(self, given: Any) -> Any:
+        assert self.current == self.lies_on, "CuPy would copy it to the current device"
         self.offered = given.__cuda_array_interface__
         return SimpleNamespace(size=3, data=SimpleNamespace(device_id=self.lies_on))
 

@@ -10,7 +10,7 @@ import pytest
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.backends.gpu import policy
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
-from gpumerge_cli.backends.gpu.sorting import sort_items
+from gpumerge_cli.backends.gpu.sorting import Buffers, sort_items
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
@@ -99,8 +99,9 @@ def test_sets(order: Order, equals: Equals, launched: Launched, monkeypatch: pyt
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 @pytest.mark.parametrize("algorithm", ["merge", "bottom-up", "radix"])
-def test_sorts(order: Order, algorithm: Any, launched: Launched) -> None:
+def test_sorts(order: Order, algorithm: Any, launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = module.Kernels(0, order, TUNED_ON)
+    monkeypatch.setattr(kernels, "copy", lambda source, to, nbytes: None)
     for count in (*COUNTS, 3 << 30):
         try:
             sorting = resolve_sort(SortRequest(algorithm), order, TUNED_ON, 0)
@@ -108,5 +109,5 @@ def test_sorts(order: Order, algorithm: Any, launched: Launched) -> None:
             assert algorithm == "radix"
             return
         launched.clear()
-        sort_items(kernels, sorting, (0, count), 16, 0, 0, lambda source, to, nbytes: None)
+        sort_items(kernels, sorting, (0, count), Buffers(0, 0, 16))
         assert ahead(order, sorting, TUNED_ON, count) == launched
