@@ -128,6 +128,7 @@ class ClusterExecutor:
     _turnaround: float = 0.0  # seconds from a submission to its answer, about
     _twins: float = 0.0  # the time at which tasks were last given to others, too
     _over: bool = False
+    _owed: int = 0  # bytes of tasks that were taken, and whose results are still to come
     _lonely: float = 0.0  # the time since which there is no worker
 
     def __post_init__(self) -> None:
@@ -144,6 +145,8 @@ class ClusterExecutor:
                     self._settle(ticket, answer)
                 self._fill()
                 self._have_twins()
+            if self._owed:  # a fault of this program, which must not cost anybody a byte
+                raise ClusterError(f"{self._owed} bytes of the inputs were not worked on")
         except BaseException:
             self.job.stop()
             raise
@@ -166,19 +169,24 @@ class ClusterExecutor:
                 f"no worker was there for {self.pool.patience:.0f} seconds{why}",
                 way_out="look into the logs of the workers, or wait longer with --cluster-wait",
             )
-        if self._over:
-            self._submit([Ticket(task) for task in self._ends.rest()])
         width = threads * self.pool.together
-        if len(self._sent) >= _AHEAD * width:
-            return
+        if len(self._sent) < _AHEAD * width:
+            self._take(_MOST_AHEAD * width)
+        if self._over:  # by now: the end of a part may be all that was left to be taken
+            self._submit([Ticket(task) for task in self._ends.rest()])
+
+    def _take(self, most: int) -> None:
+        """Submit new tasks, until so many are under way."""
         new: list[Ticket] = []
-        while not self._over and len(self._sent) + len(new) < _MOST_AHEAD * width:
+        while not self._over and len(self._sent) + len(new) < most:
             taken = self.job.supply.take(self.pieces.nbytes)
             if taken is None or self.job.is_over(taken[0]):
                 self._over = True
                 break
             self.began = self.began or time.perf_counter()
-            new += self._tickets_of(self.job.task(*taken))
+            task = self.job.task(*taken)
+            self._owed += task.nbytes
+            new += self._tickets_of(task)
         self._submit(new)
 
     def _tickets_of(self, task: ChunkTask) -> list[Ticket]:
@@ -245,6 +253,7 @@ class ClusterExecutor:
         if not counted:
             log.chunks += answer.result.nbytes > 0
             log.nbytes += answer.result.nbytes
+            self._owed -= answer.result.nbytes
             self.job.took(answer.result)
 
     def _log_of(self, worker: str) -> WorkerLog:

@@ -7,12 +7,13 @@ whole, and is then sent. Chunks are handed out in order, so few parts are begun 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from gpumerge_cli.errors import OutputError
+from gpumerge_cli.errors import Interrupted, OutputError
 from gpumerge_cli.extents import PartsSpot, Target
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.stores import object_of
@@ -21,11 +22,15 @@ from gpumerge_cli.urls import shown
 
 LEAST_PART, MOST_PART = 8 << 20, 5 << 30
 _UNKNOWN = 64 << 20
+_LAST = 15.0
+"""Seconds in which a store must drop an upload: the program that waits for it may have been told to end."""
 _PARTS = 9_000  # of the 10,000 that S3 allows: headers and data that do not compress add to what is expected
 
 placed: list[str] = []
 """Objects that were completed, by their names."""
 unfinished: set[StoredOutput] = set()
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -64,7 +69,7 @@ class StoredOutput:
         self._lock = threading.Lock()
         self._state = "open"
         with self._told():
-            self._upload: Upload = place.upload(self._part_bytes)
+            self._upload = _begun(lambda: place.upload(self._part_bytes))
         unfinished.add(self)
 
     @property
@@ -178,15 +183,26 @@ class StoredOutput:
             return
         self._state = "dropped"
         unfinished.discard(self)
+        dropping = _apart(self._upload.abort)
         try:
-            self._upload.abort()
-        except StoreError as error:
-            from logging import getLogger
+            self._await(dropping)
+        except Interrupted:
+            self._await(dropping)
+            raise
 
-            told = (
-                f"{self.name}: warning: its unfinished upload stays ({error.what}); remove it by the store's own tools"
-            )
-            getLogger("gpumerge").warning("gpumerge: %s", told)
+    def _await(self, dropping: Future[None]) -> None:
+        """Wait until the upload is dropped; a warning tells if it is not."""
+        try:
+            dropping.result(_LAST)
+            return
+        except StoreError as error:
+            what = error.what
+        except TimeoutError:
+            what = f"no answer in {_LAST:.0f} seconds"
+        from logging import getLogger
+
+        told = f"{self.name}: warning: its unfinished upload stays ({what}); remove it by the store's own tools"
+        getLogger("gpumerge").warning("gpumerge: %s", told)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -194,6 +210,31 @@ class StoredOutput:
             yield
         except StoreError as error:
             raise OutputError(error.what, where=self.name, way_out=error.way_out) from None
+
+
+def _begun(begin: Callable[[], Upload]) -> Upload:
+    """The upload that `begin` begins. A signal meanwhile drops it: the store may have begun it. Raises StoreError."""
+    beginning = _apart(begin)
+    try:
+        return beginning.result()
+    except Interrupted:
+        with suppress(StoreError, TimeoutError):
+            _apart(beginning.result(_LAST).abort).result(_LAST)
+        raise
+
+
+def _apart(call: Callable[[], _T]) -> Future[_T]:
+    """The outcome of a call in a thread of its own, which no signal breaks off: those come to the main thread."""
+    outcome: Future[_T] = Future()
+
+    def do() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:  # for the one who asks for the outcome
+            outcome.set_exception(error)
+
+    threading.Thread(target=do, name="gpumerge-store", daemon=True).start()
+    return outcome
 
 
 def part_number(start: int, least: int) -> int:

@@ -133,6 +133,29 @@ def test_bytes_are_those_of_one_machine(
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
+@pytest.mark.parametrize("parts", [None, 2])
+def test_objects_of_one_small_part_are_whole(bucket: Bucket, sort: bool, parts: int | None, tmp_path: Path) -> None:
+    """All that is left to be sent, once nothing else is under way, is the end of the object."""
+    urls = bucket.put("a.txt", b"1\n3\n"), bucket.put("b.txt", b"2\n")
+    output = bucket.url("out{part}" if parts else "out")
+    if sort:
+        sort_files(SortFilesRequest(urls, output, parts=parts, folders=(str(tmp_path),)), machines=Here(1, 0))
+    else:
+        merge_files(MergeRequest(urls, output, parts=parts), machines=Here(1, 0))
+    assert b"".join(bucket.get(f"out{part}") for part in (range(parts) if parts else [""])) == b"1\n2\n3\n"
+    assert not bucket.uploads
+
+
+def test_a_task_that_is_forgotten_is_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No byte is lost without a word, whatever is wrong with the executor."""
+    monkeypatch.setattr(Ends, "rest", lambda ends: [])
+    with pytest.raises(ClusterError, match="4 bytes of the inputs were not worked on"):
+        merge_files(MergeRequest((bucket.put("a.txt", b"1\n3\n"),), bucket.url("out")), machines=Here(1, 0))
+    assert "out" not in bucket.keys
+    assert not bucket.uploads
+
+
 def test_an_empty_output_has_its_head(bucket: Bucket) -> None:
     url = bucket.put("a.txt", b"name\n")
     request = MergeRequest((url,), bucket.url("out.txt"), items=ItemRequest(header_lines=1))

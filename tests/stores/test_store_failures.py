@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stores import s3_objects
 from tests.stores.conftest import PART, SECRET, Bucket, settings
 from tests.stores.faults import Faults, Proxy
@@ -173,19 +174,29 @@ def test_without_the_extra(
     _refused(["merge", url], f"{url}: {library}, which reaches such stores, is not installed; pip install", capsys)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> None:
-    """Also a signal that comes when all but the upload is done."""
+@pytest.mark.parametrize(
+    ("number", "awaited"), [(signal.SIGINT, "PUT"), (signal.SIGTERM, "PUT"), (2, "POST"), (2, "DELETE")]
+)
+def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int, awaited: str) -> None:
+    """Also a signal that comes when all but the upload is done, or while the store begins or drops an upload."""
     rng = np.random.default_rng(1)
     url = bucket.put("a.u64", np.sort(rng.integers(0, 2**64, 5 << 19, np.uint64)).tobytes())
     signalled = threading.Event()
-    proxy.faults = Faults(refuse=lambda method, path: 0 if method != "PUT" or signalled.wait(60) else 500)
+    busy = iter([503])
+
+    def refuse(method: str, path: str) -> int:
+        if method == awaited:
+            assert signalled.wait(60)
+            return next(busy, 0) if method == "DELETE" else 0  # the first one has no effect
+        return 0
+
+    proxy.faults = Faults(refuse=refuse)
     environment = {**os.environ, **settings(proxy.endpoint), "PYTHONPATH": str(ROOT)}
     words = ["merge", "-q", "--threads=1", url, "-o", bucket.url("out.u64")]
     process = subprocess.Popen(
         [sys.executable, "-m", "gpumerge_cli", *words], env=environment, stderr=subprocess.PIPE, text=True
     )
-    while not any(method == "PUT" for method, _ in proxy.requests):
+    while not any(method == awaited for method, _ in proxy.requests):
         assert process.poll() is None
         signalled.wait(0.01)
     signalled.wait(0.5)
@@ -193,10 +204,27 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> N
     signalled.wait(0.3)
     signalled.set()
     _, err = process.communicate(timeout=60)
+    threading.Event().wait(0.5)  # for requests that nobody waits for any more
     assert process.returncode == 128 + number
     assert err == "gpumerge: interrupted; no output was written\n"
     assert bucket.keys == ["a.u64"]
     assert not bucket.uploads
+
+
+def test_a_store_that_never_answers_is_not_waited_for(
+    bucket: Bucket, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An upload is dropped although its parts are under way; a program that ends does not wait for these for ever."""
+    monkeypatch.setattr(stored_output, "_LAST", 1.0)
+    monkeypatch.setattr(s3_objects, "_SENDING_SECONDS", 0.1)
+    answered = threading.Event()
+    proxy.faults = Faults(refuse=lambda method, path: 0 if method != "PUT" or answered.wait(60) else 500)
+    output = stored_output.StoredOutput(bucket.url("out.txt"))
+    output.write_at(0, np.zeros(2 * PART, np.uint8))
+    output.abort()
+    assert "out.txt: warning: its unfinished upload stays (no answer in 1 seconds)" in caplog.text
+    assert not bucket.uploads
+    answered.set()
 
 
 def test_a_part_that_fails_late_stops_all(bucket: Bucket, proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:

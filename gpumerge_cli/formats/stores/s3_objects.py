@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,6 +26,8 @@ _ATTEMPTS = 8
 """Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
 _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 30
 _BODY_ATTEMPTS = 5
+_SENDING_SECONDS = 5.0
+"""Seconds for which an upload that is dropped waits for parts that are under way."""
 _UNDER_WAY_BYTES, _MOST_UNDER_WAY = 128 << 20, 8
 _MOST_PARTS = 10_000
 _LOOKS = 3
@@ -184,8 +186,11 @@ class S3Upload:
         if self._ended:
             return
         self._ended = self._stopped = True
-        self._pool.shutdown(cancel_futures=True)  # a part that arrives after the abort would stay
-        self.parts.abort()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        if wait(self._sending, _SENDING_SECONDS).not_done:
+            self.parts.abort()  # the store may never answer them
+        self._pool.shutdown()
+        self.parts.abort()  # now, since a part that arrives after an abort stays
         if self._lent:
             self.parts.abort_again()
 
