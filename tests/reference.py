@@ -31,6 +31,7 @@ from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.variants import asked_for
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.equals import Equals
 from tests.linekeys import item_key, key_of
 
 
@@ -233,6 +234,9 @@ class ReferenceWorkspace:
         return {}
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
+        return {}
+
+    def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
         return {}
 
     def time(self, work: Callable[[], None]) -> float:

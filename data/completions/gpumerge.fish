@@ -86,6 +86,8 @@ complete -c gpumerge -n '__gpumerge_command merge' -l blocks -x -d 'Blocks in th
 complete -c gpumerge -n '__gpumerge_command merge' -l fan-in -x -d 'The most runs that one pass merges: 2, 4, 8 or 16.'
 complete -c gpumerge -n '__gpumerge_command merge' -l transfer -xa 'bulk vector' -d 'Move tiles by the bulk copy engine of newer GPUs, or by the threads.'
 complete -c gpumerge -n '__gpumerge_command union' -F
+complete -c gpumerge -n '__gpumerge_command union' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
+complete -c gpumerge -n '__gpumerge_command union' -l repeat -x -d 'Times that --compare runs each kernel and library; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command union' -l files0-from -rF -d 'Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.'
 complete -c gpumerge -n '__gpumerge_command union' -l format -xa 'npy raw text' -d 'The layout of the files; by default their suffixes say.'
 complete -c gpumerge -n '__gpumerge_command union' -l dtype -x -d 'Items of raw files, in NumPy\'s names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian int32. By default the suffix says. With fields, as u4,f8 or [(\'id\',\'<u4\'),(\'name\',\'S10\')]: records, whose key --field names.'
@@ -120,7 +122,7 @@ complete -c gpumerge -n '__gpumerge_command union' -l parts -x -d 'Write the out
 complete -c gpumerge -n '__gpumerge_command union' -l count -fa 'ahead after' -d 'Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with --count=after at its end, behind a tab.'
 complete -c gpumerge -n '__gpumerge_command union' -l count-to -rF -d 'Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output and FILE appear together or not at all.'
 complete -c gpumerge -n '__gpumerge_command union' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'
-complete -c gpumerge -n '__gpumerge_command union' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html.'
+complete -c gpumerge -n '__gpumerge_command union' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command union' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command union' -l no-progress
 complete -c gpumerge -n '__gpumerge_command union' -l quiet -s q -d 'Print nothing but errors on standard error.'
@@ -132,6 +134,8 @@ complete -c gpumerge -n '__gpumerge_command union' -l temporary-directory -s T -
 complete -c gpumerge -n '__gpumerge_command union' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command union' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command intersect' -F
+complete -c gpumerge -n '__gpumerge_command intersect' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
+complete -c gpumerge -n '__gpumerge_command intersect' -l repeat -x -d 'Times that --compare runs each kernel and library; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l files0-from -rF -d 'Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l format -xa 'npy raw text' -d 'The layout of the files; by default their suffixes say.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l dtype -x -d 'Items of raw files, in NumPy\'s names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian int32. By default the suffix says. With fields, as u4,f8 or [(\'id\',\'<u4\'),(\'name\',\'S10\')]: records, whose key --field names.'
@@ -166,7 +170,7 @@ complete -c gpumerge -n '__gpumerge_command intersect' -l parts -x -d 'Write the
 complete -c gpumerge -n '__gpumerge_command intersect' -l count -fa 'ahead after' -d 'Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with --count=after at its end, behind a tab.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l count-to -rF -d 'Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output and FILE appear together or not at all.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'
-complete -c gpumerge -n '__gpumerge_command intersect' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html.'
+complete -c gpumerge -n '__gpumerge_command intersect' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l no-progress
 complete -c gpumerge -n '__gpumerge_command intersect' -l quiet -s q -d 'Print nothing but errors on standard error.'
@@ -178,6 +182,8 @@ complete -c gpumerge -n '__gpumerge_command intersect' -l temporary-directory -s
 complete -c gpumerge -n '__gpumerge_command intersect' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command difference' -F
+complete -c gpumerge -n '__gpumerge_command difference' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
+complete -c gpumerge -n '__gpumerge_command difference' -l repeat -x -d 'Times that --compare runs each kernel and library; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command difference' -l files0-from -rF -d 'Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.'
 complete -c gpumerge -n '__gpumerge_command difference' -l format -xa 'npy raw text' -d 'The layout of the files; by default their suffixes say.'
 complete -c gpumerge -n '__gpumerge_command difference' -l dtype -x -d 'Items of raw files, in NumPy\'s names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian int32. By default the suffix says. With fields, as u4,f8 or [(\'id\',\'<u4\'),(\'name\',\'S10\')]: records, whose key --field names.'
@@ -212,7 +218,7 @@ complete -c gpumerge -n '__gpumerge_command difference' -l parts -x -d 'Write th
 complete -c gpumerge -n '__gpumerge_command difference' -l count -fa 'ahead after' -d 'Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with --count=after at its end, behind a tab.'
 complete -c gpumerge -n '__gpumerge_command difference' -l count-to -rF -d 'Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output and FILE appear together or not at all.'
 complete -c gpumerge -n '__gpumerge_command difference' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'
-complete -c gpumerge -n '__gpumerge_command difference' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html.'
+complete -c gpumerge -n '__gpumerge_command difference' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command difference' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command difference' -l no-progress
 complete -c gpumerge -n '__gpumerge_command difference' -l quiet -s q -d 'Print nothing but errors on standard error.'
@@ -224,6 +230,8 @@ complete -c gpumerge -n '__gpumerge_command difference' -l temporary-directory -
 complete -c gpumerge -n '__gpumerge_command difference' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command difference' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -F
+complete -c gpumerge -n '__gpumerge_command symmetric' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
+complete -c gpumerge -n '__gpumerge_command symmetric' -l repeat -x -d 'Times that --compare runs each kernel and library; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l files0-from -rF -d 'Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l format -xa 'npy raw text' -d 'The layout of the files; by default their suffixes say.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l dtype -x -d 'Items of raw files, in NumPy\'s names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian int32. By default the suffix says. With fields, as u4,f8 or [(\'id\',\'<u4\'),(\'name\',\'S10\')]: records, whose key --field names.'
@@ -258,7 +266,7 @@ complete -c gpumerge -n '__gpumerge_command symmetric' -l parts -x -d 'Write the
 complete -c gpumerge -n '__gpumerge_command symmetric' -l count -fa 'ahead after' -d 'Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with --count=after at its end, behind a tab.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l count-to -rF -d 'Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output and FILE appear together or not at all.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'
-complete -c gpumerge -n '__gpumerge_command symmetric' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html.'
+complete -c gpumerge -n '__gpumerge_command symmetric' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l no-progress
 complete -c gpumerge -n '__gpumerge_command symmetric' -l quiet -s q -d 'Print nothing but errors on standard error.'

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import merge
+from gpumerge_cli.cli.comparing import compare as compare_ways
+from gpumerge_cli.cli.comparing import judge_comparison
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
 
 def combine(values: Values) -> None:
     """Carry out the command line of a set. Raises GpumergeError."""
-    merge.carry_out(merge.task_of(values), values)
+    judge_comparison(values)
+    if values.compare and values.parts is not None:
+        raise UsageError("--compare writes no parts", way_out="leave --parts out, or leave --compare out")
+    task = merge.task_of(values)
+    if values.compare:
+        compare_ways(task.request, values)
+    else:
+        merge.carry_out(task, values)
 
 
 def compare(values: Values) -> None:

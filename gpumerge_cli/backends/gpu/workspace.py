@@ -28,6 +28,7 @@ from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 _TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost
@@ -225,6 +226,10 @@ class GpuWorkspace:
         with self._entered():
             count = self._total // self._order.item_bytes
             return self._callable(sorts(self._order, count, self._input, self._output))
+
+    def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
+        """See Workspace. There is none: the CPU makes the sets that are compared."""
+        return {}
 
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""

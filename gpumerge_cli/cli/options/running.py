@@ -107,12 +107,12 @@ OUTPUT = (
         kind="file", written=True,
     ),
     Option(
-        "report", "Output", ("merge", "sort"),
+        "report", "Output", ("merge", *SETS, "sort"),
         "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
         kind="file", written=True, neutral=True,
     ),
     Option(
-        "report", "Output", (*COMBINING, "join", "rank"),
+        "report", "Output", ("compare", "join", "rank"),
         "Write a report to FILE that says what took the time: .json, .md or .html.",
         kind="file", written=True, neutral=True,
     ),
