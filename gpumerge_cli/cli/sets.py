@@ -34,11 +34,12 @@ def compare(values: Values) -> None:
     """Carry out the command line of compare. Raises GpumergeError."""
     # As comm, it says nothing but what is asked for.
     values = values if values.verbose else values.saying(quiet=True)
-    merge.carry_out(_columns(merge.task_of(values), values), values)
+    merge.carry_out(columns_of(values), values)
 
 
-def _columns(task: Task[MergeRequest], values: Values) -> Task[MergeRequest]:
-    """The task that compares its two inputs."""
+def columns_of(values: Values) -> Task[MergeRequest]:
+    """The comparison of two inputs that options ask for. Raises GpumergeError."""
+    task = merge.task_of(values)
     inputs = task.request.inputs
     if len(inputs) != 2:
         files = "1 file" if len(inputs) == 1 else f"{len(inputs)} files"

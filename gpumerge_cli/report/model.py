@@ -6,6 +6,7 @@ Times are seconds, sizes are bytes, counts are plain integers. `schema` grows wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gpumerge_cli.measure import COMPILE as COMPILE
 from gpumerge_cli.measure import Stretch as Stretch
@@ -184,6 +185,17 @@ def bounded(report: MergeReport) -> MergeReport:
     else:
         bound = max(report.at_work, key=lambda stage: stage.seconds).name
     return replace(report, bound=bound)
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """Answers about the ranks of a merge, as gpumerge rank --json prints them. wall: seconds that they took."""
+
+    answers: dict[str, Any]
+    wall: float
+    version: str
+    schema: int = SCHEMA
+    kind: str = "rank"
 
 
 @dataclass(frozen=True)

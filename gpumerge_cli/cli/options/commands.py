@@ -250,7 +250,7 @@ COMMANDS = (
     ),
     _command(
         "batch",
-        "Run many merges, sorts, checks, sets and joins, as a file of jobs says.",
+        "Run many merges, sorts, checks, sets, joins and ranks, as a file of jobs says.",
         "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
         "the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),

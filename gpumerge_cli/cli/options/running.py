@@ -12,10 +12,16 @@ _KERNELS = ("auto", *NAMES)
 
 OUTPUT = (
     Option(
-        "output", "Output", ("merge", *COMBINING, "sort", "rank"),
+        "output", "Output", ("merge", *COMBINING, "sort"),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
         letter="o", kind="file", written=True, gnu=True,
+    ),
+    Option(
+        "output", "Output", ("rank",),
+        "Write the answers, or the items of --range, to FILE, by default to standard output. It appears whole or not "
+        "at all.",
+        letter="o", kind="file", written=True,
     ),
     Option(
         "output", "Output", ("join",),
