@@ -118,6 +118,7 @@ class MergeReport:
     "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
     bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
+    joined: lines or records that a join put out; None for a run that is no join.
     parts: of the output, if it is not one file; then {part} stands in the output's name for their numbers.
     worker_reports, kinds: what each worker did, and each kind of worker beside what the cost model expected of it.
     """
@@ -157,6 +158,7 @@ class MergeReport:
     worker_reports: tuple[WorkerReport, ...] = ()
     kinds: tuple[KindReport, ...] = ()
     parts: tuple[OutputPart, ...] = ()
+    joined: int | None = None
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""

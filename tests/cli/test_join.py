@@ -94,6 +94,29 @@ def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path, seed: 
     assert found.splitlines() == plainly(*files, order, TYPES[kind])
 
 
+@pytest.mark.parametrize("memory", ["64K", "64M"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_report_counts_what_is_written(
+    kind: str, memory: str, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(seed)
+    for end in ("", "\n"):
+        for name in "ab":
+            keys = sorted(f"{chance.randrange(400):04}" for _ in range(3000))
+            (tmp_path / name).write_text("h\n" + "\n".join(f"{key} {'x' * 30}" for key in keys) + end)
+        out, told = tmp_path / "out", tmp_path / "told.json"
+        words = [str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(out), "--report", str(told), "-S", memory]
+        assert door.run(["join", *words, "--header", "--type", kind, "--threads", "2"]) == 0
+        lines = out.read_bytes().count(b"\n") - 1
+        report = json.loads(told.read_text())
+        assert (report["items"], report["joined"], report["dropped"]) == (6000, lines, 0)
+        assert capsys.readouterr().err.startswith(f"joined 6,000 items to {lines:,}, ")
+    assert door.run(["join", *words, "--header", "--type", kind, "--verbose"]) == 0
+    assert f"{lines:,} item" in capsys.readouterr().err
+    assert door.run(["merge", str(tmp_path / "a"), "-q", "--header=1", "-o", str(out), "--report", str(told)]) == 0
+    assert json.loads(told.read_text())["joined"] is None
+
+
 def _rows(chance: random.Random, keys: int, count: int, name: str) -> list[list[str]]:
     texts = ["x", "", "two, of it", 'a "quote"', "é", "new\nline"]
     numbers = sorted(chance.randrange(keys) for _ in range(count))
