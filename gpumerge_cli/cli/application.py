@@ -53,9 +53,9 @@ class _Option(typer.core.TyperOption):
         super().__init__(
             param_decls=[row.parameter, *_declared(row)],
             **_any_text(str if row.takes_value else bool),
-            default=row.initial,
+            default=[row.initial] if row.once and row.initial is not None else row.initial,
             is_flag=not row.takes_value,
-            multiple=row.multiple,
+            multiple=row.multiple or row.once,
             metavar=row.metavar or None,
             help=row.help,
             is_eager=row.name in _EAGER,
@@ -66,12 +66,24 @@ class _Option(typer.core.TyperOption):
         row = self.row
         if row.multiple:
             return tuple(read_value(row, str(one), _written(ctx, row)) for one in value or ())
+        if row.once:
+            value = _only(row, value, _written(ctx, row))
         if value is not None and row.takes_value:
             value = read_value(row, str(value), _written(ctx, row))
         if row.name in _EAGER and value:
             _EAGER[row.name](value, ctx.command.row)
             raise typer.Exit
         return value
+
+
+def _only(row: Option, value: Any, written: str) -> str | None:
+    """The one value of an option that may have been given several times. Raises UsageError if values differ."""
+    values = [value] if isinstance(value, str) else [*(value or ())]  # a setting is one text
+    other = next((one for one in values if one != values[0]), None)
+    if other is not None:
+        what = f"{written} is given twice, as {values[0]!r} and as {other!r}"
+        raise UsageError(what, way_out=f"leave one {written} out")
+    return values[0] if values else None
 
 
 def _written(ctx: Any, row: Option) -> str:
