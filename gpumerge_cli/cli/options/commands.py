@@ -10,7 +10,10 @@ from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
 
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
-SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
+SWITCHES = (
+    "--no-NAME takes a switch back that a setting has given, as --no-quiet. Long options may be shortened while they "
+    "stay unique."
+)
 
 EXIT_CODES = """\b
 Exit codes:
