@@ -74,7 +74,7 @@ def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.Capture
     for suffix in (".npy", ".txt", ".csv", ".tsv", ".log"):
         assert suffix in text
     for code in ("0 ", "1 ", "2 ", "130, 143", "141"):
-        assert f"\n  {code}" in text
+        assert (f"\n  {code}" in text) is (code != "1 " or command != "merge")  # which no merge ends with
 
 
 def test_every_command_and_option_is_documented() -> None:

@@ -76,11 +76,16 @@ INPUT = (
         "The first line of each file is its header. The joined headers are written first.",
     ),
     Option(
-        "header", "Input", _ORDERED,
-        "Each file begins with N lines of header. The output of a merge or sort begins with those of the "
-        "first file.",
+        "header", "Input", ("merge", *COMBINING, "sort"),
+        "Each file begins with N lines of header. The output begins with those of the first file.",
         kind="number", default=0,
     ),
+    Option(
+        "header", "Input", ("rank",),
+        "Each file begins with N lines of header. What --range writes begins with those of the first file.",
+        kind="number", default=0,
+    ),
+    Option("header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0),
     Option(
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
     ),
@@ -106,11 +111,16 @@ INPUT = (
 
 ORDER = (
     Option(
-        "field", "Order", _TYPED,
+        "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
         "--header 1. Beside -k, keys go in the order of the command line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
+    ),
+    Option(
+        "field", "Order", ("generate",),
+        "The key by its name: a field of structured .npy files, or of a --dtype with fields.",
+        kind="text", placeholder="NAME", multiple=True, formerly=("key-field",),
     ),
     Option(
         "key", "Order", _ORDERED,
