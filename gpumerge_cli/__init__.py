@@ -1,7 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference and symmetric take arrays. What they cannot
-take raises a GpumergeError.
+merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. What they
+cannot take raises a GpumergeError.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = [
     "difference",
     "intersect",
     "is_sorted",
+    "join",
     "merge",
     "rank",
     "rank_of",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         difference,
         intersect,
         is_sorted,
+        join,
         merge,
         rank,
         rank_of,

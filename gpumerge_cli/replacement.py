@@ -174,16 +174,21 @@ class Stream:
 
 
 @contextmanager
-def replacing(name: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+def replacing(name: str | Path, mode: int = 0o666, *, durable: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its place when the body ends and is removed where it raises. Raises OSError.
 
-    A pipe or device is written into.
+    durable: the file and its name are forced to storage. A pipe or device is written into.
     """
     made = Stream(name) if is_stream(name) else Replacement(name, mode)
     try:
         with open(made.descriptor, "wb", closefd=False) as file:
             yield file
-        made.commit()
+        if isinstance(made, Stream):
+            made.commit()
+        else:
+            made.commit(durable=durable)
+            if durable:
+                made.sync_name()
     finally:
         made.abort()
 

@@ -11,7 +11,7 @@ import pytest
 import gpumerge_cli
 from gpumerge_cli import errors
 
-FUNCTIONS = ("argsort", "is_sorted", "merge", "rank", "rank_of", "sort")
+FUNCTIONS = ("argsort", "is_sorted", "join", "merge", "rank", "rank_of", "sort", "union")
 
 
 def test_dir_shows_what_a_star_imports() -> None:

@@ -71,6 +71,13 @@ class ArrayKeys:
         """A NumPy array as a backend takes it: contiguous, of dtype `items`. It is a view if possible."""
         return np.ascontiguousarray(array, self.dtype).view(self.items)
 
+    def keys_in(self, array: Any) -> Any:
+        """The keys of a NumPy or CuPy array, as it has them, but raw bytes as S. It is a view if possible."""
+        for name in self.path:
+            array = array[name]
+        # Bytes without a meaning of their own compare as text does.
+        return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
+
     def is_nat(self, run: Array) -> NDArray[np.bool_]:
         """A mask of the keys of a run that are NaT. The run has dtype `items`, and its keys are dated."""
         for name in self.path:

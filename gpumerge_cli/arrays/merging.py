@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
@@ -22,6 +23,7 @@ from gpumerge_cli.errors import UsageError
 def merge(
     *arrays: Any,
     values: Iterable[Any] | None = None,
+    counts: bool = False,
     key: str | None = None,
     descending: bool = False,
     out: Any = None,
@@ -53,6 +55,8 @@ def merge(
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
         length alone.
+    counts:
+        Keep the first of several equal keys, and say how many there are.
     key:
         The field that structured arrays are sorted by; "a.b" for b inside a.
     descending:
@@ -70,10 +74,11 @@ def merge(
 
     Returns
     -------
-    The merged keys, `out` if it is given; or (keys, values) if values are given. NumPy arrays for arrays in host
-    memory, CuPy arrays for arrays on a GPU. The order is NumPy's: NaN and NaT last, -0.0 equal to 0.0, False before
-    True, bytes as memcmp has them. A descending order is its reverse, NaN and NaT first. Equal keys keep the order of
-    the arrays and of their items.
+    The merged keys, `out` if it is given; or (keys, values) if values are given. With counts, an array of int64 comes
+    last: (keys, counts) or (keys, values, counts). NumPy arrays for arrays in host memory, CuPy arrays for arrays on a
+    GPU; with counts a call on a GPU waits for the number of keys. The order is NumPy's: NaN and NaT last, -0.0 equal to
+    0.0, False before True, bytes as memcmp has them. A descending order is its reverse, NaN and NaT first. Equal keys
+    keep the order of the arrays and of their items.
 
     Raises
     ------
@@ -81,6 +86,11 @@ def merge(
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
+    if counts:
+        judge_counts(out=out)
+        options: Any = {"backend": backend, "device": device, "threads": threads, **tuning}
+        found = merge(*arrays, values=values, key=key, descending=descending, **options)
+        return counted(found, key, moved=values is not None)
     usual = key is None and threads is None and not tuning and backend in ("auto", "gpu")
     found = again("merge", arrays, descending, out, values) if usual else None
     if found is not None:

@@ -107,7 +107,7 @@ def rank_of(
         raise UsageError(f"side={side!r} is no side", way_out='use "left" or "right"')
     if on_device:
         return _ranks_on_device(given, keys, items, side)
-    runs = [_keys_in(array, keys) for array in given]
+    runs = [keys.keys_in(array) for array in given]
     wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
     ranks = np.zeros(wanted.shape, np.int64)
     for run in runs:
@@ -147,13 +147,6 @@ def _ranks_on_device(arrays: Sequence[Any], keys: ArrayKeys, items: Any, side: L
             cupy, [device.images(array) for array in arrays], device.images(wanted.reshape(-1)), side
         )
         return device.kept(found.reshape(wanted.shape))
-
-
-def _keys_in(array: Array, keys: ArrayKeys) -> Array:
-    for name in keys.path:
-        array = array[name]
-    # Bytes without a meaning of their own compare as text does.
-    return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
 
 def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host, numbered
 from gpumerge_cli.arrays.keys import ArrayKeys
@@ -25,6 +26,7 @@ class SetOptions(TypedDict, total=False):
     """The options of all sets. See union."""
 
     distinct: bool
+    counts: bool
     values: Iterable[Any] | None
     key: str | None
     descending: bool
@@ -48,6 +50,8 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
         there. Their order is not checked (see is_sorted).
     distinct:
         Treat equal items of one array as one item. Then each item occurs at most once in the result.
+    counts:
+        Keep the first of several equal keys, and say how many the result has. It does not go with distinct.
     values:
         One array for each of `arrays`, of the same length. Its rows stay beside their keys.
     key, descending, threads:
@@ -55,14 +59,15 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
 
     Returns
     -------
-    The keys as a new array of the arrays' dtype, or (keys, values) if values are given: NumPy arrays, or CuPy arrays
+    The keys as a new array of the arrays' dtype, or (keys, values) if values are given; with counts, an array of int64
+    comes last. NumPy arrays, or CuPy arrays
     for arrays on a GPU. A call on a GPU waits for the number of items, so a graph cannot capture it.
 
     Raises
     ------
     UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
     """
-    return _combined(Equals.UNION, arrays, options)
+    return _counted(Equals.UNION, arrays, options)
 
 
 def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
@@ -75,7 +80,7 @@ def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     The result holds an item as often as the array that holds fewest of it. All items are taken from the first array:
     the first ones of several equal items. Parameters, results and errors are those of union.
     """
-    return _combined(Equals.INTERSECT, arrays, options)
+    return _counted(Equals.INTERSECT, arrays, options)
 
 
 def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
@@ -88,7 +93,7 @@ def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     Each item of another array removes one equal item of the first array. The last ones of several equal items stay.
     Parameters, results and errors are those of union.
     """
-    return _combined(Equals.DIFFERENCE, arrays, options)
+    return _counted(Equals.DIFFERENCE, arrays, options)
 
 
 def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
@@ -102,7 +107,16 @@ def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     the result of the first two is combined with the third in the same way, and so on. Parameters, results and errors
     are those of union.
     """
-    return _combined(Equals.SYMMETRIC, arrays, options)
+    return _counted(Equals.SYMMETRIC, arrays, options)
+
+
+def _counted(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
+    """The set, with the counts of its keys if they are asked for."""
+    if not options.get("counts"):
+        return _combined(equals, arrays, options)
+    judge_counts(distinct=options.get("distinct"))
+    found = _combined(equals, arrays, options)
+    return counted(found, options.get("key"), moved=options.get("values") is not None)
 
 
 def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
@@ -26,6 +27,7 @@ def sort(
     array: Any,
     *,
     values: Any = None,
+    counts: bool = False,
     key: str | None = None,
     descending: bool = False,
     out: Any = None,
@@ -52,7 +54,7 @@ def sort(
         array, which the GPUs sort together.
     values:
         An array as long as `array` and on its side, of any dtype: rows that go where their keys go.
-    key, descending, out, backend, device, threads:
+    counts, key, descending, out, backend, device, threads:
         The same as for `merge`.
     devices:
         Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Keys go without
@@ -64,14 +66,19 @@ def sort(
 
     Returns
     -------
-    The sorted keys, `out` if it is given; or (keys, values) if values are given. They lie on
-    the side of the array, in the order that `merge` describes. For shares it is a list of arrays, on the same GPUs and
-    as long as the shares; joined, they are the sorted keys.
+    The sorted keys, `out` if it is given; or (keys, values) if values are given; with counts these come last, as from
+    `merge`. They lie on the side of the array, in the order that `merge` describes. For shares it is a list of arrays,
+    on the same GPUs and as long as the shares; joined, they are the sorted keys.
 
     Raises
     ------
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
+    if counts:
+        judge_counts(out=out, devices=devices, shares=in_shares(array))
+        options: Any = {"algorithm": algorithm, "kernel": kernel, "backend": backend, "device": device}
+        found = sort(array, values=values, key=key, descending=descending, threads=threads, **options)
+        return counted(found, key, moved=values is not None)
     usual = (
         algorithm == kernel == "auto"
         and backend in ("auto", "gpu")

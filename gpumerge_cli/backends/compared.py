@@ -7,6 +7,7 @@ from typing import Protocol
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 
 class ComparedWorkspace(Workspace, Protocol):
@@ -26,6 +27,9 @@ class ComparedWorkspace(Workspace, Protocol):
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
         """Functions of libraries that sort the uploaded keys, by name. Orders of rows have none. See `baselines`."""
+
+    def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
+        """Functions of libraries that make the set `equals` of the uploaded keys, by name. See `baselines`."""
 
     def time(self, work: Callable[[], None]) -> float:
         """The seconds that `work`, a step of the workspace, takes, by events of the device or a clock of the host."""

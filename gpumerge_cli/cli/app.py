@@ -92,7 +92,9 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         try:
             wishes = {wish, "--traceback"}
             taken_back = any(f"--no-{name[2:]}" in arguments for name in wishes)
-            if wishes & {*arguments} or (not taken_back and _is_set(arguments, wish)):
+            # Long options may be shortened.
+            asked = any(one.startswith(word) for one in wishes for word in arguments if len(word) > len("--x"))
+            if asked or (not taken_back and _is_set(arguments, wish)):
                 import traceback
 
                 print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)

@@ -39,6 +39,8 @@ def _any_text(kind: type = str) -> dict[str, Any]:
 _TAKES_DESCRIPTORS = "type_descriptor" in inspect.signature(typer.core.TyperOption.__init__).parameters
 
 
+_MOST_NAMED = 8
+"""Options that the error for an ambiguous beginning names."""
 _SEQUENCE = "gpumerge.sequence"
 _WORDS = "gpumerge.words"
 """The names under which a context keeps Values.sequence, and the words of the command line."""
@@ -53,9 +55,9 @@ class _Option(typer.core.TyperOption):
         super().__init__(
             param_decls=[row.parameter, *_declared(row)],
             **_any_text(str if row.takes_value else bool),
-            default=row.initial,
+            default=[row.initial] if row.once and row.initial is not None else row.initial,
             is_flag=not row.takes_value,
-            multiple=row.multiple,
+            multiple=row.multiple or row.once,
             metavar=row.metavar or None,
             help=row.help,
             is_eager=row.name in _EAGER,
@@ -66,6 +68,8 @@ class _Option(typer.core.TyperOption):
         row = self.row
         if row.multiple:
             return tuple(read_value(row, str(one), _written(ctx, row)) for one in value or ())
+        if row.once:
+            value = _only(row, value, _written(ctx, row))
         if value is not None and row.takes_value:
             value = read_value(row, str(value), _written(ctx, row))
         if row.name in _EAGER and value:
@@ -74,11 +78,22 @@ class _Option(typer.core.TyperOption):
         return value
 
 
+def _only(row: Option, value: Any, written: str) -> str | None:
+    """The one value of an option that may have been given several times. Raises UsageError if values differ."""
+    values = [value] if isinstance(value, str) else [*(value or ())]  # a setting is one text
+    other = next((one for one in values if one != values[0]), None)
+    if other is not None:
+        what = f"{written} is given twice, as {values[0]!r} and as {other!r}"
+        raise UsageError(what, way_out=f"leave one {written} out")
+    return values[0] if values else None
+
+
 def _written(ctx: Any, row: Option) -> str:
     """The name that the command line has for an option: the letter if it gives the option, but by no long name."""
     source = ctx.get_parameter_source(row.parameter)
-    given = {word.partition("=")[0] for word in ctx.meta.get(_WORDS, ())}
-    if row.letter and source is not None and source.name == "COMMANDLINE" and given.isdisjoint(row.names[:-1]):
+    given = {word.partition("=")[0] for word in ctx.meta.get(_WORDS, ()) if word[2:] and word.startswith("--")}
+    by_long_name = any(name.startswith(word) for word in given for name in row.names)
+    if row.letter and source is not None and source.name == "COMMANDLINE" and not by_long_name:
         return f"-{row.letter}"
     return row.names[0]
 
@@ -108,7 +123,10 @@ class _Argument(typer.core.TyperArgument):
 
 
 class Reader(typer.core.TyperCommand):
-    """A command. All its flags can be taken back, which help does not repeat for each. work: carries it out."""
+    """A command. All its flags can be taken back, and all long names shortened, which help does not repeat for each.
+
+    work: carries it out.
+    """
 
     def __init__(self, row: Command, work: Callable[[Values], Any]) -> None:
         super().__init__(row.name, params=_parameters(row), add_help_option=False)
@@ -117,17 +135,19 @@ class Reader(typer.core.TyperCommand):
 
     def make_parser(self, ctx: Any) -> Any:
         parser: Any = super().make_parser(ctx)
-        for option in self.params:
-            if isinstance(option, _Option) and not option.row.takes_value:
+        options = [option for option in self.params if isinstance(option, _Option)]
+        for option in options:
+            if not option.row.takes_value:
                 names = [f"--no-{name[2:]}" for name in option.opts if name.startswith("--")]
                 parser.add_option(option, names, option.name, "store_const", const=False)
-        rows = [option.row for option in self.params if isinstance(option, _Option)]
+        rows = [option.row for option in options]
         default_of = {f"--{row.name}": f"--{row.name}={row.choices[0]}" for row in rows if row.value_is_optional}
         read = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
             args = [default_of.get(word, word) for word in args]
             ctx.meta[_WORDS] = tuple(args)
+            _add_shortened(parser, options, args)
             found = read(args=args)
             ctx.meta[_SEQUENCE] = tuple(param.name for param in found[2] if param.name in ("key", "field"))
             return found
@@ -139,12 +159,46 @@ class Reader(typer.core.TyperCommand):
         return self.work(values_of(ctx))
 
 
+def _add_shortened(parser: Any, options: Sequence[_Option], words: Sequence[str]) -> None:
+    """Have the parser know those of `words` that are the beginning of one option's long name alone."""
+    written = {word.partition("=")[0] for word in words if word.startswith("--")} - {"--"}
+    meant = {name: (option, on) for option in options for name, on in _long_names(option.row)} if written else {}
+    for word in written - meant.keys():
+        found = {one for name, one in meant.items() if name.startswith(word)}
+        if len(found) == 1:
+            ((option, on),) = found
+            if option.row.takes_value:
+                parser.add_option(option, [word], option.name, "append" if option.multiple else "store")
+            else:
+                parser.add_option(option, [word], option.name, "store_const", const=on)
+
+
+def _long_names(row: Option) -> Iterator[tuple[str, bool]]:
+    """The long names of an option, and with False those that take it back."""
+    longs = [name for name in row.names if name.startswith("--")]
+    yield from ((name, True) for name in longs)
+    yield from ((name, False) for name in row.off_names)
+    if not row.takes_value and row.name not in _EAGER:
+        yield from ((f"--no-{name[2:]}", False) for name in longs if f"--no-{name[2:]}" not in row.off_names)
+
+
 class _Group(typer.core.TyperGroup):
     """gpumerge itself, with the commands that Typer reads."""
 
     def __init__(self, row: Command, commands: dict[str, Any]) -> None:
         super().__init__(name="gpumerge", commands=commands, params=_parameters(row), add_help_option=False)
         self.row = row
+
+    def make_parser(self, ctx: Any) -> Any:
+        parser: Any = super().make_parser(ctx)
+        read = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            _add_shortened(parser, [option for option in self.params if isinstance(option, _Option)], args)
+            return read(args=args)
+
+        parser.parse_args = parse_args
+        return parser
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in NAMES:
@@ -230,12 +284,23 @@ def read_task(
         raise _usage_error(error, name) from error
 
 
+def _several_options(row: Command, written: str) -> UsageError | None:
+    """The error for the beginning of several long names; None if no two begin so."""
+    found = [name for option in row.options for name, _ in _long_names(option) if name.startswith(written)]
+    if len(found) < 2 or not written.startswith("--"):
+        return None
+    more = ", ..." * (len(found) > _MOST_NAMED)
+    return UsageError(
+        f"{written} may be several options", way_out=f"write one of {', '.join(found[:_MOST_NAMED])}{more}"
+    )
+
+
 def _usage_error(error: Exception, name: str) -> UsageError:
     """A usage error of Typer's in the words of this program. name: of the command that was read."""
     row = command(name)
     written, kind = getattr(error, "option_name", ""), type(error).__name__
     if kind == "NoSuchOption":
-        return unknown_option(row, written)
+        return _several_options(row, written.partition("=")[0]) or unknown_option(row, written)
     text = " ".join(getattr(error, "format_message", error.__str__)().split()).rstrip(".")
     if kind == "BadOptionUsage":
         needs_value = any(written in option.names and option.takes_value for option in row.options)

@@ -45,7 +45,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not say
     otherwise.
     """
-    from gpumerge_cli.cli import check, join, merge
+    from gpumerge_cli.cli import check, join, merge, rank, sets
     from gpumerge_cli.cli.application import read_task
     from gpumerge_cli.cli.sort import read_task as read_sort
 
@@ -58,7 +58,9 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     readers: dict[str, Parse] = {
         "merge": partial(read_task, "merge", merge.job_of),
         **{name: partial(read_task, name, merge.task_of) for name in SETS},
+        "compare": partial(read_task, "compare", sets.columns_of),
         "join": partial(read_task, "join", join.task_of),
+        "rank": partial(read_task, "rank", rank.task_of),
         "sort": read_sort,
         "check": partial(read_task, "check", check.task_of),
     }
@@ -121,7 +123,7 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
     from gpumerge_cli.engine.output import COUNTS, output_names
-    from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.engine.request import CheckRequest, RankRequest
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
@@ -135,9 +137,12 @@ def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
         and (trouble := _gpu_trouble(request.on.device)) is not None
     ):
         raise trouble
-    names = () if isinstance(request, CheckRequest) else output_names(request.output, request.parts)
+    if isinstance(request, CheckRequest | RankRequest):
+        known_ahead(request.inputs, request.items)
+        return task
+    names = output_names(request.output, request.parts)
     format, order = known_ahead(request.inputs, request.items)
-    if order is None or isinstance(request, CheckRequest):
+    if order is None:
         return task
     for name in names:
         judge_suffix(name, format, format.dtype)

@@ -5,30 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli.comparing import compare, judge_comparison
 from gpumerge_cli.cli.requests import backend_request, counts_equals, file_names, item_request, margin_of
 from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
-from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import SETS, Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.request import MergeRequest, RankRange
     from gpumerge_cli.order.equals import Margin
 
-_REPEAT = 5
-
 
 def merge(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    if values.compare and values.unique:
-        raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
-    if values.compare and counts_equals(values):
-        raise UsageError("--compare counts nothing", way_out="leave --count and --count-to out, or leave --compare out")
-    if values.compare and "output" in values.given:
-        raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
-    if "repeat" in values.given and not values.compare:
-        raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
+    judge_comparison(values)
     if values.plan and (values.compare or {"output", "report", "count-to"} & values.given):
         raise UsageError(
             "--plan only plans", way_out="leave -o, --count-to, --report and --compare out, or leave --plan out"
@@ -43,7 +35,7 @@ def merge(values: Values) -> None:
     if values.plan:
         _plan(task.request)
     elif values.compare:
-        _compare(task.request, values)
+        compare(task.request, values)
     else:
         carry_out(task, values)
 
@@ -137,33 +129,3 @@ def _is_terminal(output: str) -> bool:
     from gpumerge_cli.formats.output_stream import is_terminal
 
     return is_terminal(output)
-
-
-def _compare(request: MergeRequest, values: Values) -> None:
-    from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
-
-    with report_file(values.report, COMPARE_SUFFIXES) as write:
-        from gpumerge_cli import __version__
-        from gpumerge_cli.backends.select import select
-        from gpumerge_cli.compare.contest import Effort
-        from gpumerge_cli.compare.run import compare
-        from gpumerge_cli.engine.load import load_runs
-        from gpumerge_cli.engine.resources import cores
-
-        loaded = load_runs(request)
-        # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        selected = select(request.on.backend, request.on.device, loaded.order, None)
-        measured = compare(
-            loaded,
-            selected.backend,
-            request.on.launch,
-            Effort(values.repeat or _REPEAT, request.on.threads or cores(), version=__version__),
-        )
-        write(measured)
-    if not values.quiet:
-        from gpumerge_cli.report.terminal import show
-
-        show(measured)
-    wrong = [row.name for row in measured.rows if not row.right]
-    if wrong:
-        raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these kernels on this machine")

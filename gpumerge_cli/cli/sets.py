@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import merge
+from gpumerge_cli.cli.comparing import compare as compare_ways
+from gpumerge_cli.cli.comparing import judge_comparison
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
@@ -18,18 +20,26 @@ if TYPE_CHECKING:
 
 def combine(values: Values) -> None:
     """Carry out the command line of a set. Raises GpumergeError."""
-    merge.carry_out(merge.task_of(values), values)
+    judge_comparison(values)
+    if values.compare and values.parts is not None:
+        raise UsageError("--compare writes no parts", way_out="leave --parts out, or leave --compare out")
+    task = merge.task_of(values)
+    if values.compare:
+        compare_ways(task.request, values)
+    else:
+        merge.carry_out(task, values)
 
 
 def compare(values: Values) -> None:
     """Carry out the command line of compare. Raises GpumergeError."""
     # As comm, it says nothing but what is asked for.
     values = values if values.verbose else values.saying(quiet=True)
-    merge.carry_out(_columns(merge.task_of(values), values), values)
+    merge.carry_out(columns_of(values), values)
 
 
-def _columns(task: Task[MergeRequest], values: Values) -> Task[MergeRequest]:
-    """The task that compares its two inputs."""
+def columns_of(values: Values) -> Task[MergeRequest]:
+    """The comparison of two inputs that options ask for. Raises GpumergeError."""
+    task = merge.task_of(values)
     inputs = task.request.inputs
     if len(inputs) != 2:
         files = "1 file" if len(inputs) == 1 else f"{len(inputs)} files"

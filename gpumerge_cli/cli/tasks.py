@@ -13,17 +13,17 @@ from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Output
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.machines import Machines
-    from gpumerge_cli.engine.request import CheckRequest, MergeRequest, SortFilesRequest
+    from gpumerge_cli.engine.request import CheckRequest, MergeRequest, RankRequest, SortFilesRequest
     from gpumerge_cli.report.model import CheckReport, InputFile
 
-    _Request = TypeVar("_Request", bound=MergeRequest | SortFilesRequest | CheckRequest)
+    _Request = TypeVar("_Request", bound=MergeRequest | SortFilesRequest | CheckRequest | RankRequest)
 else:
     _Request = TypeVar("_Request")
 
 
 @dataclass(frozen=True)
 class Task(Generic[_Request]):
-    """A merge, sort or check with everything that it needs. report: the file that its report goes to, if any."""
+    """A merge, sort, check or question with all that it needs. report: the file that its report goes to, if any."""
 
     request: _Request
     report: str | None = None
@@ -74,12 +74,16 @@ def perform(
     since_start: gives the seconds that the process has run. advance, settle: see merge_files. told: called with each
     file after its check, or with its error. The error raised for several files only counts the wrong ones then.
     """
-    from gpumerge_cli.engine.request import CheckRequest, MergeRequest
+    from gpumerge_cli.engine.request import CheckRequest, MergeRequest, RankRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
 
     request = task.request
     if isinstance(request, CheckRequest):
         return _check(request, advance, told)
+    if isinstance(request, RankRequest):
+        from gpumerge_cli.cli.answers import put_out
+
+        return put_out(request, settle)
     with report_file(task.report, MERGE_SUFFIXES) as write:
         with machines_of(request) as machines:
             if isinstance(request, MergeRequest):

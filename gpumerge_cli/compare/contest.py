@@ -7,7 +7,7 @@ machine that slows down slows all of them.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,7 +16,9 @@ import numpy as np
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
+from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.errors import DeviceError, GpumergeError
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.compared import Measured
 
 
@@ -49,26 +51,47 @@ class _Contestant:
 
 
 def contest(
-    workspace: ComparedWorkspace, policies: Sequence[LaunchPolicy | SortPolicy], truth: Oracle, nbytes: int, repeat: int
+    workspace: ComparedWorkspace,
+    policies: Sequence[LaunchPolicy | SortPolicy],
+    truth: Oracle,
+    nbytes: int,
+    repeat: int,
+    equals: Equals = Equals.ALL,
 ) -> Contest:
     """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
 
-    The runs must be uploaded to it. nbytes: of all runs. Medians and ratios of the rows are left open. A wrong output
-    is no error here: its row says so, and it is not timed. A library that the machine has no room for is not run.
+    The runs must be uploaded to it. nbytes: of all runs. equals: the set that merges make, ALL for none. Medians and
+    ratios of the rows are left open. A wrong output is no error here: its row says so, and it is not timed. A library
+    that the machine has no room for is not run.
     """
-    contestants = [_Contestant(untimed(policy, nbytes), _work(workspace, policy)) for policy in policies]
-    sorts = any(isinstance(policy, SortPolicy) for policy in policies)
-    contestants += [
-        _Contestant(Measured(name, "", True, nbytes=2 * nbytes, library=True), work)
-        for name, work in (workspace.sort_baselines() if sorts else workspace.baselines()).items()
+    if equals.is_set:
+        rows = [Measured("walk", "", True) for _ in policies]
+    else:
+        rows = [untimed(policy, nbytes) for policy in policies]
+    works = [_work(workspace, policy, equals) for policy in policies]
+    for name, work in _baselines(workspace, policies, equals).items():
+        rows.append(Measured(name, "", True, library=True))
+        works.append(work)
+    written = truth.nbytes if isinstance(truth, SetOracle) else nbytes
+    contestants = [
+        _Contestant(replace(row, nbytes=nbytes + written), work) for row, work in zip(rows, works, strict=True)
     ]
     return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
 
 
-def _work(workspace: ComparedWorkspace, policy: LaunchPolicy | SortPolicy) -> Callable[[], None]:
+def _work(workspace: ComparedWorkspace, policy: LaunchPolicy | SortPolicy, equals: Equals) -> Callable[[], None]:
     if isinstance(policy, SortPolicy):
         return partial(workspace.sort, policy)
-    return partial(workspace.merge, policy)
+    return partial(workspace.merge, policy, equals) if equals.is_set else partial(workspace.merge, policy)
+
+
+def _baselines(
+    workspace: ComparedWorkspace, policies: Sequence[LaunchPolicy | SortPolicy], equals: Equals
+) -> Mapping[str, Callable[[], None]]:
+    if equals.is_set:
+        return workspace.set_baselines(equals)
+    sorts = any(isinstance(policy, SortPolicy) for policy in policies)
+    return workspace.sort_baselines() if sorts else workspace.baselines()
 
 
 def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:

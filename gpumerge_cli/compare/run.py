@@ -20,10 +20,12 @@ from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.compare.contest import Effort, contest, environment
 from gpumerge_cli.compare.launches import launches
-from gpumerge_cli.compare.oracle import oracle
+from gpumerge_cli.compare.oracle import Oracle, oracle
+from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.compare.stats import with_ratios
 from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.compared import CompareReport
 
 if TYPE_CHECKING:
@@ -53,14 +55,21 @@ def _refuse_empty(loaded: LoadedRuns) -> None:
 
 
 def _compared(
-    loaded: LoadedRuns, backend: ComparedBackend, policies: Sequence[LaunchPolicy | SortPolicy], effort: Effort
+    loaded: LoadedRuns,
+    backend: ComparedBackend,
+    policies: Sequence[LaunchPolicy | SortPolicy],
+    effort: Effort,
+    equals: Equals = Equals.ALL,
 ) -> CompareReport:
     total = sum(run.size for run in loaded.runs)
-    truth = oracle(loaded.runs, loaded.order, threads=effort.threads)
+    if equals.is_set:
+        truth: Oracle = SetOracle(loaded.runs, loaded.order, equals)
+    else:
+        truth = oracle(loaded.runs, loaded.order, threads=effort.threads)
     workspace = backend.workspace(loaded.order, total, threads=effort.threads)
     try:
         _upload(workspace, loaded.runs)
-        found = contest(workspace, policies, truth, total, effort.repeat)
+        found = contest(workspace, policies, truth, total, effort.repeat, equals)
     finally:
         workspace.close()
     info = backend.info()
@@ -75,10 +84,21 @@ def _compared(
         repeat=effort.repeat,
         copy_seconds=found.copies,
         copy_nbytes=2 * total,
-        rows=tuple(with_ratios(row, ceiling, basic) for row in found.rows),
+        rows=tuple(with_ratios(row, ceiling * row.nbytes / (2 * total), basic) for row in found.rows),
         environment=environment(backend),
         version=effort.version,
     )
+
+
+def compare_sets(loaded: LoadedRuns, backend: ComparedBackend, equals: Equals, effort: Effort) -> CompareReport:
+    """Make the set `equals` of the runs of `loaded` by the backend and by libraries, and time it.
+
+    The runs must be in order. Raises UsageError if there are no items.
+    """
+    _refuse_empty(loaded)
+    policy = backend.resolve(LaunchRequest(), loaded.order, len(loaded.runs))
+    command = f"{equals.name_of_set}{' --distinct' * equals.is_distinct}"
+    return replace(_compared(loaded, backend, [policy], effort, equals), command=command)
 
 
 def compare_sorts(

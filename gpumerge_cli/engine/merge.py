@@ -90,13 +90,14 @@ def merge_files(
             output.finish(outcome, durable=request.durable)
             settle()
             output.commit(durable=request.durable)
-            if request.join is not None:
-                outcome.dropped = 0  # a line may go out more than once
         except BaseException:
             output.abort()
             raise
         told = output.parts(outcome) if request.parts is not None else ()
-        return report(_ran(request, choice, parts, told), inputs, outcome, stopwatch, clock)
+        ran = _ran(request, choice, parts, told)
+        if request.join is not None:  # an item may go out more than once, so none counts as dropped
+            ran, outcome.dropped = replace(ran, joined=sum(outcome.counts) - outcome.dropped), 0
+        return report(ran, inputs, outcome, stopwatch, clock)
 
 
 def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple[MergeRequest, Inputs]:

@@ -130,7 +130,7 @@ def answer(request: RankRequest) -> Answers:
     """
     with opened(request.inputs, request.items) as inputs:
         wanted = _items(request.of, inputs) if request.of else []
-        ranks = ranks_of(inputs, request.threads)
+        ranks = ranks_of(inputs, request.on.threads)
         asked = [(rank, None) for rank in request.at] + [(_rank_of(one, ranks), one) for one in request.quantiles]
         found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
         items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(request.of, wanted, strict=True)]

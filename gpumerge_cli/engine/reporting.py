@@ -56,6 +56,7 @@ class Ran:
     parts: tuple[OutputPart, ...] = ()
     about: About | None = None
     sizes: tuple[int, ...] = ()
+    joined: int | None = None
 
 
 def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clock: Clock) -> MergeReport:
@@ -102,6 +103,7 @@ def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clo
         worker_reports=tuple(_worker(log, stopwatch.origin) for log in outcome.logs),
         kinds=_kinds(outcome.logs, ran.expected),
         parts=ran.parts,
+        joined=ran.joined,
     )
     return bounded(measured)
 

@@ -134,7 +134,8 @@ class RankRequest:
 
     at: ranks. quantiles: numbers from 0 to 1 as fractions.Fraction reads them; each stands for the rank of the least
     item that has at least this part of all items at or ahead of it. of: items as text, whose ranks are wanted. split:
-    the number of even parts whose cuts are wanted, None for none. threads: how many count lines.
+    the number of even parts whose cuts are wanted, None for none. on: its threads count lines; the rest has no say.
+    memory, output, durable: see MergeRequest; answers need little memory. as_json: they are a JSON object, not tables.
     """
 
     inputs: tuple[str, ...]
@@ -143,7 +144,11 @@ class RankRequest:
     quantiles: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
     split: int | None = None
-    threads: int | None = None
+    on: BackendRequest = field(default_factory=BackendRequest)
+    memory: int | None = None
+    output: str = "-"
+    durable: bool = False
+    as_json: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class Measured:
     """One row of a comparison: a kernel variant or a library baseline, right first, then timed.
 
     right: whether its output equals the oracle's; a wrong one is not timed. seconds: every timed repeat.
-    nbytes: bytes read plus bytes written by one merge. share_of_copy: time of a copy of the same bytes over the
+    nbytes: bytes read plus bytes written by one merge or set. share_of_copy: time of a copy of the same bytes over the
     median; copies: the inverse of that. speed_up: median of basic over the median (0 where basic was not timed).
     whole_seconds, whole: every timing of the same from files to a file, without the start-up, and their median; 0 where
     that was not timed.
@@ -43,8 +43,9 @@ class Measured:
 class CompareReport:
     """All variants beside the library baselines on the same resident data.
 
-    command: "merge" or "sort". spread of a row: (slowest - fastest) / median. copy: seconds of the
-    best copy of the same bytes in this run.
+    command: "merge", "sort", or a set with its option, as "union --distinct". spread of a row: (slowest - fastest) /
+    median. copy: seconds of the best copy of the same bytes in this run; rows of sets are held against a part of it, as
+    they write fewer bytes.
     """
 
     inputs: tuple[InputFile, ...]

@@ -128,7 +128,8 @@ def _compare(report: CompareReport) -> Iterator[Part]:
         contest(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
         _sentence(rule(report.repeat, report.repeat)),
     )
-    yield _section("In numbers", "", table(compare_header(report), compare_cells(report), right=range(2, 7)))
+    header = compare_header(report)
+    yield _section("In numbers", "", table(header, compare_cells(report), right=range(2, len(header) - 1)))
     yield _inputs(report.inputs)
     yield table(("environment", ""), list(report.environment.items()))
 

@@ -17,7 +17,7 @@ def line(report: MergeReport, width: int | None = None) -> str:
     """
     rate = format_throughput(report.nbytes, report.wall)
     parts = [
-        f"{done(report)} {format_counted(report.items, 'item')}",
+        f"{done(report)} {format_counted(report.items, 'item')}{_joined(report)}",
         f"{format_bytes(report.nbytes)} in {format_seconds(report.wall)}",
         *([rate] if report.nbytes else []),
         *([f"{format_count(report.dropped)} dropped"] if report.dropped else []),
@@ -25,6 +25,10 @@ def line(report: MergeReport, width: int | None = None) -> str:
         f"bounded by {bound_name(report)}",
     ]
     return ", ".join(parts) if width is None else _folded(parts, width)
+
+
+def _joined(report: MergeReport) -> str:
+    return "" if report.joined is None else f" to {format_count(report.joined)}"
 
 
 def columns(stream: IO[str]) -> int | None:

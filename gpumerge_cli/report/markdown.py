@@ -54,7 +54,7 @@ def _compare(report: CompareReport) -> str:
             f"{report.backend}: {report.device}; median of {report.repeat}; GB/s count bytes read and written"
         ),
         "",
-        *_table(compare_header(report), compare_cells(report), right=range(2, 7)),
+        *_table(compare_header(report), compare_cells(report), right=range(2, len(compare_header(report)) - 1)),
         "",
         *(f"- {_escape(note)}" for note in notes(report)),
         "",

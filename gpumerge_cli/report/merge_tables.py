@@ -166,6 +166,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         *_workers_told(report),
         ("parts", _parts(report)),
         ("dropped", _dropped(report)),
+        ("output", "" if report.joined is None else f"{format_counted(report.joined, 'item')}"),
         ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
         ("bounded by", bound_told(report)),

@@ -6,6 +6,7 @@ Times are seconds, sizes are bytes, counts are plain integers. `schema` grows wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gpumerge_cli.measure import COMPILE as COMPILE
 from gpumerge_cli.measure import Stretch as Stretch
@@ -117,6 +118,7 @@ class MergeReport:
     "decompress" of compressed inputs, "csv" of taking CSV apart and "spool" of standard input.
     bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
+    joined: lines or records that a join put out; None for a run that is no join.
     parts: of the output, if it is not one file; then {part} stands in the output's name for their numbers.
     worker_reports, kinds: what each worker did, and each kind of worker beside what the cost model expected of it.
     """
@@ -156,6 +158,7 @@ class MergeReport:
     worker_reports: tuple[WorkerReport, ...] = ()
     kinds: tuple[KindReport, ...] = ()
     parts: tuple[OutputPart, ...] = ()
+    joined: int | None = None
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""
@@ -184,6 +187,17 @@ def bounded(report: MergeReport) -> MergeReport:
     else:
         bound = max(report.at_work, key=lambda stage: stage.seconds).name
     return replace(report, bound=bound)
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """Answers about the ranks of a merge, as gpumerge rank --json prints them. wall: seconds that they took."""
+
+    answers: dict[str, Any]
+    wall: float
+    version: str
+    schema: int = SCHEMA
+    kind: str = "rank"
 
 
 @dataclass(frozen=True)

@@ -14,26 +14,34 @@ X_CCCL = "x cccl"
 
 def compare_header(report: CompareReport) -> tuple[str, ...]:
     """The names of `compare_cells`' columns."""
-    ratios = ("copies", "whole") if report.command == "sort" else ("of copy", "x basic")
-    return ("variant", "launch", "median", "spread", "GB/s", *ratios, "result")
+    return ("variant", "launch", "median", "spread", "GB/s", *_ratios(report.command), "result")
+
+
+def _ratios(command: str) -> tuple[str, ...]:
+    """The names of a command's last columns but one. Sets have no basic kernel."""
+    return {"sort": ("copies", "whole"), "merge": ("of copy", "x basic")}.get(command, ("of copy",))
 
 
 def compare_cells(report: CompareReport) -> list[tuple[str, ...]]:
     """A row of text for each variant and a last one for the copy, in `compare_header`'s columns."""
     copy = ceiling(report)
-    last = ("copy", "", format_seconds(copy), "", _gigabytes(report.copy_nbytes, copy), "1.00", "", "")
-    return [*(_compare_row(row, report.command) for row in report.rows), last]
+    last = ("copy", "", format_seconds(copy), "", _gigabytes(report.copy_nbytes, copy), "1.00")
+    spare = [""] * (len(compare_header(report)) - len(last))
+    return [*(_compare_row(row, report.command) for row in report.rows), (*last, *spare)]
 
 
 def _compare_row(row: Measured, command: str) -> tuple[str, ...]:
     launch = "library" if row.library else _shape(row)
     result = "wrong" if not row.right else "not run" if row.problem else "right"
     if row.median <= 0:
-        return (row.name, launch, "-", "-", "-", "-", "-", result)
-    if command == "sort":
-        ratios = (_copies(row.copies), format_seconds(row.whole) if row.whole else "-")
-    else:
-        ratios = (f"{row.share_of_copy:.2f}", f"{row.speed_up:.2f}" if row.speed_up else "-")
+        return (row.name, launch, *["-"] * (3 + len(_ratios(command))), result)
+    shown = {
+        "copies": _copies(row.copies),
+        "whole": format_seconds(row.whole) if row.whole else "-",
+        "of copy": f"{row.share_of_copy:.2f}",
+        "x basic": f"{row.speed_up:.2f}" if row.speed_up else "-",
+    }
+    ratios = (shown[name] for name in _ratios(command))
     rate = _gigabytes(row.nbytes, row.median)
     return (row.name, launch, format_seconds(row.median), f"{row.spread:.0%}", rate, *ratios, result)
 

@@ -366,6 +366,56 @@ def test_a_signal_while_jobs_are_judged_ends_the_batch(number: signal.Signals, t
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "jobs.toml"]
 
 
+def test_comparisons_and_ranks_are_jobs(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "jobs.toml").write_text(
+        '[defaults]\ninputs = ["a.txt", "b.txt"]\nnumeric-sort = true\noutput = "{job}.out"\n'
+        '[[job]]\nname = "columns"\noperation = "compare"\nwithout-second = true\noutput-delimiter = ";"\n'
+        '[[job]]\nname = "both"\noperation = "compare"\nwithout-first = true\nwithout-second = true\n'
+        '[[job]]\nname = "asked"\noperation = "rank"\nat = "0,1"\nquantile = 0.5\nof = ["5", "6"]\njson = true\n'
+        '[[job]]\nname = "cuts"\noperation = "rank"\nsplit = 2\n'
+        '[[job]]\nname = "tables"\noperation = "rank"\nat = 2\n'
+        '[[job]]\nname = "some"\noperation = "rank"\nrange = "1:3"\n'
+        '[[job]]\nname = "of outputs"\noperation = "rank"\ninputs = ["some.out"]\nat = 1\njson = true\n'
+    )
+    command = ["batch", str(folder / "jobs.toml"), "-q", "--joblog", str(folder / "log")]
+    assert run([*command, "--report", str(folder / "r.jsonl")]) == 0
+    made = {path.stem: path.read_text() for path in folder.glob("*.out")}
+    assert (made["columns"], made["both"], made["some"]) == ("1\n;5\n9\n", "5\n", "2\n5\n")
+    asked = json.loads(made["asked"])
+    assert [one["item"] for one in asked["ranks"]] == ["1", "2", "5"]
+    assert [(one["lower"], one["upper"]) for one in asked["of"]] == [(2, 4), (4, 4)]
+    assert len(json.loads(made["cuts"])["parts"]) == 2
+    assert made["tables"].splitlines()[3].split() == ["2", "5", str(folder / "a.txt"), "1"]
+    assert json.loads(made["of outputs"])["ranks"][0]["item"] == "5"
+    told = {one["job"]: one for one in map(json.loads, (folder / "r.jsonl").read_text().splitlines())}
+    assert told["asked"]["answers"] == asked
+    assert [told[name]["kind"] for name in ("columns", "asked", "some")] == ["compare", "rank", "merge"]
+    assert run([*command[:2], "--joblog", str(folder / "log"), "--resume"]) == 0
+    assert "7 skipped" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        ('operation = "compare"\ninputs = ["a.txt"]\noutput = "x"', "compare takes two files, not 1 file"),
+        ('operation = "rank"\ninputs = ["a.txt"]\noutput = "x"', "no rank was asked for"),
+        ('operation = "rank"\ninputs = ["a.txt"]\nat = 1', "the job has no output"),
+        ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "a.txt"', "would replace"),
+        ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "s3://b/x"', "answers go to a file of this machine"),
+        ('operation = "rank"\ninputs = ["a.txt"]\nat = "x"\noutput = "x"', "--at: 'x' is no count"),
+    ],
+)
+def test_what_comparisons_and_ranks_refuse_is_told_ahead(
+    job: str, told: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobs.toml").write_text(f"[[job]]\n{job}\n")
+    assert run(["batch", str(folder / "jobs.toml")]) == 2
+    error = capfd.readouterr().err
+    assert told in error
+    assert "jobs.toml:" in error
+    assert not (folder / "x").exists()
+
+
 def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (jobs,) = re.findall(r"```toml\n(.*?)```", (ROOT / "data" / "manual" / "batches.md").read_text(), re.DOTALL)
     (tmp_path / "jobs.toml").write_text(jobs)

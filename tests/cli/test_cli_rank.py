@@ -225,6 +225,19 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     assert "a key has 2 bytes, and '0x626262' has 3; write fewer, or 0x and up to 4" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--at", "3,9", "--of", "7"], ["--split", "2"], ["--quantile", "0.5", "--json"]])
+def test_answers_go_to_a_file_whole_or_not_at_all(two: np.ndarray[Any, Any], capfd: Captured, words: list[str]) -> None:
+    assert run(["rank", "a.i32", "b.i32", *words]) == 0
+    shown = capfd.readouterr().out
+    for more in ([], ["--fsync"]):
+        assert run(["rank", "a.i32", "b.i32", *words, "-o", "answers.txt", *more]) == 0
+        assert Path("answers.txt").read_text() == shown
+        assert capfd.readouterr() == ("", "")
+    assert run(["rank", "a.i32", "b.i32", "--at", "10", "-o", "answers.txt"]) == 2
+    assert Path("answers.txt").read_text() == shown
+    assert sorted(os.listdir()) == ["a.i32", "answers.txt", "b.i32"]
+
+
 def test_each_question_has_an_answer(two: np.ndarray[Any, Any], capfd: Captured) -> None:
     words = ["--at", "3,3,1", "--quantile", "0.5,1/2,0.5", "--of", "1", "--of", "1"]
     assert run(["rank", "a.i32", "b.i32", *words, "--json"]) == 0
@@ -256,7 +269,9 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["--of", "1.5"], "--of '1.5': it is no int32"),
         (["--range", "5"], "--range: '5' is no range"),
         (["--range", "1:2", "--at", "3"], "--range puts out items and nothing else"),
-        (["--at", "1", "-o", "x"], "-o is for the items of --range"),
+        (["--at", "1", "-o", "a.i32"], "-o a.i32 would replace a.i32"),
+        (["--at", "1", "-o", "s3://bucket/x"], "-o s3://bucket/x: answers go to a file of this machine"),
+        (["--at", "1", "-o", "no/such/x"], "no/such"),
         (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
         (["--of", "1", "--stats"], "-v is for the items of --range"),
         (["--split", "0"], "--split: '0' is no number for it; write 1 or more"),

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -92,6 +93,64 @@ def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path, seed: 
     a, b = (b"".join(b",".join(fields) + b"\n" for fields in each) for each in files)
     found = joined(tmp_path, "-t,", *options, "--type", kind, "--threads", "2", a=a, b=b)
     assert found.splitlines() == plainly(*files, order, TYPES[kind])
+
+
+@needs_join
+@pytest.mark.parametrize(
+    "words",
+    ["-t, -t,", "-t, -t;", "-t, -t ''", "-t, -e x -e x -a1 -o auto", "-t, -e x -e y", "-t, -e x -e ''", "-t, -1 2 -1 2",
+     "-t, -1 1 -1 2", "-t, -2 1 -2 2", "-t, -j 1 -j 1", "-t, -j 1 -j 2", "-t, -j 1 -1 1 -2 1", "-t, -j 1 -2 2",
+     "-t, -a1 -a1", "-t, -o 1.1 -o 2.1", "-t, -o auto -o auto", "-t, -v1 -v1"],
+)  # fmt: skip
+def test_options_that_are_given_twice(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where coreutils' join refuses two values, so does this one; where it takes them, the bytes are the same."""
+    (tmp_path / "a").write_bytes(b"1,1\n2,2\n")
+    (tmp_path / "b").write_bytes(b"1,1\n3,3\n")
+    line = [*shlex.split(words), str(tmp_path / "a"), str(tmp_path / "b")]
+    environment = os.environ | {"LC_ALL": "C"}
+    theirs = subprocess.run(["join", *line], capture_output=True, env=environment, check=False)
+    code = door.run(["join", "-q", *line, "--output", str(tmp_path / "out")])
+    assert bool(code) is bool(theirs.returncode)
+    if code:
+        assert re.search(r"is given twice|name different fields", capsys.readouterr().err)
+        assert not (tmp_path / "out").exists()
+    else:
+        assert (tmp_path / "out").read_bytes() == theirs.stdout
+
+
+def test_two_types_are_refused_and_a_setting_gives_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = {"a": b"1;x\n2;y\n", "b": b"1;z\n"}
+    said = refusal(tmp_path, capsys, "--type", "left", "--type", "right", **two)
+    assert said == "gpumerge: --type is given twice, as 'left' and as 'right'; leave one --type out\n"
+    monkeypatch.setenv("GPUMERGE_JOIN_FIELD_SEPARATOR", ",")
+    assert joined(tmp_path, "-t;", "--type", "anti", **two) == b"2;y\n"
+    monkeypatch.setenv("GPUMERGE_JOIN_FIELD_SEPARATOR", ";")
+    assert joined(tmp_path, **two) == b"1;x;z\n"
+
+
+@pytest.mark.parametrize("memory", ["64K", "64M"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_report_counts_what_is_written(
+    kind: str, memory: str, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(seed)
+    for end in ("", "\n"):
+        for name in "ab":
+            keys = sorted(f"{chance.randrange(400):04}" for _ in range(3000))
+            (tmp_path / name).write_text("h\n" + "\n".join(f"{key} {'x' * 30}" for key in keys) + end)
+        out, told = tmp_path / "out", tmp_path / "told.json"
+        words = [str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(out), "--report", str(told), "-S", memory]
+        assert door.run(["join", *words, "--header", "--type", kind, "--threads", "2"]) == 0
+        lines = out.read_bytes().count(b"\n") - 1
+        report = json.loads(told.read_text())
+        assert (report["items"], report["joined"], report["dropped"]) == (6000, lines, 0)
+        assert capsys.readouterr().err.startswith(f"joined 6,000 items to {lines:,}, ")
+    assert door.run(["join", *words, "--header", "--type", kind, "--verbose"]) == 0
+    assert f"{lines:,} item" in capsys.readouterr().err
+    assert door.run(["merge", str(tmp_path / "a"), "-q", "--header=1", "-o", str(out), "--report", str(told)]) == 0
+    assert json.loads(told.read_text())["joined"] is None
 
 
 def _rows(chance: random.Random, keys: int, count: int, name: str) -> list[list[str]]:

@@ -69,6 +69,7 @@ def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path,
     assert run(
         "--record-size", f"{size_a},{size_b}", "--key-offset", f"{at_a},{at_b}", *options, "--type", kind,
         "-S", "64K", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(out),
+        "--report", str(tmp_path / "told.json"),
     ) == 0  # fmt: skip
     width = dtype.itemsize
     with_b = bool(TYPES[kind] & (_PAIRS | _ONLY_B))
@@ -82,6 +83,7 @@ def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path,
         rest = bytes([filler]) * (size_b - width) if y is None else y[:at_b] + y[at_b + width :]
         expected.append(left + rest * with_b)
     assert out.read_bytes() == b"".join(expected)
+    assert json.loads((tmp_path / "told.json").read_text())["joined"] == len(expected)
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.manual import pages
-from gpumerge_cli.cli.options import COMMANDS, NAMES, options_of
+from gpumerge_cli.cli.options import COMMANDS, NAMES, Command, options_of
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -32,6 +32,19 @@ def test_every_command_has_pages_with_examples_and_every_option() -> None:
             for name in (*option.names, *option.off_names):
                 assert f"`{name}" in page, (command.name, name)
                 assert "\\fB" + name.replace("-", "\\-") + "\\fR" in man, (command.name, name)
+
+
+QUOTED = {"find", "sort", "sort's", "uniq", "merge", "PROGRAM"}
+"""Words ahead of options that belong to another program or command."""
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=lambda command: command.name)
+def test_help_mentions_only_options_that_the_command_has(command: Command) -> None:
+    known = {name for option in command.options for name in (*option.names, *option.off_names)}
+    for text in [*(option.help for option in command.options), command.details]:
+        for ahead, written in re.findall(r"([\w']*)\s\(?(--?[A-Za-z][\w-]*)", text):
+            several = written[1:2] != "-" and all(f"-{letter}" in known for letter in written[1:])
+            assert written in known or several or ahead in QUOTED, (written, text)
 
 
 def test_the_package_ships_every_man_page() -> None:

@@ -58,6 +58,11 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
     [
         (["compare", "{a}"], "compare takes two files, not 1 file; name two"),
         (["compare", "{a}", "{b}", "{a}"], "compare takes two files, not 3 files"),
+        (
+            ["compare", "--output-delimiter=a", "--output-delimiter=b", "{a}", "{b}"],
+            "--output-delimiter is given twice",
+        ),
+        (["union", "-t,", "-t;", "{a}"], "-t is given twice, as ',' and as ';'; leave one -t out"),
         (["compare", "{n}", "{n}"], "the columns hold plain lines of text"),
         (["merge", "--count", "{n}"], "beside plain lines of text"),
         (["merge", "--count", "--unique", "{a}"], "use one of the two"),

@@ -1,17 +1,33 @@
-"""Merges and sorts of libraries in host memory: NumPy's stable sort of everything, and polars' merge_sorted."""
+"""Merges, sorts and sets of libraries in host memory: NumPy's, and polars' merge_sorted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 Keys = NDArray[Any]
+_OF_TWO: dict[str, Callable[[Keys, Keys], Keys]] = {
+    "union": np.union1d,
+    "intersect": np.intersect1d,
+    "difference": np.setdiff1d,
+    "symmetric": np.setxor1d,
+}
+_COUNTED: dict[Equals, Callable[[Keys], Keys]] = {
+    Equals.UNION: lambda counts: counts.max(axis=0),
+    Equals.INTERSECT: lambda counts: counts.min(axis=0),
+    Equals.DIFFERENCE: lambda counts: np.maximum(counts[0] - counts[1:].sum(axis=0), 0),
+    Equals.SYMMETRIC: lambda counts: reduce(lambda a, b: abs(a - b), counts),
+}
+"""From the counts of each key in each run to its count in the set."""
 
 
 def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], Keys]]:
@@ -41,6 +57,39 @@ def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
         "numpy stable sort": lambda: _sorted([keys], order),
         "numpy sort": lambda: np.sort(keys)[:: -1 if order.descending else 1],
     }
+
+
+def sets(runs: Sequence[Keys], order: Order, equals: Equals) -> Mapping[str, Callable[[], Keys]]:
+    """Functions that return the set `equals` of `runs`, arrays of the order's dtype, by name.
+
+    They raise DeviceError for NaNs, where NumPy takes these for unequal.
+    """
+    turn = -1 if order.descending else 1
+    if not equals.is_distinct:
+        return {"numpy unique, counts": lambda: _by_counts(runs, equals)[::turn]}
+    function = _OF_TWO[equals.name_of_set]
+
+    def combined() -> Keys:
+        if equals is not Equals.DISTINCT_UNION and any(map(_has_nan, runs)):
+            raise DeviceError(f"there are NaNs among the keys, and numpy.{function.__name__} takes them for unequal")
+        found = reduce(function, runs) if len(runs) > 1 else np.unique(runs[0])
+        return np.asarray(found[::turn])
+
+    return {f"numpy {function.__name__}": combined}
+
+
+def _has_nan(run: Keys) -> bool:
+    return bool(len(run)) and bool(run[0] != run[0] or run[-1] != run[-1])  # it is sorted
+
+
+def _by_counts(runs: Sequence[Keys], equals: Equals) -> Keys:
+    """The multiset of runs, by the counts of their distinct keys."""
+    found = [np.unique(run, return_counts=True) for run in runs]
+    keys = np.unique(np.concatenate([values for values, _ in found]))
+    counts = np.zeros((len(runs), len(keys)), np.int64)
+    for row, (values, count) in zip(counts, found, strict=True):
+        row[np.searchsorted(keys, values)] = count
+    return np.repeat(keys, _COUNTED[equals](counts))
 
 
 def _polars_knows(dtype: np.dtype[Any]) -> bool:

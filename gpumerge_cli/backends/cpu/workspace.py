@@ -22,6 +22,7 @@ from gpumerge_cli.backends.cpu.specs import equals, judge, launch_spec, order_sp
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 _PART = 8 << 20  # of an output that is far larger than the capacity
 
@@ -170,23 +171,34 @@ class CpuWorkspace:
         self._team.run(np.copyto, [(out[a:b], self._room[a:b]) for a, b in self._team.pieces(self._nbytes)])
 
     def poison(self) -> None:
-        self._result()[:] = 0xA5
+        result = self._result()
+        if not np.may_share_memory(result, self._room):  # the union of one run is the run where it lies
+            result[:] = 0xA5
         self._by_library = None
 
     def _keys(self) -> NDArray[Any]:
         return self._room[: self._nbytes].view(self._order.dtype)
 
+    def _runs(self) -> list[NDArray[Any]]:
+        keys, ends = self._keys(), accumulate(self.counts, initial=0)
+        return [keys[a:b] for a, b in pairwise(ends)]
+
     def baselines(self) -> Mapping[str, Callable[[], None]]:
         if self._order.is_rows or not self._nbytes:
             return {}
-        keys, ends = self._keys(), accumulate(self.counts, initial=0)
-        found = baselines.baselines([keys[a:b] for a, b in pairwise(ends)], self._order)
+        found = baselines.baselines(self._runs(), self._order)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
         if self._order.is_rows or not self._nbytes:
             return {}
         found = baselines.sorts(self._keys(), self._order)
+        return {name: partial(self._run_library, work) for name, work in found.items()}
+
+    def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
+        if self._order.is_rows or not self._nbytes:
+            return {}
+        found = baselines.sets(self._runs(), self._order, equals)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:

@@ -235,6 +235,10 @@ class GpuWorkspace:
             count = self._total // self._order.item_bytes
             return self._callable(sorts(self._order, count, self._input, self._output))
 
+    def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
+        """See Workspace. There is none: the CPU makes the sets that are compared."""
+        return {}
+
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
         with self._entered():

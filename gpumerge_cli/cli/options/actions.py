@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.order.equals import SETS
 
 ACTIONS = (
     Option("merge", "Actions", ("sort",), "The files are sorted already: merge them.", letter="m", gnu=True),
@@ -25,11 +26,16 @@ ACTIONS = (
         "does not go with -o. With --kernel, time only that kernel and basic.",
     ),
     Option(
+        "compare", "Actions", SETS,
+        "Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no "
+        "output, so it does not go with -o.",
+    ),
+    Option(
         "compare", "Actions", ("sort",),
         "Run every algorithm beside the library's sorts in memory, check each result, then time it; then sort files.",
     ),
     Option(
-        "repeat", "Actions", ("merge", "sort"),
+        "repeat", "Actions", ("merge", *SETS, "sort"),
         "Times that --compare runs each kernel and library; 5 by default.",
         kind="number", least=1,
     ),

@@ -10,25 +10,25 @@ from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
 
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
-SWITCHES = "--no-NAME takes a switch back that a setting has given, as --no-unique."
+SWITCHES = (
+    "--no-NAME takes a switch back that a setting has given, as --no-quiet. Long options may be shortened while they "
+    "stay unique."
+)
 
-EXIT_CODES = """\b
+
+def _exit_codes(disorder: str = "") -> str:
+    """The list of exit codes. disorder: what code 1 says, "" if the command has no such code."""
+    one = f"\n  1    {disorder}" if disorder else ""
+    return f"""\b
 Exit codes:
-  0    done
-  1    disorder found (check only)
+  0    done{one}
   2    anything else is wrong; one line says what and where
   130, 143   stopped by Ctrl-C or SIGTERM; nothing written
   141  the reader of standard output went away"""
 
-_EPILOG = f"{SUFFIXES}\n\n{SWITCHES}\n\n{EXIT_CODES}"
 
-_SORT = """\b
-Exit codes:
-  0    done
-  1    disorder found (-c, -C), or a WORD that is none
-  2    anything else is wrong; one line says what and where
-  130, 143   stopped by Ctrl-C or SIGTERM; nothing written
-  141  the reader of standard output went away"""
+_FILES_AND_SWITCHES = f"{SUFFIXES}\n\n{SWITCHES}"
+_EPILOG = f"{_FILES_AND_SWITCHES}\n\n{_exit_codes()}"
 
 _BATCH = """\b
 A job file in TOML, with paths relative to it:
@@ -152,7 +152,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.",
-        ending=_EPILOG,
+        ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
     ),
     _command(
         "merge",
@@ -229,7 +229,7 @@ COMMANDS = (
         "GNU sort in the C locale. GNU's long options may be shortened. Without FILE, or where FILE is -, standard "
         "input is read. Files of numbers and records are sorted, too, where suffixes or options say so.",
         Argument("files", "FILE", "Files of lines; - is standard input."),
-        ending=_SORT,
+        ending=_exit_codes("disorder found (-c, -C), or a WORD that is none"),
     ),
     _command(
         "check",
@@ -238,7 +238,7 @@ COMMANDS = (
         "counts the files that have one, and exits 1. Each file is judged alone: the last item of one and the first of "
         "the next may be in any order.",
         _SORTED_FILES,
-        ending=_EPILOG,
+        ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('disorder found')}",
     ),
     _command(
         "rank",
@@ -252,7 +252,7 @@ COMMANDS = (
     ),
     _command(
         "batch",
-        "Run many merges, sorts, checks, sets and joins, as a file of jobs says.",
+        "Run many merges, sorts, checks, sets, joins and ranks, as a file of jobs says.",
         "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
         "the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
@@ -289,7 +289,7 @@ COMMANDS = (
     _command(
         "info",
         "Show devices, versions and auto's picks.",
-        "For a few sizes of input it says where --backend auto would work, and why.",
+        "For a few sizes of input it says where merge --backend auto would work, and why.",
     ),
 )
 """All commands in the order of help, gpumerge itself first."""

@@ -76,11 +76,16 @@ INPUT = (
         "The first line of each file is its header. The joined headers are written first.",
     ),
     Option(
-        "header", "Input", _ORDERED,
-        "Each file begins with N lines of header. The output of a merge or sort begins with those of the "
-        "first file.",
+        "header", "Input", ("merge", *COMBINING, "sort"),
+        "Each file begins with N lines of header. The output begins with those of the first file.",
         kind="number", default=0,
     ),
+    Option(
+        "header", "Input", ("rank",),
+        "Each file begins with N lines of header. What --range writes begins with those of the first file.",
+        kind="number", default=0,
+    ),
+    Option("header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0),
     Option(
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
     ),
@@ -106,11 +111,16 @@ INPUT = (
 
 ORDER = (
     Option(
-        "field", "Order", _TYPED,
+        "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
         "--header 1. Beside -k, keys go in the order of the command line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
+    ),
+    Option(
+        "field", "Order", ("generate",),
+        "The key by its name: a field of structured .npy files, or of a --dtype with fields.",
+        kind="text", placeholder="NAME", multiple=True, formerly=("key-field",),
     ),
     Option(
         "key", "Order", _ORDERED,
@@ -123,13 +133,13 @@ ORDER = (
     Option(
         "field-separator", "Order", _ORDERED,
         "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True,
+        letter="t", kind="text", placeholder="BYTE", once=True, gnu=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
         "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
         "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE",
+        letter="t", kind="text", placeholder="BYTE", once=True,
     ),
     Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i"),
     Option("ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True),
@@ -215,21 +225,22 @@ JOIN = (
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
         "letters from dfghMnrV say how a field compares, as in sort's -k. With --csv, fields may be named, as "
         "city,amount:n. Fields of records are named, as id or id:r.",
-        letter="j", kind="text", placeholder="FIELDS", aliases=("field",),
+        letter="j", kind="text", placeholder="FIELDS", once=True, aliases=("field",),
     ),
     Option(
-        "key-1", "Input", ("join",), "Join by these fields of A.", letter="1", kind="text", placeholder="FIELDS",
+        "key-1", "Input", ("join",), "Join by these fields of A.",
+        letter="1", kind="text", placeholder="FIELDS", once=True,
     ),
     Option(
         "key-2", "Input", ("join",),
         "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
-        letter="2", kind="text", placeholder="FIELDS",
+        letter="2", kind="text", placeholder="FIELDS", once=True,
     ),
     Option(
         "type", "Output", ("join",),
         "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
         "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
-        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
+        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"), once=True,
     ),
     Option(
         "unpaired", "Output", ("join",),
@@ -251,6 +262,6 @@ JOIN = (
         "empty", "Output", ("join",),
         "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
         "missing records are filled with.",
-        letter="e", kind="text", placeholder="TEXT",
+        letter="e", kind="text", placeholder="TEXT", once=True,
     ),
 )  # fmt: skip

@@ -33,6 +33,7 @@ class Option:
     name: the long name without its dashes, which is also the setting's and the key of a job. letter: the short name.
     placeholder: stands for the value in help; by default it is made from kind and choices. choices: the words that the
     option takes; empty if it takes any. least: the least number. multiple: it may be given again, and all values count.
+    once: two different values are an error, where otherwise the last one counts; for commands that Typer reads.
     gnu: whether GNU sort has it under the same name, or its name there. off: the long name that takes a flag back,
     where that is not --no-NAME alone. settable: the environment and configuration files may set it. neutral: it changes
     no byte of the output, so it may be set for sort, too. shared: a setting for all commands holds for it. written: its
@@ -51,6 +52,7 @@ class Option:
     default: Any = None
     least: int = 0
     multiple: bool = False
+    once: bool = False
     value_is_optional: bool = False
     gnu: bool | str = False
     off: str = ""

@@ -12,10 +12,16 @@ _KERNELS = ("auto", *NAMES)
 
 OUTPUT = (
     Option(
-        "output", "Output", ("merge", *COMBINING, "sort", "rank"),
+        "output", "Output", ("merge", *COMBINING, "sort"),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
         letter="o", kind="file", written=True, gnu=True,
+    ),
+    Option(
+        "output", "Output", ("rank",),
+        "Write the answers, or the items of --range, to FILE, by default to standard output. It appears whole or not "
+        "at all.",
+        letter="o", kind="file", written=True,
     ),
     Option(
         "output", "Output", ("join",),
@@ -53,9 +59,9 @@ OUTPUT = (
     Option(
         "parts", "Output", ("merge", *SETS, "sort"),
         "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
-        "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; with --unique sizes differ "
-        "more. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', 12 parts are "
-        "out.00.txt to out.11.txt.",
+        "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; sizes differ more where "
+        "equal items are left out. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', "
+        "12 parts are out.00.txt to out.11.txt.",
         kind="number", least=1, settable=False,
     ),
     Option(
@@ -88,7 +94,7 @@ OUTPUT = (
     Option(
         "output-delimiter", "Output", ("compare",),
         "The text between columns; by default a tab.",
-        kind="text", default="\\t",
+        kind="text", default="\\t", once=True,
     ),
     Option("total", "Output", ("compare",), "Write a last line that says how many lines each column has."),
     Option(
@@ -107,13 +113,18 @@ OUTPUT = (
         kind="file", written=True,
     ),
     Option(
-        "report", "Output", ("merge", "sort"),
+        "report", "Output", ("merge", *SETS, "sort"),
         "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
         kind="file", written=True, neutral=True,
     ),
     Option(
-        "report", "Output", (*COMBINING, "join", "rank"),
+        "report", "Output", ("compare", "join"),
         "Write a report to FILE that says what took the time: .json, .md or .html.",
+        kind="file", written=True, neutral=True,
+    ),
+    Option(
+        "report", "Output", ("rank",),
+        "With --range, write a report to FILE that says what took the time: .json, .md or .html.",
         kind="file", written=True, neutral=True,
     ),
     Option(
@@ -136,8 +147,13 @@ OUTPUT = (
         letter="q", neutral=True,
     ),
     Option(
-        "verbose", "Output", ("merge", *COMBINING, "sort", "rank"),
+        "verbose", "Output", ("merge", *COMBINING, "sort"),
         "Print a table on standard error that says what took the time.",
+        letter="v", neutral=True, aliases=("stats",),
+    ),
+    Option(
+        "verbose", "Output", ("rank",),
+        "With --range, print a table on standard error that says what took the time.",
         letter="v", neutral=True, aliases=("stats",),
     ),
     Option(
@@ -175,10 +191,14 @@ WHERE = (
         kind="text", choices=("auto", "gpu", "cpu"), default="auto",
     ),
     Option(
-        "device", "Where to run", ("merge", *SETS, "sort", "check", "rank"),
-        "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first. "
-        "A check takes one.",
+        "device", "Where to run", ("merge", *SETS, "sort", "rank"),
+        "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.",
         kind="numbers", neutral=True,
+    ),
+    Option(
+        "device", "Where to run", ("check",),
+        "The GPU that may work, counted from 0; by default the first.",
+        kind="numbers", neutral=True, placeholder="N",
     ),
     Option(
         "device", "Where to run", ("bench", "path"),

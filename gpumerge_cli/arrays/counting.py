@@ -1,0 +1,48 @@
+"""Counts of equal keys: of several equal ones the first stays, with their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.taking import is_cupy
+from gpumerge_cli.errors import UsageError
+
+
+def judge_counts(**others: Any) -> None:
+    """Raise UsageError for options that do not go with counts, if they are given."""
+    for name, value in others.items():
+        if value is not None and value is not False:
+            raise UsageError(f"counts=True leaves equal keys out, so it does not go with {name}", way_out="use one")
+
+
+def counted(found: Any, key: str | None, *, moved: bool) -> Any:
+    """(keys, counts), or (keys, values, counts), of sorted keys, or if `moved` of (keys, values).
+
+    found: NumPy's or CuPy's arrays; waits for a GPU. key: see merge. Counts are int64.
+    """
+    keys, *values = found if moved else (found,)
+    if not is_cupy(keys):
+        return _counted(np, keys, values, key)
+    import cupy
+
+    from gpumerge_cli.backends.gpu.failures import device_errors
+    from gpumerge_cli.backends.gpu.launching import current_stream, judge_waiting
+
+    with device_errors(), keys.device:
+        judge_waiting(current_stream(), "a call with counts")
+        return _counted(cupy, keys, values, key)
+
+
+def _counted(xp: Any, keys: Any, values: list[Any], key: str | None) -> tuple[Any, ...]:
+    said = ArrayKeys.of([keys], key, False).keys_in(keys)
+    new = xp.ones(len(said), bool)
+    here, ahead = said[1:], said[:-1]
+    new[1:] = here != ahead
+    if said.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
+        new[1:] &= (here == here) | (ahead == ahead)
+    first = xp.flatnonzero(new)
+    counts = xp.diff(xp.append(first, len(said)))
+    return (keys[first], *(rows[first] for rows in values), counts.astype(np.int64, copy=False))

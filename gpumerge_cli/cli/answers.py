@@ -1,0 +1,93 @@
+"""The answers of gpumerge rank, as tables or JSON, on standard output or in a file."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.errors import output_error
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.rank import Answers, RankAnswer
+    from gpumerge_cli.engine.request import RankRequest
+    from gpumerge_cli.report.model import RankReport
+
+_WIDEST = 60
+_END = "(end)"
+
+
+def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
+    """Answer the questions, to the request's output, which appears whole or not at all. Raises GpumergeError.
+
+    settle: see merge_files.
+    """
+    from gpumerge_cli import __version__
+    from gpumerge_cli.engine.rank import answer
+    from gpumerge_cli.replacement import replacing
+    from gpumerge_cli.report.model import RankReport
+
+    started = time.perf_counter()
+    if request.output == "-":
+        answers = answer(request)
+        settle()
+        print(_text(answers, as_json=request.as_json))
+    else:
+        try:
+            with replacing(request.output, durable=request.durable) as file:
+                answers = answer(request)
+                file.write(f"{_text(answers, as_json=request.as_json)}\n".encode(errors="backslashreplace"))
+                settle()
+        except OSError as error:
+            raise output_error(error, request.output) from error
+    return RankReport(answers.as_dict(), time.perf_counter() - started, __version__)
+
+
+def _text(answers: Answers, *, as_json: bool) -> str:
+    return json.dumps(answers.as_dict()) if as_json else "\n".join(_lines(answers))
+
+
+def _lines(answers: Answers) -> Iterator[str]:
+    from gpumerge_cli.units import format_counted, visible
+
+    names = [visible(name) for name in answers.names]
+    total = f"{answers.word}s" if answers.total is None else format_counted(answers.total, answers.word)
+    yield f"{total} of {format_counted(len(names), 'file')}, order: {answers.order}"
+    if answers.ranks:
+        yield from _table(
+            [("rank", "quantile", "item", "file", "index"), *(_rank_row(one, names) for one in answers.ranks)]
+        )
+    if answers.items:
+        rows = [(_cut(one.item), str(one.lower), str(one.upper), str(one.upper - one.lower)) for one in answers.items]
+        yield from _table([("item", "lower", "upper", "equal"), *rows])
+    heads = [f"rank {one.rank}" for one in answers.ranks] + [_cut(one.item) for one in answers.items]
+    ahead = [one.counts for one in answers.ranks] + [one.counts for one in answers.items]
+    rows_of_files = [(name, *map(str, counts)) for name, *counts in zip(names, *ahead, strict=True)]
+    yield from _table([(f"{answers.word}s ahead", *heads), *rows_of_files])
+
+
+def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
+    item = _END if one.item is None else _cut(one.item)
+    place = ("", "") if one.source is None else (names[one.source], str(one.counts[one.source]))
+    return str(one.rank), one.quantile or "", item, *place
+
+
+def _cut(item: str) -> str:
+    from gpumerge_cli.units import visible
+
+    told = visible(item)
+    return told if len(told) <= _WIDEST else f"{told[: _WIDEST - 3]}..."
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows in columns, those that are not empty, below an empty line. Numbers are aligned to the right."""
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    aligned = []
+    for column in columns:
+        width = max(map(len, column))
+        numbers = all(cell.lstrip("-").isdecimal() or cell in ("", _END) for cell in column[1:])
+        aligned.append([cell.rjust(width) if numbers else cell.ljust(width) for cell in column])
+    yield ""
+    for cells in zip(*aligned, strict=True):
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,68 @@
+"""--compare of merges and sets: kernels beside libraries, on the same items in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cli.requests import counts_equals
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import GpumergeError, UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.report.compared import CompareReport
+
+_REPEAT = 5
+
+
+def judge_comparison(values: Values) -> None:
+    """Raise UsageError for options that do not go with --compare, or not without it."""
+    if not values.compare:
+        if "repeat" in values.given:
+            raise UsageError("--repeat is for comparisons", way_out="add --compare or leave --repeat out")
+        return
+    if values.get("unique"):
+        raise UsageError("--compare merges all items", way_out="leave --unique out, or leave --compare out")
+    if counts_equals(values):
+        raise UsageError("--compare counts nothing", way_out="leave --count and --count-to out, or leave --compare out")
+    if "output" in values.given:
+        raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
+
+
+def compare(request: MergeRequest, values: Values) -> None:
+    """Carry out a comparison. Raises GpumergeError, also if an output is wrong."""
+    from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
+
+    with report_file(values.report, COMPARE_SUFFIXES) as write:
+        measured = _measured(request, values.repeat or _REPEAT)
+        write(measured)
+    if not values.quiet:
+        from gpumerge_cli.report.terminal import show
+
+        show(measured)
+    wrong = [row.name for row in measured.rows if not row.right]
+    if wrong:
+        raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these kernels on this machine")
+
+
+def _measured(request: MergeRequest, repeat: int) -> CompareReport:
+    from gpumerge_cli import __version__
+    from gpumerge_cli.backends.select import select
+    from gpumerge_cli.compare.contest import Effort
+    from gpumerge_cli.compare.run import compare as compare_merges
+    from gpumerge_cli.compare.run import compare_sets
+    from gpumerge_cli.engine.load import load_runs
+    from gpumerge_cli.engine.margins import judge_place
+    from gpumerge_cli.engine.resources import cores
+
+    if request.equals.is_set:
+        judge_place("sets of files are made", request.on.backend, by_cluster=False)
+        request = replace(request, on=replace(request.on, backend="cpu"))
+    loaded = load_runs(request)
+    # Start-up is not part of a comparison, so a GPU is worth it at any size.
+    backend = select(request.on.backend, request.on.device, loaded.order, None).backend
+    effort = Effort(repeat, request.on.threads or cores(), version=__version__)
+    if request.equals.is_set:
+        return compare_sets(loaded, backend, request.equals, effort)
+    return compare_merges(loaded, backend, request.on.launch, effort)

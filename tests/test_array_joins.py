@@ -1,0 +1,134 @@
+"""join: pairs of indices of sorted arrays, held against a loop over all items."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import gpumerge_cli
+from gpumerge_cli.arrays.joining import HOWS, How, _joined
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import DTYPES, Order
+from tests.strategies import key_runs
+
+NOT_NUMPY = SimpleNamespace(**{name: getattr(np, name) for name in dir(np) if not name.startswith("_")})
+"""NumPy under another name: it is taken for CuPy."""
+
+
+def expected(a: list[Any], b: list[Any], how: str) -> Any:
+    """The rows of a join of keys that Python compares, in order."""
+    partners = {key: [at for at, other in enumerate(b) if other == key] for key in {*a, *b}}
+    if how in ("anti", "semi"):
+        return [at for at, key in enumerate(a) if bool(partners[key]) == (how == "semi")]
+    rows = []
+    for key in sorted({*a, *b}):
+        here = [at for at, other in enumerate(a) if other == key]
+        there = partners[key]
+        if here and there:
+            rows += [(left, right) for left in here for right in there]
+        elif here and how in ("left", "outer"):
+            rows += [(left, -1) for left in here]
+        elif there and how in ("right", "outer"):
+            rows += [(-1, right) for right in there]
+    return rows
+
+
+def rows_of(found: Any, how: str) -> Any:
+    if how in ("anti", "semi"):
+        assert found.dtype == np.int64
+        return found.tolist()
+    left, right = found
+    assert left.dtype == right.dtype == np.int64
+    return list(zip(left.tolist(), right.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool", "S3", "V2", "M8[D]", ">i4"])
+def test_every_dtype_and_kind(dtype: str, how: How, seed: int) -> None:
+    print("seed", seed)
+    chance = random.Random(seed)
+    for _ in range(6):
+        drawn = [sorted(chance.choices(range(2 if dtype == "bool" else 8), k=chance.choice([0, 1, 20]))) for _ in "ab"]
+        arrays = [np.array(keys, np.uint8 if dtype in ("S3", "V2") else dtype) for keys in drawn]
+        if dtype in ("S3", "V2"):
+            arrays = [np.array([bytes([65 + key]) * int(dtype[1]) for key in keys], dtype) for keys in drawn]
+        assert rows_of(gpumerge_cli.join(*arrays, how=how), how) == expected(*drawn, how)
+        turned = [[-key for key in keys[::-1]] for keys in drawn]
+        found = gpumerge_cli.join(*(array[::-1] for array in arrays), how=how, descending=True)
+        assert rows_of(found, how) == expected(*turned, how)
+
+
+@pytest.mark.parametrize("how", HOWS)
+@given(drawn=key_runs(most_runs=2))
+def test_keys_at_the_edges_of_their_dtypes(how: How, drawn: tuple[list[Any], bool]) -> None:
+    runs, descending = drawn
+    a, b = runs[0], runs[-1]
+    images = [Order.of(run.dtype, descending=descending).image(run).tolist() for run in (a, b)]
+    wanted = expected(*images, how)
+    assert rows_of(gpumerge_cli.join(a, b, how=how, descending=descending), how) == wanted
+    assert rows_of(_joined(NOT_NUMPY, a, b, how, descending), how) == wanted
+
+
+def test_nan_and_nat_have_partners() -> None:
+    for none, dtype in ((np.nan, "f4"), ("NaT", "M8[s]")):
+        a, b = np.array([1, none, none]).astype(dtype), np.array([2, none]).astype(dtype)
+        assert rows_of(gpumerge_cli.join(a, b), "inner") == [(1, 1), (2, 1)]
+        assert gpumerge_cli.join(a[::-1], b[::-1], how="anti", descending=True).tolist() == [2]
+
+
+def test_columns_of_tables() -> None:
+    people = np.array([(1, "ada"), (2, "bob"), (4, "eve")], [("id", "i4"), ("name", "U3")])
+    towns = np.array([(1, "oslo"), (1, "rome"), (4, "lima")], [("person", "i4"), ("town", "U4")])
+    left, right = gpumerge_cli.join(people["id"], towns["person"])
+    assert [*zip(people["name"][left], towns["town"][right], strict=True)] == [
+        ("ada", "oslo"), ("ada", "rome"), ("eve", "lima"),
+    ]  # fmt: skip
+
+
+def test_many_rows(rng: np.random.Generator) -> None:
+    a, b = (np.sort(rng.integers(0, 30_000, 100_000)) for _ in range(2))
+    left, right = gpumerge_cli.join(a, b)
+    counts = [np.bincount(keys, minlength=30_000) for keys in (a, b)]
+    assert len(left) == int((counts[0] * counts[1]).sum())
+    assert np.array_equal(a[left], b[right])
+    assert len(np.unique(left * len(b) + right)) == len(left)
+    assert (np.diff(left * len(b) + right) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "how", "said"),
+    [
+        ([1], [1], "cross", "how='cross' is no kind of join; use inner, left"),
+        ([1], [1.0], "inner", "different dtypes"),
+        ([[1]], [[1]], "inner", "2 dimensions"),
+        (["x"], ["y"], "inner", "no dtype of keys"),
+    ],
+)
+def test_what_is_refused(a: Any, b: Any, how: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        gpumerge_cli.join(np.array(a), np.array(b), how=how)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", "f4", "?"])
+def test_joins_on_a_gpu_are_those_of_the_host(
+    gpu_backend: Backend, dtype: str, how: How, rng: np.random.Generator
+) -> None:
+    import cupy
+
+    for sizes in ((0, 0), (0, 5), (5, 0), (300, 200)):
+        for descending in (False, True):
+            arrays = [
+                gpumerge_cli.sort(rng.integers(0, 50, size).astype(dtype), descending=descending) for size in sizes
+            ]
+            found = gpumerge_cli.join(*map(cupy.asarray, arrays), how=how, descending=descending)
+            assert all(isinstance(each, cupy.ndarray) for each in (found if isinstance(found, tuple) else [found]))
+            host = [each.get() for each in found] if isinstance(found, tuple) else found.get()
+            assert rows_of(host, how) == rows_of(gpumerge_cli.join(*arrays, how=how, descending=descending), how)
