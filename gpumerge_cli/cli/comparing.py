@@ -53,11 +53,11 @@ def _measured(request: MergeRequest, repeat: int) -> CompareReport:
     from gpumerge_cli.compare.run import compare as compare_merges
     from gpumerge_cli.compare.run import compare_sets
     from gpumerge_cli.engine.load import load_runs
-    from gpumerge_cli.engine.margins import judge_place
+    from gpumerge_cli.engine.margins import judge_place, made_by_cpu
     from gpumerge_cli.engine.resources import cores
 
     if request.equals.is_set:
-        judge_place("sets of files are made", request.on.backend, by_cluster=False)
+        judge_place(made_by_cpu("sets that are compared"), request.on.backend, by_cluster=False)
         request = replace(request, on=replace(request.on, backend="cpu"))
     loaded = load_runs(request)
     # Start-up is not part of a comparison, so a GPU is worth it at any size.

@@ -169,7 +169,7 @@ def test_the_command_shows_a_table_and_writes_reports(
         (["--count"], "--compare counts nothing"),
         (["--count-to", "c"], "--compare counts nothing"),
         (["--parts", "2"], "--compare writes no parts"),
-        (["--backend", "gpu"], "sets of files are made by the CPU alone; leave --backend gpu out"),
+        (["--backend", "gpu"], "sets that are compared are made by the CPU alone; leave --backend gpu out"),
         (["--report", "r.txt"], "r.txt"),
     ],
 )
