@@ -96,7 +96,7 @@ def compare_sets(loaded: LoadedRuns, backend: ComparedBackend, equals: Equals, e
     The runs must be in order. Raises UsageError if there are no items.
     """
     _refuse_empty(loaded)
-    policy = backend.resolve(LaunchRequest(), loaded.order, len(loaded.runs))
+    policy = backend.resolve(LaunchRequest(), loaded.order, len(loaded.runs), equals)
     command = f"{equals.name_of_set}{' --distinct' * equals.is_distinct}"
     return replace(_compared(loaded, backend, [policy], effort, equals), command=command)
 

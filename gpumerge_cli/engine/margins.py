@@ -7,6 +7,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.output import refuse_inputs, same_place
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Margin
 
 
@@ -44,10 +45,14 @@ def by_cpu(request: MergeRequest, inputs: Inputs) -> str:
         return made_by_cpu("joins")
     if request.margin is not None:
         return made_by_cpu("counts and columns")
-    if not makes_sets(inputs.order):
-        order = inputs.order
-        return made_by_cpu(f"sets of {order.describe() if order.item_bytes else f'{order.item_word}s'}")
-    return ""
+    return sets_by_cpu(inputs.order)
+
+
+def sets_by_cpu(order: Order) -> str:
+    """Why the CPU makes sets of an order's items; "" if a GPU can do it, too."""
+    if makes_sets(order):
+        return ""
+    return made_by_cpu(f"sets of {order.describe() if order.item_bytes else f'{order.item_word}s'}")
 
 
 def made_by_cpu(what: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import LaunchPolicy, Unique
+from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.backends.select import host
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare.contest import Effort
@@ -110,6 +111,25 @@ def test_the_cpu_is_right_and_timed(kind: str, equals: Equals, seed: int) -> Non
     assert report.command == f"{equals.name_of_set}{' --distinct' if equals.is_distinct else ''}"
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["int32", "uint8", "float64, descending"])
+@pytest.mark.parametrize("equals", ALL_SETS)
+def test_a_gpu_is_right_and_timed(gpu_backend: ComparedBackend, kind: str, equals: Equals, seed: int) -> None:
+    """Beside Thrust, if it compiles, where that knows the set: of two runs, and without `distinct`."""
+    print("seed", seed)
+    chance, order = random.Random(seed), ORDERS[kind]
+    thrust = "left out" not in gpu_backend.versions()["CCCL"]
+    for count in (1, 2, 3):
+        runs = [np.sort(np.array(chance.choices(range(50), k=4000 * at), order.dtype)) for at in range(count)]
+        runs[0] = np.array([1, 1, 2], order.dtype)
+        runs = [run[::-1].copy() if order.descending else run for run in runs]
+        given = loaded([run.view(np.uint8) for run in runs], order)
+        report = compare_sets(given, gpu_backend, equals, Effort(2, 2))
+        assert [row.right for row in report.rows] == [True] * len(report.rows), report.rows
+        assert len(report.rows) == 1 + (thrust and count == 2 and not equals.is_distinct)
+        assert all(len(row.seconds) == 2 and row.seconds[0] > 0 for row in report.rows)
+
+
 def test_the_output_may_be_the_input_itself() -> None:
     """A set of one run is that run. To overwrite it would spoil the input of all that follows."""
     one = np.array([1, 1, 2], np.int32).view(np.uint8)
@@ -169,7 +189,7 @@ def test_the_command_shows_a_table_and_writes_reports(
         (["--count"], "--compare counts nothing"),
         (["--count-to", "c"], "--compare counts nothing"),
         (["--parts", "2"], "--compare writes no parts"),
-        (["--backend", "gpu"], "sets that are compared are made by the CPU alone; leave --backend gpu out"),
+        (["--backend", "gpu"], "sets of lines are made by the CPU alone; leave --backend gpu out"),
         (["--report", "r.txt"], "r.txt"),
     ],
 )

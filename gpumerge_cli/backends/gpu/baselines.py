@@ -1,7 +1,8 @@
-"""Merges and sorts of libraries: CuPy's sort of everything, and CCCL's merges and sorts."""
+"""Merges, sorts and sets of libraries: CuPy's sort of everything, and CCCL's merges, sorts and sets."""
 
 from __future__ import annotations
 
+import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -13,10 +14,16 @@ from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Keys, Order, Records
+from gpumerge_cli.order.equals import Equals
 
 Step = Callable[[int], None]
 """Queues a part of the work on a stream, a pointer."""
-_MERGE, _SORT = "baseline_cccl_merge.cu", "baseline_cccl_sort.cu"
+_MERGE, _SET, _SORT = "baseline_cccl_merge.cu", "baseline_cccl_set.cu", "baseline_cccl_sort.cu"
+_SETS = {
+    "union": "set_union", "intersect": "set_intersection", "difference": "set_difference",
+    "symmetric": "set_symmetric_difference",
+}  # fmt: skip
+"""Thrust's names of sets, in the order of their numbers in baseline_cccl_set.cu."""
 _SORTS = {"cccl radix sort": "cccl_radix_sort", "cccl merge sort": "cccl_merge_sort"}
 """By name: the functions in baseline_cccl_sort.cu."""
 
@@ -86,6 +93,26 @@ class MergedKeys(_Cccl):
         scratch = self._scratch.reserve(self._keys.nbytes if len(self._runs) > 2 else 0).address
         merge_runs(self._runs, width, self._out, scratch, fan_in=2, merge=merge, copy=copy)
         return steps
+
+
+class SetOfKeys(_Cccl):
+    """Thrust's multiset of two runs of keys. It waits for the number of items. name: of the command."""
+
+    def __init__(self, keys: cupy.ndarray, order: Keys, runs: Sequence[Run], name: str, out: int) -> None:
+        super().__init__(keys)
+        self._order, self._runs, self._out = order, runs, out
+        self._number = list(_SETS).index(name)
+        self._kept = ctypes.c_int64()
+
+    @property
+    def kept(self) -> int:
+        """The items that the last run has put out."""
+        return self._kept.value
+
+    def _planned(self) -> list[Step]:
+        (a, m), (b, n) = self._runs
+        arguments = (a, m, b, n, self._out, self._number, ctypes.addressof(self._kept))
+        return [Algorithm(_SET, "cccl_set", self._order, 0, arguments)]
 
 
 class SortedKeys(_Cccl):
@@ -182,6 +209,16 @@ def merges(order: Order, runs: Sequence[Run], given: DeviceBuffer, out: DeviceBu
     if isinstance(order, Records) and len(runs) == 2 and _are_pairs(order) and _cccl_is_there():
         return {"cccl": MergedPairs(order, *_rows(order, sum(counts), given, out), counts)}
     return {}
+
+
+def sets(
+    order: Order, runs: Sequence[Run], equals: Equals, given: DeviceBuffer, out: DeviceBuffer
+) -> dict[str, SetOfKeys]:
+    """The libraries that make the set `equals` of two runs, by name. See `merges`. Thrust has multisets alone."""
+    if not isinstance(order, Keys) or len(runs) != 2 or equals.is_distinct or not _cccl_is_there():
+        return {}
+    keys, name = given.view(sum(count for _, count in runs), order.dtype), equals.name_of_set
+    return {f"thrust {_SETS[name]}": SetOfKeys(keys, order, runs, name, out.address)}
 
 
 def sorts(order: Order, count: int, given: DeviceBuffer, out: DeviceBuffer) -> dict[str, Library]:

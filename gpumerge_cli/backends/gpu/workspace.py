@@ -16,7 +16,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
-from gpumerge_cli.backends.gpu.baselines import Library, merges, sorts
+from gpumerge_cli.backends.gpu.baselines import Library, SetOfKeys, merges, sets, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import Fold
@@ -236,8 +236,12 @@ class GpuWorkspace:
             return self._callable(sorts(self._order, count, self._input, self._output))
 
     def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
-        """See Workspace. There is none: the CPU makes the sets that are compared."""
-        return {}
+        """See Workspace."""
+        if self._text is not None or not self._total:
+            return {}
+        with self._entered():
+            found = sets(self._order, self._runs(), equals, self._input, self._output)
+            return {name: partial(self._run_set, library) for name, library in found.items()}
 
     def time(self, work: Callable[[], None]) -> float:
         """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
@@ -309,6 +313,10 @@ class GpuWorkspace:
         with self._entered():
             library.run(self._stream)
             self._library = library
+
+    def _run_set(self, library: SetOfKeys) -> None:
+        self._run(library)
+        self._keep(library.kept, self._total // self._order.item_bytes)
 
     def _copy_bytes(self, to: int, source: int, nbytes: int, kind: int) -> None:
         cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, self._stream.ptr)
