@@ -259,6 +259,14 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
     assert [pair for pair in beside if pair not in shares] == []
 
 
+def test_the_manuals_figures_of_sets_on_a_gpu_are_the_results() -> None:
+    text = (MANUAL / "speed.md").read_text().split("## Sets in the memory of a GPU")[1].split("\n## ")[0]
+    measured = [[cells[at] for at in (5, 6, 7, 8)] for cells in _rows((RESULTS / "h200" / "sets.md").read_text())]
+    shown = [[cell.removesuffix(" ms") for cell in cells[1:5]] for cells in _rows(text)[2:]]
+    assert len(shown) > 10
+    assert [row for row in shown if row not in measured] == []
+
+
 def test_the_manuals_figures_of_files_are_the_results() -> None:
     import json
 
