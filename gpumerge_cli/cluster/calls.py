@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ANSWERS = 30.0
 """Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
+_SCHEDULER = 60.0
+"""Seconds in which the scheduler must tell of its workers: it may be busy, but one that is frozen never does."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,12 @@ def workers_of(client: Client) -> dict[str, Listed]:
     """The workers of a cluster by their addresses. Raises ClusterError if the cluster is gone."""
     judge_alive(client)
     try:
-        told: dict[str, dict[str, Any]] = asked(client, lambda: client.scheduler.identity(n_workers=-1))["workers"]
+        identity = asked(client, lambda: client.scheduler.identity(n_workers=-1), _SCHEDULER)
+        told: dict[str, dict[str, Any]] = identity["workers"]
+    except TimeoutError:
+        raise ClusterError(
+            f"the scheduler has not answered for {_SCHEDULER:.0f} seconds", way_out="look into its logs"
+        ) from None
     except OSError:
         return {}
     except (AttributeError, KeyError):  # Dask takes the scheduler's answer away as it goes

@@ -267,3 +267,16 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
         assert process.returncode == 128 + number
         assert told == "gpumerge: interrupted; no output was written\n"
         assert os.listdir(tmp_path) == ["a.i32"]
+
+
+def test_a_scheduler_that_is_frozen_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be slow, so a call may take a while; but nobody waits for it without end."""
+
+    def silent(client: Any, call: Any, seconds: float = 0.0) -> Any:
+        assert 0 < seconds < float("inf")
+        raise TimeoutError
+
+    monkeypatch.setattr(calls, "judge_alive", lambda client: None)
+    monkeypatch.setattr(calls, "asked", silent)
+    with pytest.raises(ClusterError, match="the scheduler has not answered for 60 seconds; look into its logs"):
+        calls.workers_of(None)  # type: ignore[arg-type]
