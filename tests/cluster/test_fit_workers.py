@@ -162,7 +162,7 @@ class _Slow:
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
         found, self.elsewhere = self.elsewhere, []
-        return [(one, Answer(TaskResult([1]), "here", 0, time.time(), 0.0)) for one in found]
+        return [(one, Answer(TaskResult([1], nbytes=1), "here", 0, time.time(), 0.0)) for one in found]
 
     def cancel(self) -> None:
         pass
@@ -177,7 +177,7 @@ def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
         return None if number is None else (number, 0, None)
 
     def task(turn: int, part: int, chunk: Any) -> Any:
-        return SimpleNamespace(turn=turn)
+        return SimpleNamespace(turn=turn, nbytes=1)
 
     job: Any = SimpleNamespace(
         supply=SimpleNamespace(take=take), task=task, is_over=lambda turn: False, took=took.append, stop=lambda: None
