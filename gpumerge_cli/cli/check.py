@@ -9,7 +9,7 @@ from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.requests import backend_request, file_names, item_request
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.values import Values
-from gpumerge_cli.errors import InputError
+from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def task_of(values: Values) -> tasks.Task[CheckRequest]:
     """The check that options ask for. Raises GpumergeError."""
     from gpumerge_cli.engine.request import CheckRequest
 
+    if "device" in values.given and len(values.device or ()) > 1:
+        raise UsageError(f"--device {','.join(map(str, values.device))}: a check takes one GPU", way_out="name one")
     names = file_names(values)
     items = item_request(values, names)
     request = CheckRequest(names, items, backend_request(values), unique=values.unique, memory=values.memory)

@@ -298,3 +298,9 @@ def test_stats_say_what_each_file_holds(tmp_path: Path, capsys: pytest.CaptureFi
         assert run(["check", option, *files]) == 0
         told = capsys.readouterr()
         assert (told.out, told.err) == ("", "".join(f"{file}: in order, 2 items, 4 B\n" for file in files))
+
+
+def test_a_check_takes_one_gpu(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("a\nb\n")
+    assert run(["check", "--device", "0,1", str(tmp_path / "a.txt")]) == 2
+    assert capfd.readouterr().err == "gpumerge: --device 0,1: a check takes one GPU; name one\n"
