@@ -78,6 +78,7 @@ __device__ __forceinline__ Said look_back(const Said* said, long long tile, int 
     }
 }
 
+#if WIDE
 // The same for tiles of one count, by a whole warp, in groups of WARP tiles. A tile also adds its count to its group's sum. The
 // last tile of a group publishes the sum of all groups up to it. So a warp that looks back reads a word for each tile ahead in
 // its own group, and two for each of WARP groups ahead, all at once.
@@ -127,6 +128,7 @@ __device__ __forceinline__ Said look_back_together(Said* said, long long tile, l
     if (at == WARP - 1 && lane == 0) say(up_to + group, SUM | (ahead + count));
     return ahead;
 }
+#endif
 
 // The sum of `own` over all lanes up to this one. Every lane of the warp must call this.
 template <typename Number>

@@ -59,6 +59,8 @@ FEW = (75, 90, 120)
 SOME = [at if at in (75, 90, 120) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
 # Those between differ from them in the length of loops.
 SOME_FAN_INS = [at if at in (2, 16) else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS]
+SHARED = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
+"""KiB of shared memory that a block may have, by the architecture."""
 EVERY_COMPARISON = LineOrder(tuple(map(LineKey, lines.COMPARISONS)))
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
@@ -185,7 +187,7 @@ def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
 
 def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
     """The launch of sort_tile.cu on such a device."""
-    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
     policy = resolve_sort(SortRequest("merge"), order, limits, 1 << 20)
     shape = tile_shape(policy.tile, order, limits)
     macros = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer)
@@ -222,7 +224,7 @@ def test_sorts_on_all_other_architectures(architecture: int, order: Order) -> No
 
 def digits_compile(architecture: int, order: Order, *, wide: bool = False, pairs: bool = False) -> None:
     """The launch of a sort by digits on such a device."""
-    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
     shape = digit_shape(order, limits)
     macros = (*comparison_macros(order), *digit_macros(order.prefix_bytes, wide=wide, pairs=pairs))
     shaped = (*macros, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
@@ -296,7 +298,7 @@ def test_merges_by_values(architecture: int, fan_in: int) -> None:
 
 def walks_compile(architecture: int, order: Order, equals: Equals) -> None:
     """The launches of a set on such a device."""
-    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
     cutting, walking = macros_of_walk(order, limits, equals)
     compile_for(architecture, "partition.cu", compiler_options((*comparison_macros(order), *cutting)))
     compile_for(architecture, "walk.cu", compiler_options((*comparison_macros(order), *walking)))
@@ -325,7 +327,7 @@ def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
 def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
     key, value = pair
     columns = Columns(Order.of(key), 2, value)
-    limits = DeviceLimits(1024, 99 * 1024 if architecture < 90 else 227 * 1024, 100, architecture)
+    limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
     along = columns.macros(reads=True, writes=True)
     for file, macros in zip(
         ("partition.cu", "walk.cu"), macros_of_walk(columns.order, limits, EVERY_SET[0]), strict=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from kernel_shim import ALIGNED_SHARED, Case, Program, Variant, a_third_of, dige
 from set_pairs import EVERY_SET, Run, set_of, set_pairs
 from test_digits_on_cpu import barriers
 
+from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.source import flatten, order_macros, partition_macros, shape_macros, walk_macros
 from gpumerge_cli.backends.gpu.walks import RULES, most_items
 from gpumerge_cli.order import Keys, Order
@@ -104,6 +106,30 @@ def test_sets_without_a_race(raced: Program) -> None:
     passes(raced, list(cases(raced, step=8)))
 
 
+@pytest.mark.parametrize(
+    ("tiles", "blind"),
+    [(40, False), (100, False), (100, True), pytest.param(1100, True, marks=pytest.mark.thorough)],
+)
+def test_many_tiles(tiles: int, blind: bool, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Tiles are counted in groups. blind: no group knows the sum of all groups up to it, so each is added up."""
+
+    def change(name: str, text: str) -> str:
+        assert (name == "partition.cu") != ("return before >= 0 ? heard(up_to + before) : SUM;" in text)
+        return text.replace("heard(up_to + before)", "0") if blind else text
+
+    variants = [
+        Walk(Keys("int", 4), path_items=1, bulk=bulk, equals=equals, change=change)
+        for bulk, equals in ((0, Equals.UNION), (1, Equals.INTERSECT))
+    ]
+    program = Program(variants, "address", tmp_path)
+    chosen = []
+    for number, variant in enumerate(variants):
+        m = int(rng.integers(1, tiles * variant.tile))
+        a, b = (np.sort(rng.integers(0, 2 * m, count).astype(np.int32)) for count in (m, tiles * variant.tile - m))
+        chosen.append(case(number, variant, a, b, number + 1))
+    passes(program, chosen)
+
+
 def test_runs_that_are_not_in_order(checked: Program, rng: np.random.Generator) -> None:
     chosen = []
     for number, variant in enumerate(checked.variants):
@@ -112,6 +138,13 @@ def test_runs_that_are_not_in_order(checked: Program, rng: np.random.Generator) 
             way = (lambda run: run[::-1], rng.permutation)[turn % 2]
             chosen.append(case(number, variant, way(a), way(b), turn, loose=True))
     passes(checked, a_third_of(chosen[:: 2 if len(checked.variants) == len(VARIANTS) else 4], rng))
+
+
+def test_the_host_and_the_kernel_agree() -> None:
+    text = flatten("walk.cu")
+    for name, value in (("BUFFERS", walks._BUFFERS), ("GROUP_WORDS", walks._GROUP_WORDS), ("WARP", walks._GROUP)):
+        assert f"constexpr int {name} = {value};" in text
+    assert f"static_assert(sizeof(Shared) <= {walks._SHARED}, " in text
 
 
 def test_every_barrier_says_what_it_protects() -> None:
