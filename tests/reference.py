@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Lines, Order
 from gpumerge_cli.order.equals import Equals
 from tests.linekeys import item_key, key_of
+
+_Item = TypeVar("_Item")
 
 
 class ReferenceBackend:
@@ -138,9 +140,9 @@ def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[byte
     return groups[1:] if unique == "ahead" else groups
 
 
-def set_of(runs: Sequence[Sequence[bytes]], key: Callable[[bytes], Any], equals: Equals) -> list[bytes]:
+def set_of(runs: Sequence[Sequence[_Item]], key: Callable[[_Item], Any], equals: Equals) -> list[_Item]:
     """The items of a set of sorted runs, group by group."""
-    found: list[bytes] = []
+    found: list[_Item] = []
     each = [{of: list(group) for of, group in groupby(run, key)} for run in runs]
     for of in sorted({of for groups in each for of in groups}):
         parts = [groups.get(of, []) for groups in each]

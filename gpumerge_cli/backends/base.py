@@ -168,8 +168,7 @@ class Workspace(Protocol):
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
 
         unique: only the first of items that compare equal goes out. "ahead": an item that equals the chunk's first one
-        went out before, so none of these goes out. A set: the items that it has of the runs go out. Only backends on
-        the CPU make sets of all items (see select.makes_sets).
+        went out before, so none of these goes out. A set: the items that it has of the runs go out.
         """
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:

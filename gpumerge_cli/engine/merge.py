@@ -106,7 +106,7 @@ def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple
         request, inputs = prepared(request, inputs)
     judge_margin(request.margin, inputs)
     if request.by_groups:
-        judge_place(by_cpu(request, inputs), request.on.backend, by_cluster=by_cluster)
+        judge_place(by_cpu(request), request.on.backend, by_cluster=by_cluster)
     return request, inputs
 
 
@@ -127,7 +127,7 @@ def _ran(request: MergeRequest, choice: Choice, parts: Sequence[Chunk], told: tu
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        why = by_cpu(request, inputs)
+        why = by_cpu(request)
         judge_place(why, on.backend, by_cluster=False)
         if on.backend == "auto":  # no GPU has been measured on sets of files
             chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)

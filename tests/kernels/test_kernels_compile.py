@@ -323,6 +323,20 @@ def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])
 
 
+@pytest.mark.parametrize("architecture", SOME)
+def test_sets_of_rows_on_every_architecture(architecture: int) -> None:
+    orders = [Order.lines(), Order.lines(EVERY_COMPARISON), *RECORD_ORDERS[:1], RECORD_ORDERS[-2]]
+    for turn, order in enumerate(orders):
+        walks_compile(architecture, order, EVERY_SET[(architecture + turn) % len(EVERY_SET)])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("order", [Order.lines(EVERY_COMPARISON), *filter(moves_rows, RECORD_ORDERS)])
+def test_sets_of_all_rows(order: Order) -> None:
+    for equals in EVERY_SET:
+        walks_compile(90, order, equals)
+
+
 @pytest.mark.parametrize(("architecture", "pair"), one_of_each(FEW, [("uint8", 2), ("int32", 12), ("float64", 8)]))
 def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
     key, value = pair

@@ -9,12 +9,14 @@ import cupy
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
+from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sorting import Buffers, sort_items
 from gpumerge_cli.backends.gpu.text_kernels import Context, out_of_order
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 
 class DeviceText:
@@ -36,6 +38,7 @@ class DeviceText:
         self._fresh = False
         self._taken: cupy.ndarray | None = None
         self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._folds = Folds(kernels)
 
     def reset(self, address: int, lengths: Sequence[int]) -> None:
         """Take a new chunk: runs of these lengths in bytes, back to back at `address`."""
@@ -78,6 +81,11 @@ class DeviceText:
         self._fresh = False
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
+        if isinstance(unique, Equals):
+            fold = self._folds.of(unique, len(runs))
+            room = lines * self._row
+            kept = fold(runs, self._merged.address, lambda: self._scratch.reserve(room).address, self.context)
+            return self._gathered(kept, out, nbytes)
         deep = sum(count > 0 for _, count in runs) > policy.fan_in
         if deep:
             self._scratch.reserve(lines * self._row)
@@ -91,7 +99,7 @@ class DeviceText:
             merge=lambda group, to: self._kernels.merge(policy, group, to, text, starts),
             copy=self._copy_rows,
         )
-        return self._gathered(lines, out, nbytes, unique)
+        return self._gathered(self._dropped(lines, unique), out, nbytes)
 
     def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
         """Sort the rows of all runs, and gather by them, as `merge` does."""
@@ -102,7 +110,7 @@ class DeviceText:
         items = (self._rows.address, lines)
         buffers = Buffers(self._merged.address, self._rows.address, self._row)
         sort_items(self._kernels, policy, items, buffers, self.context)
-        return self._gathered(lines, out, nbytes, unique)
+        return self._gathered(self._dropped(lines, unique), out, nbytes)
 
     def raise_disorder(self) -> None:
         """Raise DisorderError if the bytes gathered last are more or fewer than those of the chunk.
@@ -118,10 +126,15 @@ class DeviceText:
         for buffer in (self._rows, self._merged, self._scratch):
             buffer.free()
 
-    def _gathered(self, lines: int, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        kept = lines
-        if unique:
-            kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", *self.context)
+    def _dropped(self, lines: int, unique: Unique) -> int:
+        """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""
+        if not unique:
+            return lines
+        return self._kernels.keep_first((self._merged.address, lines), unique == "ahead", *self.context)
+
+    def _gathered(self, kept: int, out: int, nbytes: int) -> tuple[int, int]:
+        """Gather by the first `kept` merged rows."""
+        lines = self._found()[-1]
         rows = (self._merged.address, kept)
         written, self._taken = self._kernels.text.gather(self.context, rows, out, nbytes, kept == lines)
         return written, lines - kept

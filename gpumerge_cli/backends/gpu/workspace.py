@@ -19,7 +19,7 @@ from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.baselines import Library, SetOfKeys, merges, sets, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.folding import Fold
+from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.local import sort_directly
 from gpumerge_cli.backends.gpu.many_runs import merge_many
@@ -68,7 +68,7 @@ class GpuWorkspace:
         self._parts = threading.Lock()
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if moves_rows(order) else None
-        self._folds: dict[tuple[Equals, int], Fold] = {}
+        self._folds = Folds(kernels)
 
     def staging(self, nbytes: int) -> Bytes:
         """See Workspace. Waits until the last upload has left the memory."""
@@ -138,10 +138,7 @@ class GpuWorkspace:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        """See Workspace. Returns before the merge is done, unless something may be dropped.
-
-        unique: a set only if items move whole.
-        """
+        """See Workspace. Returns before the merge is done, unless something may be dropped."""
         total = self.merged_bytes = self._total
         self.dropped = 0
         self._library = None
@@ -149,7 +146,6 @@ class GpuWorkspace:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                assert not isinstance(unique, Equals), "the CPU makes sets of rows"
                 self.merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
                 self.counts = self._text.counts
                 return
@@ -292,10 +288,8 @@ class GpuWorkspace:
     def _combine(self, equals: Equals, room: int) -> None:
         """Put out the set of the runs. room: the bytes of a buffer."""
         runs = self._runs()
-        key = equals, len(runs)
-        if key not in self._folds:
-            self._folds[key] = Fold(self._kernels, *key)
-        kept = self._folds[key](runs, self._output.address, lambda: self._scratch.reserve(room).address)
+        fold = self._folds.of(equals, len(runs))
+        kept = fold(runs, self._output.address, lambda: self._scratch.reserve(room).address)
         self._keep(kept, sum(count for _, count in runs))
 
     def _keep(self, kept: int, count: int) -> None:
