@@ -1,13 +1,13 @@
-"""Random merges on one backend, each held against a plain stable sort.
+"""Random merges and sets on one backend, each held against a plain stable sort, or the plain rule of sets.
 
 python3 -m tests.fuzz --cases 20000 --seed 1 --backend gpu --workers 8 -o fuzz.txt
 python3 -m tests.fuzz --seed 1 --backend gpu --only 1234
 
 The seed and the number decide a case. Cases of one order run one after the other, so that its kernels stay compiled.
-Path is compiled for each launch shape, so it gets few shapes. In a quarter of the cases the runs are not in order and
-not checked: then the output must hold the same items, or on a GPU as many items. A quarter of the cases go through
-files, in chunks within a random budget of memory, and the others through a workspace. Cases run in processes of their
-own, so a crash is reported as wrong.
+Path is compiled for each launch shape, so it gets few shapes. A third of the cases are sets. In a quarter of the cases
+the runs are not in order and not checked: then the output must hold the same items, or on a GPU as many items, and a
+set must hold nothing but items of the runs. A quarter of the cases go through files, in chunks within a random budget
+of memory, and the others through a workspace. Cases run in processes of their own, so a crash is reported as wrong.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from tests import line_orders
 from tests.apart import each
 from tests.linekeys import key_of
 from tests.oracles import first_keys, first_records, merged_keys, merged_records, number_of
+from tests.reference import set_of
 from tests.strategies import as_text, special_values
 
 KEY_ORDERS = [Order.of(dtype, descending=down) for dtype in DTYPES for down in (False, True)]
@@ -60,6 +62,7 @@ ORDERS = KEY_ORDERS + LINE_ORDERS + RECORD_ORDERS
 SHAPES = ("uniform", "few", "equal", "specials", "disjoint", "disjoint the other way", "blocky")
 DISORDERS = ("shuffled", "reversed", "nearly in order")
 UNIQUES: tuple[Unique, ...] = (None, None, "first", "ahead")
+SETS = tuple(equals for equals in Equals if equals.is_set)
 
 _BLOCKS = (1, 2, 3, 16, 31, 32, 64, 96, 128, 256, 512, 1024)
 _PATHS: tuple[dict[str, Any], ...] = ({}, {}, {"block_size": 32, "items_per_thread": 4, "transfer": "vector"})
@@ -95,9 +98,19 @@ class Case:
         """The whole case, in one line."""
         return (
             f"case {self.number}: {self.order.describe()}, {self.shape}, {self.policy.describe()}, "
-            f"unique {self.unique}, {self.threads} threads, lengths {list(self.lengths)}, "
+            f"{self.rule}, {self.threads} threads, lengths {list(self.lengths)}, "
             f"{self.disorder or 'in order'}, {'in memory' if self.budget is None else f'files within {self.budget}'}"
         )
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is a set of the runs, and no merge."""
+        return isinstance(self.unique, Equals)
+
+    @property
+    def rule(self) -> str:
+        """What happens to equal items."""
+        return self.unique.value if isinstance(self.unique, Equals) else f"unique {self.unique}"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -106,7 +119,7 @@ class Case:
             self.order.describe(),
             self.shape,
             self.policy.rung,
-            f"unique {self.unique}",
+            self.rule,
             self.disorder or "in order",
             "in memory" if self.budget is None else "files",
             f"{'1 run' if len(self.lengths) == 1 else '2 runs' if len(self.lengths) == 2 else 'more runs'}",
@@ -118,18 +131,23 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     random = np.random.default_rng([seed, number])
     order = ORDERS[number % len(ORDERS)]
     count = int(random.choice([1, 2, 2, 2, 2, 3, int(random.integers(4, _MOST_RUNS + 1))]))
-    request, policy = _policy(random, order, backend, count)
-    shape = str(random.choice(SHAPES))
     unique = UNIQUES[int(random.integers(len(UNIQUES)))]
+    if random.random() < 1 / 3:
+        equals = SETS[int(random.integers(len(SETS)))]
+        unique, request = equals, LaunchRequest()
+        policy = backend.resolve(request, order, count, equals)
+    else:
+        request, policy = _policy(random, order, backend, count)
+    shape = str(random.choice(SHAPES))
     lengths = _lengths(random, policy, count, order)
     threads = int(random.choice([1, 1, 2, 3, 5]))
     case = Case(number, order, shape, policy, unique, threads, lengths, request)
     make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
     runs: Runs = make(random, case)
     if random.random() < 0.25:
-        case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique=unique and "first")
+        case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique="first" if unique == "ahead" else unique)
     if random.random() < 0.25:
-        case = replace(case, disorder=str(random.choice(DISORDERS)), unique=None)
+        case = replace(case, disorder=str(random.choice(DISORDERS)), unique=unique if case.is_set else None)
         runs = [_disordered(random, case.disorder, run) for run in runs]  # type: ignore[assignment]
     return case, runs
 
@@ -337,6 +355,8 @@ def _sorted_lines(lines: Sequence[bytes], order: Order) -> list[bytes]:
 
 def expected(case: Case, runs: Runs) -> bytes:
     """The bytes of the right output."""
+    if isinstance(case.unique, Equals):
+        return _expected_set(case, runs, case.unique)
     if case.order.record:
         records = _sorted_records([record for run in runs for record in run], case.order)
         if case.unique and records:
@@ -353,6 +373,19 @@ def expected(case: Case, runs: Runs) -> bytes:
         firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
         lines = firsts[case.unique == "ahead" :]
     return as_text(lines, end_of(case.order))
+
+
+def _expected_set(case: Case, runs: Runs, equals: Equals) -> bytes:
+    if case.order.record or isinstance(case.order, Lines):
+        end = b"" if case.order.record else end_of(case.order)
+        items: list[list[bytes]] = runs  # type: ignore[assignment]
+        return b"".join(item + end for item in set_of(items, key_of(case.order), equals))
+    size = case.order.item_bytes
+    numbered = []
+    for run in map(np.asarray, runs):
+        keys, images = run.tobytes(), case.order.image(run).tolist()
+        numbered.append([(image, keys[at * size : (at + 1) * size]) for at, image in enumerate(images)])
+    return b"".join(key for _, key in set_of(numbered, itemgetter(0), equals))
 
 
 def _data(case: Case, runs: Runs) -> list[bytes]:
@@ -419,7 +452,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
                 items,
                 BackendRequest(backend.name, threads=case.threads, launch=case.request),  # type: ignore[arg-type]
                 check=not case.disorder,
-                equals=Equals.of(case.unique is not None),
+                equals=case.unique if isinstance(case.unique, Equals) else Equals.of(case.unique is not None),
                 memory=case.budget,
             )
         )
@@ -435,6 +468,10 @@ def problem(case: Case, runs: Runs, backend: Backend) -> str:
         if isinstance(error, DisorderError) and case.disorder and backend.name == "gpu":
             return ""  # lines taken twice or not at all did not make up the output
         return f"{type(error).__name__}: {error}"
+    if case.disorder and case.is_set:
+        whole = _text(case, runs)
+        strange = set(_items(case, found)) - set(_items(case, whole))
+        return "the output holds other items" if strange or len(found) > len(whole) else ""
     if case.disorder and backend.name == "gpu":  # whose threads' shares may overlap then
         return "" if len(found) == len(_text(case, runs)) else "the output has another size"
     if case.disorder:
@@ -474,7 +511,9 @@ def _tell(wrong: str, backend: str, seed: int, number: int, failures: int, told:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a case failed."""
-    parser = argparse.ArgumentParser(prog="python3 -m tests.fuzz", description="Random merges, held against a sort.")
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.fuzz", description="Random merges and sets, held against plain ones."
+    )
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=None, help="random if not said")
     parser.add_argument("--backend", choices=("gpu", "cpu"), default="cpu")
