@@ -41,7 +41,7 @@ def by_cpu(request: MergeRequest) -> str:
     """Why the CPU does a request whose equal items lie in one chunk; "" if a GPU can do it, too."""
     if request.join is not None:
         return made_by_cpu("joins")
-    return made_by_cpu("counts and columns") if request.margin is not None else ""
+    return made_by_cpu("columns") if request.margin is not None and request.margin.count is None else ""
 
 
 def made_by_cpu(what: str) -> str:

@@ -30,7 +30,7 @@ from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
 
-_SETS_BY_CPU = "auto has the CPU make sets"
+_BY_CPU = "auto has the CPU make sets and counts"
 
 
 def merge_files(
@@ -131,7 +131,7 @@ def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
         judge_place(why, on.backend, by_cluster=False)
         if on.backend == "auto":  # no GPU has been measured on sets of files
             chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
-            return replace(chosen, why=why or _SETS_BY_CPU)
+            return replace(chosen, why=why or _BY_CPU)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
 
 

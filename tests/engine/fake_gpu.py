@@ -136,7 +136,7 @@ def item_of(order: Order, context: tuple[int, int], number: int, *, ended: bool 
 
 
 class FakeKernels:
-    """The checks of module.Kernels, and its kernels for text."""
+    """The checks, merges and counts of module.Kernels, and its kernels for text."""
 
     def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
         self.order, self.limits = order, limits
@@ -149,17 +149,42 @@ class FakeKernels:
     def check(
         self, run: tuple[int, int], base: int, first: int, text: int = 0, starts: int = 0, *, strict: bool = False
     ) -> None:
-        if moves_rows(self.order):
-            key = key_of(self.order)
-            numbers = row_numbers(memory(run[0], run[1] * _Row.itemsize))
-            keys = [key(item_of(self.order, (text, starts), number)) for number in numbers]
-            falls = np.flatnonzero([second < first for first, second in pairwise(keys)])
-        else:
-            image = self.order.image(self.order.keys(memory(run[0], run[1] * self.order.item_bytes)))
-            falls = np.flatnonzero(image[1:] < image[:-1])
+        keys = self.keys_of(memory(run[0], run[1] * item_bytes(self.order)), (text, starts))
+        falls = np.flatnonzero([second < first for first, second in pairwise(keys)])
         found = memory(first, 8).view(np.uint64)
         if len(falls):
             found[0] = min(int(found[0]), base + int(falls[0]) + 1)
+
+    def merge(self, policy: Any, runs: list[tuple[int, int]], out: int, text: int = 0, starts: int = 0) -> None:
+        size = item_bytes(self.order)
+        items = np.concatenate([memory(address, count * size).reshape(-1, size) for address, count in runs])
+        keys = self.keys_of(items, (text, starts))
+        ranks = sorted(range(len(keys)), key=keys.__getitem__)
+        memory(out, items.size)[:] = items[ranks].reshape(-1)
+
+    def count_equals(self, items: tuple[int, int], text: int = 0, starts: int = 0) -> Any:
+        address, count = items
+        size = item_bytes(self.order)
+        found = memory(address, count * size).reshape(-1, size)
+        keys = self.keys_of(found, (text, starts))
+        firsts = [at for at in range(count) if at == 0 or keys[at - 1] < keys[at]]
+        found[: len(firsts)] = found[firsts]
+        found[len(firsts) :] = 0x5A
+        return np.diff(np.array(firsts, np.int64), append=count)
+
+    def keys_of(self, items: Any, text: tuple[int, int]) -> list[Any]:
+        """The keys of items, which are rows of bytes."""
+        if moves_rows(self.order):
+            key = key_of(self.order)
+            return [key(item_of(self.order, text, number)) for number in row_numbers(items.reshape(-1))]
+        return self.order.image(self.order.keys(items.reshape(-1))).tolist()  # type: ignore[no-any-return]
+
+
+def merge_many(
+    kernels: FakeKernels, policy: Any, order: Order, runs: list[tuple[int, int]], out: int, scratch: Any
+) -> None:
+    """See many_runs.merge_many."""
+    kernels.merge(policy, runs, out)
 
 
 class FakeWalk:
@@ -218,7 +243,7 @@ def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
-    """Until the test ends, runs on "gpu" take this backend, which makes nothing but sets."""
+    """Until the test ends, runs on "gpu" take this backend, which makes sets, and merges that are counted."""
     backend = pytest.importorskip("gpumerge_cli.backends.gpu.backend", reason="needs CuPy", exc_type=ImportError)
     from gpumerge_cli.backends.gpu import buffers, folding, workspace
 
@@ -235,7 +260,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
         PinnedMemoryPointer=lambda held, offset: held,
         Event=_Event,
         get_elapsed_time=lambda start, end: 0.01,
-        runtime=SimpleNamespace(memcpyAsync=copy, memsetAsync=fill),
+        get_current_stream=_Stream,
+        runtime=SimpleNamespace(memcpyAsync=copy, memsetAsync=fill, memcpyDeviceToDevice=3),
     )
     fake = SimpleNamespace(
         cuda=cuda, get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None)
@@ -245,6 +271,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     monkeypatch.setattr(workspace, "OwnedStream", _Stream)
     monkeypatch.setattr(workspace, "Lanes", lambda devices: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(folding, "Walk", FakeWalk)
+    monkeypatch.setattr(workspace, "merge_many", merge_many)
     monkeypatch.setattr(backend, "Kernels", FakeKernels)
     monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
     monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import cupy
+import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
@@ -39,6 +41,7 @@ class DeviceText:
         self._taken: cupy.ndarray | None = None
         self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
         self._folds = Folds(kernels)
+        self.equals: NDArray[np.int64] = np.empty(0, np.int64)
 
     def reset(self, address: int, lengths: Sequence[int]) -> None:
         """Take a new chunk: runs of these lengths in bytes, back to back at `address`."""
@@ -75,8 +78,11 @@ class DeviceText:
         """The byte of the chunk at which a row starts. For lines it waits for the device."""
         return row * self._size if self._starts is None else int(self._starts[row])
 
-    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped)."""
+    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique, *, counted: bool) -> tuple[int, int]:
+        """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped).
+
+        counted: equal rows go out once, and `equals` gets their numbers.
+        """
         runs = self.runs()
         self._fresh = False
         lines = self._found()[-1]
@@ -85,7 +91,7 @@ class DeviceText:
             fold = self._folds.of(unique, len(runs))
             room = lines * self._row
             kept = fold(runs, self._merged.address, lambda: self._scratch.reserve(room).address, self.context)
-            return self._gathered(kept, out, nbytes)
+            return self._gathered(self._counted(kept) if counted else kept, out, nbytes)
         deep = sum(count > 0 for _, count in runs) > policy.fan_in
         if deep:
             self._scratch.reserve(lines * self._row)
@@ -99,7 +105,8 @@ class DeviceText:
             merge=lambda group, to: self._kernels.merge(policy, group, to, text, starts),
             copy=self._copy_rows,
         )
-        return self._gathered(self._dropped(lines, unique), out, nbytes)
+        kept = self._counted(lines) if counted else self._dropped(lines, unique)
+        return self._gathered(kept, out, nbytes)
 
     def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
         """Sort the rows of all runs, and gather by them, as `merge` does."""
@@ -125,6 +132,11 @@ class DeviceText:
         self._starts = self._edges = self._taken = None
         for buffer in (self._rows, self._merged, self._scratch):
             buffer.free()
+
+    def _counted(self, lines: int) -> int:
+        """Keep the first of equal rows, and take note of their numbers. Returns the number of rows that are left."""
+        self.equals = self._kernels.count_equals((self._merged.address, lines), *self.context)
+        return len(self.equals)
 
     def _dropped(self, lines: int, unique: Unique) -> int:
         """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""

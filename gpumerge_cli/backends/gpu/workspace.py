@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 
 import cupy
 import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.baselines import Library, SetOfKeys, merges, sets, sorts
@@ -69,6 +70,7 @@ class GpuWorkspace:
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if moves_rows(order) else None
         self._folds = Folds(kernels)
+        self._equals: NDArray[np.int64] = np.empty(0, np.int64)
 
     def staging(self, nbytes: int) -> Bytes:
         """See Workspace. Waits until the last upload has left the memory."""
@@ -139,25 +141,44 @@ class GpuWorkspace:
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         """See Workspace. Returns before the merge is done, unless something may be dropped."""
+        self._merge(policy, unique, counted=False)
+
+    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+        """See CountingWorkspace."""
+        self._merge(policy, unique, counted=True)
+
+    def equals(self) -> Bytes:
+        """See CountingWorkspace."""
+        return self._equals.view(np.uint8)
+
+    def _merge(self, policy: LaunchPolicy, unique: Unique, *, counted: bool) -> None:
         total = self.merged_bytes = self._total
         self.dropped = 0
+        self._equals = np.empty(0, np.int64)
         self._library = None
         if total == 0:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                self.merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
-                self.counts = self._text.counts
+                self.merged_bytes, self.dropped = self._text.merge(
+                    policy, self._output.address, total, unique, counted=counted
+                )
+                self.counts, self._equals = self._text.counts, self._text.equals
                 return
             room = max(total, self._capacity)
             if isinstance(unique, Equals):
                 self._combine(unique, room)
-                return
-            merge_many(
-                self._kernels, policy, self._order, self._runs(), self._output.address,
-                lambda: self._scratch.reserve(room).address,
-            )  # fmt: skip
-            self._drop_equals(unique, total // self._order.item_bytes)
+            else:
+                merge_many(
+                    self._kernels, policy, self._order, self._runs(), self._output.address,
+                    lambda: self._scratch.reserve(room).address,
+                )  # fmt: skip
+            if counted:
+                items, kept = total // self._order.item_bytes, self.merged_bytes // self._order.item_bytes
+                self._equals = self._kernels.count_equals((self._output.address, kept))
+                self._keep(len(self._equals), items)
+            elif not isinstance(unique, Equals):
+                self._drop_equals(unique, total // self._order.item_bytes)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
