@@ -7,7 +7,8 @@ The seed and the number decide a case. Cases of one order run one after the othe
 Path is compiled for each launch shape, so it gets few shapes. A third of the cases are sets. In a quarter of the cases
 the runs are not in order and not checked: then the output must hold the same items, or on a GPU as many items, and a
 set must hold nothing but items of the runs. A quarter of the cases go through files, in chunks within a random budget
-of memory, and the others through a workspace. Cases run in processes of their own, so a crash is reported as wrong.
+of memory, and the others through a workspace. Some of those through files count equal items. Cases run in processes of
+their own, so a crash is reported as wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -36,7 +37,7 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeReques
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import DTYPES, Lines, Order
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import Equals, Margin
 from tests import line_orders
 from tests.apart import each
 from tests.linekeys import key_of
@@ -63,6 +64,7 @@ SHAPES = ("uniform", "few", "equal", "specials", "disjoint", "disjoint the other
 DISORDERS = ("shuffled", "reversed", "nearly in order")
 UNIQUES: tuple[Unique, ...] = (None, None, "first", "ahead")
 SETS = tuple(equals for equals in Equals if equals.is_set)
+COUNTS = ("ahead", "after", "apart")
 
 _BLOCKS = (1, 2, 3, 16, 31, 32, 64, 96, 128, 256, 512, 1024)
 _PATHS: tuple[dict[str, Any], ...] = ({}, {}, {"block_size": 32, "items_per_thread": 4, "transfer": "vector"})
@@ -80,7 +82,7 @@ class Case:
     """One merge: its items, its launch, and the lengths of its runs.
 
     disorder: how the runs are out of order, or "". budget: the bytes of memory for a merge of files; None for a merge
-    in a workspace.
+    in a workspace. count: the place of the numbers of equal items (see Margin), or "".
     """
 
     number: int
@@ -93,13 +95,15 @@ class Case:
     request: LaunchRequest
     disorder: str = ""
     budget: int | None = None
+    count: str = ""
 
     def describe(self) -> str:
         """The whole case, in one line."""
+        way = "in memory" if self.budget is None else f"files within {self.budget}"
         return (
             f"case {self.number}: {self.order.describe()}, {self.shape}, {self.policy.describe()}, "
             f"{self.rule}, {self.threads} threads, lengths {list(self.lengths)}, "
-            f"{self.disorder or 'in order'}, {'in memory' if self.budget is None else f'files within {self.budget}'}"
+            f"{self.disorder or 'in order'}, {self.counted}, {way}"
         )
 
     @property
@@ -113,6 +117,11 @@ class Case:
         return self.unique.value if isinstance(self.unique, Equals) else f"unique {self.unique}"
 
     @property
+    def counted(self) -> str:
+        """Whether equal items are counted."""
+        return f"counts {self.count}" if self.count else "no counts"
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds that the case counts for."""
         return (
@@ -121,6 +130,7 @@ class Case:
             self.policy.rung,
             self.rule,
             self.disorder or "in order",
+            self.counted,
             "in memory" if self.budget is None else "files",
             f"{'1 run' if len(self.lengths) == 1 else '2 runs' if len(self.lengths) == 2 else 'more runs'}",
         )
@@ -149,6 +159,12 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     if random.random() < 0.25:
         case = replace(case, disorder=str(random.choice(DISORDERS)), unique=unique if case.is_set else None)
         runs = [_disordered(random, case.disorder, run) for run in runs]  # type: ignore[assignment]
+    distinct = isinstance(case.unique, Equals) and case.unique.is_distinct
+    of_lines = isinstance(order, Lines)
+    may_count = case.budget is not None and not case.disorder and not distinct
+    if may_count and random.random() < (0.8 if of_lines else 0.3):
+        count = str(random.choice(COUNTS)) if of_lines else "apart"
+        case = replace(case, count=count, unique=case.unique if case.is_set else "first")
     return case, runs
 
 
@@ -354,7 +370,10 @@ def _sorted_lines(lines: Sequence[bytes], order: Order) -> list[bytes]:
 
 
 def expected(case: Case, runs: Runs) -> bytes:
-    """The bytes of the right output."""
+    """The bytes of the right output, and of its counts behind it if they lie apart."""
+    if case.count:
+        all_items = replace(case, count="", unique=case.unique if case.is_set else None)
+        return _with_counts(case, expected(all_items, runs))
     if isinstance(case.unique, Equals):
         return _expected_set(case, runs, case.unique)
     if case.order.record:
@@ -373,6 +392,28 @@ def expected(case: Case, runs: Runs) -> bytes:
         firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
         lines = firsts[case.unique == "ahead" :]
     return as_text(lines, end_of(case.order))
+
+
+def _with_counts(case: Case, text: bytes) -> bytes:
+    """The first of equal neighbours among sorted items, which are given as bytes, and their numbers."""
+    order, end = case.order, b""
+    if isinstance(order, Lines):
+        end = end_of(order)
+        items = text.split(end)[:-1]
+    else:
+        size = order.item_bytes
+        items = [text[at : at + size] for at in range(0, len(text), size)]
+    firsts, numbers = [], []
+    for _, group in groupby(items, key_of(order)):
+        first, *others = group
+        firsts.append(first + end)
+        numbers.append(1 + len(others))
+    if case.count == "apart":
+        return b"".join(firsts) + np.array(numbers, "<u8").tobytes()
+    both = zip(firsts, numbers, strict=True)
+    if case.count == "ahead":
+        return b"".join(b"%7d " % number + line for line, number in both)
+    return b"".join(line[:-1] + b"\t%d" % number + end for line, number in both)
 
 
 def _expected_set(case: Case, runs: Runs, equals: Equals) -> bytes:
@@ -445,6 +486,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
         else:
             items = ItemRequest("raw", order.dtype.name, reverse=order.descending)
         output = os.path.join(folder, "out")
+        counts = os.path.join(folder, "counts") if case.count == "apart" else None
         merge_files(
             MergeRequest(
                 tuple(names),
@@ -454,10 +496,14 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
                 check=not case.disorder,
                 equals=case.unique if isinstance(case.unique, Equals) else Equals.of(case.unique is not None),
                 memory=case.budget,
+                margin=Margin(case.count, file=counts) if case.count else None,  # type: ignore[arg-type]
             )
         )
-        with open(output, "rb") as file:
-            return file.read()
+        found = b""
+        for name in (output, *([counts] if counts else [])):
+            with open(name, "rb") as file:
+                found += file.read()
+        return found
 
 
 def problem(case: Case, runs: Runs, backend: Backend) -> str:

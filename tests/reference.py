@@ -166,6 +166,7 @@ class ReferenceWorkspace:
         self._staging = np.empty(capacity, np.uint8)
         self._runs: list[Bytes] = []
         self._out = np.empty(0, np.uint8)
+        self._numbers = np.empty(0, np.int64)
 
     def staging(self, nbytes: int) -> Bytes:
         self._staging = np.empty(nbytes, np.uint8)
@@ -237,6 +238,17 @@ class ReferenceWorkspace:
             self.dropped = len(items) - len(first)
         self.merged_bytes = len(self._out)
         self._span("kernel", start)
+
+    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+        self.merge(policy, unique)
+        groups = [list(group) for _, group in groupby(self._items(self._out), self._key)]
+        self._numbers = np.array(list(map(len, groups)), np.int64)
+        self._out = np.frombuffer(b"".join(group[0] + self._end for group in groups), np.uint8)
+        self.dropped = sum(self.counts) - len(groups)
+        self.merged_bytes = len(self._out)
+
+    def equals(self) -> Bytes:
+        return self._numbers.view(np.uint8)
 
     def _items(self, run: Bytes) -> list[bytes]:
         if isinstance(self._order, Lines):

@@ -114,6 +114,7 @@ def test_cases_are_of_every_kind() -> None:
     assert {case.unique for case in cases} == {None, "first", "ahead", *fuzz.SETS}
     assert {case.unique for case in cases if case.disorder and case.budget} >= {None, Equals.UNION}
     assert {case.disorder for case in cases} == {"", *fuzz.DISORDERS}
+    assert {case.count for case in cases} == {"", *fuzz.COUNTS}
     budgets = [case.budget for case in cases if case.budget is not None]
     assert min(budgets) < 100
     assert max(budgets) > 10_000_000
