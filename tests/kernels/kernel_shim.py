@@ -64,6 +64,7 @@ WORKS = (
     "values",
 )
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+_SHOWN = 3000  # characters of the beginning and of the end of a program's output
 _NEVER_FOUND = "null,object-size,vptr"
 """Checks that find nothing here: the address sanitizer finds null pointers, and -O0 and plain types leave no others."""
 EVERY_COMPARISON = 255
@@ -243,7 +244,7 @@ class Compiler:
 
 
 class Program:
-    """A built program. `run` returns the exit status and the output."""
+    """A built program. `run` returns the exit status and the output, of which the middle may be left out."""
 
     def __init__(self, variants: Sequence[Variant], sanitizer: str, directory: Path) -> None:
         compiler = Compiler(sanitizer, directory)
@@ -277,7 +278,9 @@ class Program:
         done = subprocess.run(
             [*self._runner, str(file)], capture_output=True, text=True, timeout=240, env=environment, errors="replace"
         )
-        return done.returncode, (done.stdout + done.stderr)[-6000:]
+        text = done.stdout + done.stderr
+        # A sanitizer names the error first, and ahead of its end the names of functions may be long.
+        return done.returncode, text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}\n...\n{text[-_SHOWN:]}"
 
     def variant_of(self, order: Order) -> int:
         """The number of the first variant for `order`."""
