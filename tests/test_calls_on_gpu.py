@@ -12,6 +12,7 @@ import gpumerge_cli
 from gpumerge_cli.arrays import remembered
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
+from tests.calls_of_streams import ON_A_STREAM
 from tests.host_work import CALLS, calls, counted, held
 from tests.oracles import merged_keys, same_bits
 
@@ -269,19 +270,21 @@ def test_arrays_on_another_gpu() -> None:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_a_stream_of_another_gpu() -> None:
+@pytest.mark.parametrize("name", ON_A_STREAM)
+def test_a_stream_of_another_gpu(name: str) -> None:
     import cupy
 
     keys = cupy.arange(10)
     with cupy.cuda.Device(1):
         stream = cupy.cuda.Stream(non_blocking=True)
-    calls = (gpumerge_cli.sort, gpumerge_cli.argsort, gpumerge_cli.merge, gpumerge_cli.is_sorted)
-    for call in (*calls, *calls):
+    for known in (False, True):
         with (
             cupy.cuda.Stream.from_external(SimpleNamespace(__cuda_stream__=lambda: (0, stream.ptr))),
             pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"),
         ):
-            call(keys)
+            ON_A_STREAM[name](keys)
+        if not known:
+            ON_A_STREAM[name](keys)
     assert gpumerge_cli.is_sorted(keys)
 
 
