@@ -259,6 +259,25 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
     assert [pair for pair in beside if pair not in shares] == []
 
 
+def test_figures_of_narrow_keys_are_the_results() -> None:
+    """Those of calls and those of gpumerge bench, which has as many items of all types."""
+    import json
+
+    rows = {cells[0]: cells for cells in _rows((RESULTS / "h200" / "device.md").read_text())}
+    of_calls = [rows[f"merge {name} uniform"] for name in ("int16 2^28", "uint8 2^29")]
+    merges, copies = ([f"{float(cells[at]):.3f}" for cells in of_calls] for at in (1, 2))
+    text = " ".join((ROOT / "kernels" / "README.md").read_text().split())
+    assert f"random keys now take {merges[0]} and {merges[1]} ms" in text
+    assert set(copies) == set(re.findall(r"The copies take ([\d.]+) there", text))
+    report = json.loads((RESULTS / "h200" / "bench-dtypes.json").read_text())
+    found = {row["items"]: row for row in report["rows"] if row["name"] == "path"}
+    assert {found[name]["size"] for name in ("int16", "uint8")} == {1 << 28}
+    text = " ".join((MANUAL / "speed.md").read_text().split())
+    for name in ("int16", "uint8"):
+        median, share = found[name]["median"] * 1000, found[name]["share_of_copy"]
+        assert re.search(rf"{name} (took )?{median:#.3g} ms( there)?, {share:.2f} of copy", text), name
+
+
 def test_the_manuals_figures_of_sets_on_a_gpu_are_the_results() -> None:
     text = (MANUAL / "speed.md").read_text().split("## Sets in the memory of a GPU")[1].split("\n## ")[0]
     measured = [[cells[at] for at in (5, 6, 7, 8)] for cells in _rows((RESULTS / "h200" / "sets.md").read_text())]
