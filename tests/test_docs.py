@@ -306,6 +306,19 @@ def test_the_manuals_figures_of_batches_are_the_results() -> None:
         assert set(shown) <= measured, page
 
 
+def test_results_beside_cccl_name_its_version() -> None:
+    import json
+
+    compared = 0
+    for result in RESULTS.glob("*/*.json"):
+        report = json.loads(result.read_text())
+        names = [row["name"] for row in report.get("rows", []) if isinstance(row, dict) and "name" in row]
+        if any(name.startswith("cccl") for name in names):
+            compared += 1
+            assert re.fullmatch(r"\d+\.\d+\.\d+", report["environment"]["CCCL"]), result
+    assert compared > 3
+
+
 def test_each_machines_folder_tells_of_each_of_its_files() -> None:
     from fnmatch import fnmatch
 
