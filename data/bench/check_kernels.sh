@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs all kernels under compute-sanitizer, also as older devices run them; makes a file for each step in FOLDER.
 # usage: data/bench/check_kernels.sh FOLDER [PYTHON [SECONDS [STEP...]]]; needs compute-sanitizer. Without steps all are done.
-# SECONDS are for all steps together, 350 by default. Processes run beside each other, one for each core but two.
+# SECONDS are for all steps together, 360 by default. Processes run beside each other, one for each core but two.
 # Exits with 1 if a tool finds an error, if a process has no summary of its tool, or if a piece of work has not ended. The file
 # of a step says which.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 python=${2:-python3}
-most=${3:-350}
+most=${3:-360}
 steps=" ${*:4} "
 cores=$(nproc)
 processes=$((cores > 26 ? 24 : cores > 4 ? cores - 2 : 2))
@@ -52,6 +52,6 @@ exercise racecheck 100 exercise "" racecheck
 exercise initcheck 30 exercise "calls by digits" initcheck --print-limit 20
 exercise older-plain 60 exercise_older ""
 exercise older-memcheck 50 exercise_older "" memcheck
-exercise older-racecheck 70 exercise_older "" racecheck
+exercise older-racecheck 100 exercise_older "" racecheck
 [ $failed = 1 ] || rm -f "$out/plain.txt" "$out/older-plain.txt"
 exit $failed
