@@ -11,7 +11,8 @@ most=${3:-360}
 steps=" ${*:4} "
 cores=$(nproc)
 processes=$((cores > 26 ? 24 : cores > 4 ? cores - 2 : 2))
-sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer | head -1)
+sanitizer=$(command -v compute-sanitizer || find /usr/local/cuda*/bin -name compute-sanitizer 2> /dev/null | head -1 || true)
+[ -n "$sanitizer" ] || { echo "there is no compute-sanitizer; install CUDA's, or put it on the PATH" >&2; exit 2; }
 cd "$(dirname "$0")/../.."
 failed=0
 exercise() { # name of the step, seconds, program, beginning of the names of the work, tool and its options if there is one
