@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("cupy", reason="the limits that it lowers are those of kernels", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu import device, passes, policy, prepared
+from gpumerge_cli.backends.gpu import backend, device, module, passes, policy, prepared
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.order import Order
 from tests.engine.fake_gpu import stand_in
@@ -53,9 +53,12 @@ def test_the_work_is_right_by_the_reference(monkeypatch: pytest.MonkeyPatch, rng
 def test_older_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that asks for a device's limits gets those of an older one."""
     monkeypatch.setattr(device, "limits", lambda of: TUNED_ON)
+    for place in (backend, module):
+        monkeypatch.setattr(place, "begin", lambda *unit: pytest.fail("it is compiled for a device that is not there"))
     told = []
     monkeypatch.setattr(exercise, "main", lambda work: told.append((work, device.limits(None))))
     exercise_older.main()
+    module.Kernels(0, Order.of("int32"), TUNED_ON).begin("walk", ())
     assert told == [(exercise_older.all_work, replace(TUNED_ON, capability=75, shared_memory=64 << 10))]
 
 
