@@ -323,10 +323,18 @@ def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])
 
 
-@pytest.mark.parametrize("architecture", SOME)
+ROWS = [Order.lines(EVERY_COMPARISON), Order.lines(), RECORD_ORDERS[0], RECORD_ORDERS[-2]]
+
+
+@pytest.mark.parametrize(("architecture", "order"), one_of_each(FEW, ROWS))
+def test_sets_of_rows(architecture: int, order: Order) -> None:
+    walks_compile(architecture, order, EVERY_SET[(architecture + order.item_bytes) % len(EVERY_SET)])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_sets_of_rows_on_every_architecture(architecture: int) -> None:
-    orders = [Order.lines(), Order.lines(EVERY_COMPARISON), *RECORD_ORDERS[:1], RECORD_ORDERS[-2]]
-    for turn, order in enumerate(orders):
+    for turn, order in enumerate(ROWS):
         walks_compile(architecture, order, EVERY_SET[(architecture + turn) % len(EVERY_SET)])
 
 
