@@ -144,14 +144,16 @@ class Reader(typer.core.TyperCommand):
             if not option.row.takes_value:
                 names = [f"--no-{name[2:]}" for name in option.opts if name.startswith("--")]
                 parser.add_option(option, names, option.name, "store_const", const=False)
-        rows = [option.row for option in options]
-        default_of = {f"--{row.name}": f"--{row.name}={row.choices[0]}" for row in rows if row.value_is_optional}
         read = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
-            args = [default_of.get(word, word) for word in args]
-            ctx.meta[_WORDS] = tuple(args)
-            _add_shortened(parser, options, args)
+            args = list(args)
+            among = _options_among([option.row for option in options], args)
+            for at, row in among.items():
+                if row.value_is_optional and "=" not in args[at]:
+                    args[at] += f"={row.choices[0]}"
+            words = ctx.meta[_WORDS] = tuple(args[at] for at in among)
+            _add_shortened(parser, options, words)
             found = read(args=args)
             ctx.meta[_SEQUENCE] = tuple(param.name for param in found[2] if param.name in ("key", "field"))
             return found
@@ -161,6 +163,32 @@ class Reader(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         return self.work(values_of(ctx))
+
+
+def _options_among(rows: Sequence[Option], words: Sequence[str]) -> dict[int, Option]:
+    """The options whose long names are among words, by their places.
+
+    Other words may look like options: values, and those behind "--".
+    """
+    meant = {name: row for row in rows for name, _ in _long_names(row)}
+    valued = {row.letter for row in rows if row.letter and row.takes_value}
+    found = {}
+    places = iter(enumerate(words))
+    for at, word in places:
+        name, has_value, _ = word.partition("=")
+        value_follows = False
+        if word == "--":
+            break
+        if word.startswith("--"):
+            rows_meant = {meant[long] for long in ([name] if name in meant else meant) if long.startswith(name)}
+            if len(rows_meant) == 1:
+                (found[at],) = rows_meant
+                value_follows = found[at].takes_value and not found[at].value_is_optional and not has_value
+        elif word.startswith("-"):
+            value_follows = next((place for place, letter in enumerate(word) if letter in valued), 0) == len(word) - 1
+        if value_follows:
+            next(places, None)
+    return found
 
 
 def _add_shortened(parser: Any, options: Sequence[_Option], words: Sequence[str]) -> None:
@@ -258,10 +286,7 @@ def invoke(
     asked = arguments[:1] if arguments[0] in NAMES else NAMES  # making them all takes a while
     commands: dict[str, Any] = {name: Reader(command(name), work_of(name)) for name in asked if name != "sort"}
     group = _Group(command(""), commands)
-    # Help shows the program's own defaults, even where settings change them.
-    defaults: Any = {}
-    if settings is not None and "--help" not in arguments:
-        defaults = {name: settings.of(name) for name in commands}
+    defaults: Any = {} if settings is None else {name: settings.of(name) for name in commands}
     try:
         with group.make_context("gpumerge", list(arguments), default_map=defaults) as context:
             group.invoke(context)
@@ -283,24 +308,32 @@ def read_task(
     outputs = [word for word in words[:end] if word.startswith(_OUTPUT)]
     arguments = command(name).arguments
     if len(arguments) != 1 or not words[end + 1 :] or len(outputs) > 1:
-        return task_of(_read(name, tuple(words), settings))
+        return task_of(_read_once(name, tuple(words), settings))
     # Jobs of a batch differ in their files, and seldom in their options.
     said: dict[str, Any] = {arguments[0].parameter: tuple(words[end + 1 :])}
     options = tuple(word for word in words[:end] if not word.startswith(_OUTPUT))
-    values = _read(name, (*options, *(f"{_OUTPUT}{_NAME}" for _ in outputs), "--", _NAME), settings)
+    values = _read_once(name, (*options, *(f"{_OUTPUT}{_NAME}" for _ in outputs), "--", _NAME), settings)
     if outputs:
         said["output"] = outputs[0].removeprefix(_OUTPUT)
     return task_of(values.saying(**said))
 
 
+def _read_once(name: str, words: tuple[str, ...], settings: Settings | None) -> Values:
+    """The values of the command `name` behind which `words` stand, read once for all equal words and settings."""
+    values, used = _read(name, words, settings)
+    if settings is not None:
+        settings.used.update(used)
+    return values
+
+
 @lru_cache(maxsize=64)
-def _read(name: str, words: tuple[str, ...], settings: Settings | None) -> Values:
-    """The values of the command `name` behind which `words` stand."""
+def _read(name: str, words: tuple[str, ...], settings: Settings | None) -> tuple[Values, Mapping[str, str]]:
+    """The values, and the sources of the settings that were used: see Settings.used, which must be empty."""
     reader = Reader(command(name), lambda values: values)
     defaults: Any = None if settings is None else settings.of(name)
     try:
         with reader.make_context(name, list(words), default_map=defaults) as context:
-            return values_of(context)
+            return values_of(context), {} if settings is None else dict(settings.used)
     except _REFUSED as error:
         raise _usage_error(error, name) from error
 

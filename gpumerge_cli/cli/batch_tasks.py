@@ -111,6 +111,7 @@ def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> tasks.Task[
     if {"--key", "--field"} <= options:
         what = "key and field: which of them goes first is not known"
         raise UsageError(what, way_out="give all keys of a job with one of them")
+    settings.used.clear()  # those of the job before
     try:
         return _judged(read(words, settings))
     except UsageError as error:

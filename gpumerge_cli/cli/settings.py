@@ -50,7 +50,7 @@ class Settings:
     leaving_out: Set[str] = frozenset()
     """Long names, without dashes, of options whose settings are ignored."""
     used: dict[str, str] = field(default_factory=dict)
-    """The source of each setting that was used, by the option's name as written."""
+    """The source of each setting that was used, by the option's name as written. Clear it ahead of another command."""
 
     def of(self, command: str) -> Mapping[str, Any]:
         """The settings of `command`'s options, by Typer's names, each found when it is asked for."""

@@ -229,6 +229,26 @@ def test_shortened_options_do_what_the_whole_ones_do(
     assert "Traceback" in capfd.readouterr().err
 
 
+def test_names_of_files_may_look_like_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They stand behind --, or are the value of an option."""
+    monkeypatch.chdir(tmp_path)
+    Path("--count").write_text("1\n2\n")
+    Path("--help").write_text("2\n")
+    for command, told in (("merge", "1\n2\n2\n"), ("union", "1\n2\n"), ("symmetric", "1\n")):
+        assert door.run([command, "-q", "--", "--count", "--help"]) == 0
+        assert capfd.readouterr() == (told, "")
+    assert door.run(["merge", "-qz", "-o", "--count", "--threads", "1", "--", "--help"]) == 0
+    assert Path("--count").read_text() == "2\n\0"
+    assert door.run(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
+    assert Path("--count").read_text() == "2\t1\n"
+    monkeypatch.setenv("GPUMERGE_UNIQUE", "1")  # help alone reads no settings
+    assert door.run(["merge", "-q", "--", "--help", "--help"]) == 0
+    assert capfd.readouterr() == ("2\n", "")
+    assert {*map(str, Path().iterdir())} == {"--count", "--help"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "near"),
     [

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -206,6 +207,28 @@ def test_settings_hold_for_jobs_that_do_not_say_otherwise(
     assert run(["batch", "jobs.jsonl", "--quiet"]) == 2
     error = capsys.readouterr().err
     assert "jobs.jsonl:1: GPUMERGE_MERGE_KERNEL: " in error
+
+
+@pytest.mark.parametrize(
+    ("jobs", "error"),
+    [
+        ([{}, {"kernel": "quick"}], "jobs.jsonl:2: --kernel: 'quick' is no word"),
+        ([{}, {"operation": "union"}, {"inputs": ["a.i32"]}], "jobs.jsonl:3: {toml}:3: a.i32 is binary"),
+        ([{"operation": "union"}, {"inputs": ["a.i32"]}], "jobs.jsonl:2: {toml}:3: a.i32 is binary"),
+    ],
+)
+def test_an_error_names_the_setting_of_its_own_job(
+    place: Callable[..., None], jobs: list[dict[str, Any]], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Settings that another job used are not to blame for it."""
+    place("[merge]\nkernel = 'path'\ncsv = true\n[union]\ncsv = true")
+    Path("a.txt").write_text("1\n")
+    Path("a.i32").write_bytes(bytes(4))
+    every = {"operation": "merge", "inputs": ["a.txt"], "output": "{job}.out"}
+    Path("jobs.jsonl").write_text("".join(f"{json.dumps(every | job)}\n" for job in jobs))
+    assert run(["batch", "jobs.jsonl"]) == 2
+    toml = Path.cwd().parent / "gpumerge.toml"
+    assert capsys.readouterr().err.startswith(f"gpumerge: {error.format(toml=toml)}")
 
 
 def test_a_job_is_another_one_where_settings_changed(
