@@ -184,7 +184,7 @@ def _options_among(rows: Sequence[Option], words: Sequence[str]) -> dict[int, Op
             if len(rows_meant) == 1:
                 (found[at],) = rows_meant
                 value_follows = found[at].takes_value and not found[at].value_is_optional and not has_value
-        elif word.startswith("-"):
+        elif word.startswith("-") and word != "-":
             value_follows = next((place for place, letter in enumerate(word) if letter in valued), 0) == len(word) - 1
         if value_follows:
             next(places, None)

@@ -243,6 +243,7 @@ def test_names_of_files_may_look_like_options(
     assert Path("--count").read_text() == "2\n\0"
     assert door.run(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\t1\n"
+    assert given_to("merge", ["-", "--count", "-qk", "--count", "a"]).count == "ahead"
     monkeypatch.setenv("GPUMERGE_UNIQUE", "1")  # help alone reads no settings
     assert door.run(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")
