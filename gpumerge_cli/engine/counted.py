@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Bytes, CountingWorkspace
+from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Margin
+
+_BLOCK = 1 << 20
+"""Bytes of lines that get their numbers at once. This takes some 40 times as much memory if they are short."""
+_POWERS = 10 ** np.arange(1, 19, dtype=np.int64)
 
 
 class CountedLines:
@@ -18,30 +23,43 @@ class CountedLines:
     def __init__(self, workspace: CountingWorkspace, margin: Margin, order: Order) -> None:
         self._workspace = workspace
         self._end, self._ahead = order.end[0], margin.count == "ahead"
-        numbers, places = np.unique(workspace.equals().view(np.int64), return_inverse=True)
-        self._texts = [b"%7d " % number if self._ahead else b"\t%d" % number for number in numbers.tolist()]
-        self._places = places
-        self._widths = np.array(list(map(len, self._texts)), np.int64)[places]
+        self._numbers = workspace.equals().view(np.int64)
         self.counts, self.dropped, self.spans = workspace.counts, workspace.dropped, workspace.spans
-        self.merged_bytes = workspace.merged_bytes + int(self._widths.sum())
+        blocks = (self._numbers[at : at + _BLOCK] for at in range(0, len(self._numbers), _BLOCK))
+        self.merged_bytes = workspace.merged_bytes + sum(int(self._widths(block).sum()) for block in blocks)
 
-    def outputs(self) -> Iterable[Bytes]:
-        """See Merged. It takes several times the memory of the result."""
-        parts = list(self._workspace.outputs())
-        return [self._beside(parts[0] if len(parts) == 1 else np.concatenate(parts))]
+    def outputs(self) -> Iterator[Bytes]:
+        """See Merged."""
+        first = 0
+        for lines in by_lines(self._blocks(), self._end):
+            ends = np.flatnonzero(lines == self._end)
+            yield self._beside(lines, np.diff(ends, prepend=-1), self._numbers[first : first + len(ends)])
+            first += len(ends)
 
-    def _beside(self, lines: Bytes) -> Bytes:
+    def _blocks(self) -> Iterator[Bytes]:
+        for part in self._workspace.outputs():
+            yield from (part[at : at + _BLOCK] for at in range(0, max(1, len(part)), _BLOCK))
+
+    def _widths(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bytes of what stands beside lines."""
+        digits = 1 + np.searchsorted(_POWERS, numbers, "right")
+        return 1 + (np.maximum(digits, 7) if self._ahead else digits)
+
+    def _beside(self, lines: Bytes, lengths: NDArray[np.int64], numbers: NDArray[np.int64]) -> Bytes:
         """The lines, each with its text at its begin, or ahead of its end."""
-        lengths = np.diff(np.flatnonzero(lines == self._end), prepend=-1)
+        widths = self._widths(numbers)
         if self._ahead:
-            which, pieces = [True, False], [self._widths, lengths]
+            which, pieces = [True, False], [widths, lengths]
         else:
-            which, pieces = [False, True, False], [lengths - 1, self._widths, np.ones_like(lengths)]
+            which, pieces = [False, True, False], [lengths - 1, widths, np.ones_like(lengths)]
         is_text = np.repeat(np.tile(which, len(lengths)), np.stack(pieces, 1).reshape(-1))
-        out = np.empty(self.merged_bytes, np.uint8)
-        out[is_text] = self._joined()
+        out = np.empty(len(is_text), np.uint8)
+        out[is_text] = self._texts(numbers)
         out[~is_text] = lines
         return out
 
-    def _joined(self) -> NDArray[np.uint8]:
-        return np.frombuffer(b"".join([self._texts[place] for place in self._places.tolist()]), np.uint8)
+    def _texts(self, numbers: NDArray[np.int64]) -> Bytes:
+        form = b"%7d " if self._ahead else b"\t%d"
+        different, places = np.unique(numbers, return_inverse=True)  # few, as most are small
+        texts = [form % number for number in different.tolist()]
+        return np.frombuffer(b"".join([texts[place] for place in places.tolist()]), np.uint8)
