@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 # Mapping a file and taking the signal of its loss cost more than a few calls.
 _LEAST_MAPPED = 8 << 20
+# Room that is taken ahead of writes, where the size is not known. Shorter outputs take none.
+_AHEAD = 64 << 20
+_LEAST_AHEAD = 8 << 20
+_KEEP_SIZE = 1  # of fallocate
 FORCED = "GPUMERGE_TEST_MAPPED"
 """A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
 
@@ -49,6 +53,7 @@ class OutputFile:
         self._mapping: Mapping | None = None
         self._written = 0  # the end of the bytes that write_at wrote
         self._held = 0  # bytes that have their room on the file system
+        self._ahead = 0  # bytes for which `write_at` took room; -1 if the file system cannot do that
         try:
             self._made = Replacement(name)
         except OSError as error:
@@ -135,6 +140,8 @@ class OutputFile:
             return
         view = data.data
         with self._writing:
+            if not self._held:
+                self._take_room(position + len(view))
             while len(view):
                 try:
                     count = os.pwrite(self._made.descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
@@ -144,10 +151,30 @@ class OutputFile:
                 position += count
             self._written = max(self._written, position)
 
+    def _take_room(self, end: int) -> None:
+        """Take room for the bytes up to `end` and some more, if the file system can. The size stays as it is.
+
+        Otherwise some file systems look for room as the file replaces another one, for all of it at once. On ext4 the
+        rename of 0.8 GB took 0.35 s then, and 0.05 s with this room.
+        """
+        if end > max(self._ahead, _LEAST_AHEAD) and self._ahead >= 0:
+            more = end + _AHEAD
+            failed = _libc().fallocate(self._made.descriptor, _KEEP_SIZE, self._ahead, more - self._ahead)
+            self._ahead = -1 if failed else more  # what does not fit is told by the write
+
+    def _give_back_room(self) -> None:
+        """Give back what _take_room took behind the end of the file."""
+        if self._ahead > 0:
+            size = os.fstat(self._made.descriptor).st_size
+            os.ftruncate(self._made.descriptor, size + 1)  # some file systems do nothing where the size stays the same
+            os.ftruncate(self._made.descriptor, size)
+            self._ahead = 0
+
     def finish(self, *, durable: bool = False) -> None:
         """Do all of `commit` that the loss of a write, or a lack of room, may make fail; further calls do nothing."""
         self._end_mapping()
         try:
+            self._give_back_room()
             self._made.settle(durable=durable)
         except OSError as error:
             raise output_error(error, self.name) from None
