@@ -303,7 +303,8 @@ def function_around(name: str, which: int) -> str:
     """The name of the function in which barrier number `which` of file `name` stands."""
     text = flatten(FILES[name])
     place = list(re.finditer(r"__syncthreads\(\);", text))[which].start()
-    return re.findall(r"(\w+)\([^;{}]*\)\s*\n\{", text[:place])[-1]
+    plain = re.sub(r"//.*|__launch_bounds__\([^()]*\)", "", text[:place])
+    return re.findall(r"(\w+)\([^;{}]*\)\s*\n\{", plain)[-1]
 
 
 def merged(order: Order, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -25,19 +25,24 @@ def in_order(order: Order, run: Run) -> Run:
     return run[np.argsort(images(order, run), kind="stable")]
 
 
-def set_of(order: Order, a: Run, b: Run, equals: Equals) -> Run:
-    """The set of two sorted runs, group by group."""
+def kept_in_set(order: Order, a: Run, b: Run, equals: Equals) -> Run:
+    """The set of two sorted runs, group by group: indices into both, laid one behind the other."""
     image_a, image_b = images(order, a), images(order, b)
     ends = np.union1d(image_a, image_b)
-    parts = [a[:0]]
+    parts = [np.arange(0)]
     bounds = [
         np.stack([np.searchsorted(each, ends, side) for side in ("left", "right")]) for each in (image_a, image_b)
     ]
     for group in range(len(ends)):
         counts = [int(of[1, group] - of[0, group]) for of in bounds]
-        for run, of, (low, high) in zip((a, b), bounds, equals.kept(counts), strict=True):
-            parts.append(run[of[0, group] + low : of[0, group] + high])
+        for start, of, (low, high) in zip((0, len(a)), bounds, equals.kept(counts), strict=True):
+            parts.append(start + of[0, group] + np.arange(low, high))
     return np.concatenate(parts)
+
+
+def set_of(order: Order, a: Run, b: Run, equals: Equals) -> Run:
+    """The set of two sorted runs."""
+    return np.concatenate([a, b])[kept_in_set(order, a, b, equals)]
 
 
 def items(order: Order, numbers: Run, random: np.random.Generator) -> Run:

@@ -51,9 +51,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
     monkeypatch.setattr(module, "_function", function)
     monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
     monkeypatch.setattr(module, "scratch_array", lambda *shape: memory)
-    monkeypatch.setattr(module, "current_stream", lambda: 0, raising=False)
+    monkeypatch.setattr(module, "current_stream", lambda: 0)
     monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    monkeypatch.setattr(radix, "current_stream", lambda: 0)
     monkeypatch.setattr(radix, "scratch", lambda *shape: memory)
     for launch in ("_launch_kernel", "launch_beside"):
         monkeypatch.setattr(launching, launch, lambda *arguments: None)

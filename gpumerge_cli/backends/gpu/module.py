@@ -30,7 +30,7 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
     values_stretch,
 )
-from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
+from gpumerge_cli.backends.gpu.radix import Ends, digit_sort, ready_by_digits, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -217,7 +217,8 @@ class Kernels:
 
     def sort_digits(self, items: tuple[Address, int], out: Address, scratch: Address, ends: Ends | None = None) -> None:
         """See radix.sort_by_digits."""
-        sort_by_digits(self._launch, self._order, self._limits, items, (out, scratch), ends)
+        sort = digit_sort(self._order, self._limits, items[1], pairs=ends is not None)
+        sort_by_digits(sort, ready_by_digits(self, sort), items, (out, scratch), current_stream(), ends)
 
     def join_runs(self, runs: Sequence[tuple[Address, int]], to: Address) -> None:
         """Lay runs, none of them empty, one behind the other."""
