@@ -51,7 +51,7 @@ def some(nbytes: int, seed: int = 1) -> Any:
 def test_room_is_taken_without_gaps_and_given_back(calls: list[tuple[int, int]], tmp_path: Path) -> None:
     place = tmp_path / "out"
     place.write_bytes(b"before")
-    data, made = some(5 * AHEAD + 7), OutputFile(str(place))
+    data, made = some(5 * AHEAD + 7), OutputFile(str(place), 5 * AHEAD)
     for start in range(0, len(data), 10_000):
         made.write_at(start, data[start : start + 10_000])
         status = os.fstat(made._made.descriptor)
@@ -66,15 +66,44 @@ def test_room_is_taken_without_gaps_and_given_back(calls: list[tuple[int, int]],
 
 
 def test_short_outputs_take_none(calls: list[tuple[int, int]], tmp_path: Path) -> None:
-    made = OutputFile(str(tmp_path / "out"))
+    made = OutputFile(str(tmp_path / "out"), AHEAD)
     made.write_at(0, some(AHEAD // 4))
     made.commit()
     assert not calls
 
 
+@pytest.mark.parametrize("free", [0, 3 * AHEAD, 1 << 60])
+def test_a_file_system_that_may_become_full_gives_none(
+    free: int, calls: list[tuple[int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fstatvfs", lambda descriptor: SimpleNamespace(f_bavail=free // 4096, f_frsize=4096))
+    made = OutputFile(str(tmp_path / "out"), 3 * AHEAD)
+    made.write_at(0, some(2 * AHEAD))
+    made.commit()
+    assert bool(calls) == (free == 1 << 60)
+
+
+def test_room_that_a_failure_has_taken_is_given_back(
+    calls: list[tuple[int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taking = output._libc().fallocate
+
+    def fallocate(*asked: int) -> int:
+        taking(*asked)
+        return -1
+
+    monkeypatch.setattr(output, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
+    made = OutputFile(str(tmp_path / "out"), AHEAD)
+    for start in range(0, 2 * AHEAD, AHEAD // 2):
+        made.write_at(start, some(AHEAD // 2))
+    made.commit()
+    assert len(calls) == 1
+    assert (tmp_path / "out").stat().st_blocks * 512 < 2 * AHEAD + AHEAD // 4
+
+
 def test_an_output_of_known_size_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "_LEAST_AHEAD", 10)
-    made = OutputFile(str(tmp_path / "out"))
+    made = OutputFile(str(tmp_path / "out"), 1000)
     made.reserve(1000)
     if not made._held:
         pytest.skip("the file system takes no room ahead")
@@ -96,7 +125,7 @@ def test_a_file_system_without_room_ahead(number: int, tmp_path: Path, monkeypat
 
     monkeypatch.setattr(output, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
     monkeypatch.setattr(output, "_LEAST_AHEAD", 10)
-    made, data = OutputFile(str(tmp_path / "out")), some(100_000)
+    made, data = OutputFile(str(tmp_path / "out"), 100_000), some(100_000)
     for start in range(0, len(data), 1000):
         made.write_at(start, data[start : start + 1000])
     made.commit()
