@@ -64,8 +64,8 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
         as all arrays have; for intersect as many as the shortest one has, for difference as many as the first one. What
         lies behind the result is not defined.
     backend, device:
-        "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. The CPU makes the sets of all items. A
-        GPU makes those of numbers, dates and time spans, and of records of at most 16 bytes.
+        "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. "auto" is the CPU, which makes the sets
+        of all items. A GPU makes those of numbers, dates and time spans, and of records of 4, 8, 12 and 16 bytes.
     key, descending, threads:
         See merge.
 
@@ -171,10 +171,9 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
 def _backend(keys: ArrayKeys, of_items: ArrayKeys, nbytes: int, options: SetOptions) -> Backend:
     """The backend that makes a set of `nbytes` of items. keys: those of the arrays. of_items: those of the items."""
     choice = options.get("backend", "auto")
-    if not makes_sets(of_items.order):
-        if choice == "gpu":
-            raise UsageError(f"sets of {keys.dtype} are made by the CPU alone", way_out='leave backend="gpu" out')
-        choice = "cpu" if choice == "auto" else choice
+    if choice == "gpu" and not makes_sets(of_items.order):
+        raise UsageError(f"sets of {keys.dtype} are made by the CPU alone", way_out='leave backend="gpu" out')
+    choice = "cpu" if choice == "auto" else choice  # as for sets of files
     return select(choice, options.get("device", 0), of_items.order, nbytes).backend
 
 
