@@ -16,12 +16,21 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import ALGORITHMS, FAN_INS, KERNELS, Backend, LaunchRequest, SortRequest, Workspace
+from gpumerge_cli.backends.base import (
+    ALGORITHMS,
+    FAN_INS,
+    KERNELS,
+    Backend,
+    CountingWorkspace,
+    LaunchRequest,
+    SortRequest,
+    Workspace,
+)
 from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.kernels.set_pairs import EVERY_SET
@@ -49,7 +58,8 @@ _REQUESTS += [LaunchRequest(transfer="vector"), LaunchRequest(fan_in=4), LaunchR
 _REQUESTS.append(LaunchRequest(fan_in=4, block_size=4, items_per_thread=1))  # so many tiles that they are cut ahead
 _RECORDS = ((100, 0, 10), (16, 8, np.dtype(">f4")), (5, 1, 3), (4097, 33, 20))
 _RECORDS_OF_SETS = ((12, 2, 6), (16, 8, np.dtype("i8")), (4, 0, 2), (8, 4, np.dtype(">f4")))
-_IN_SETS = 12_000
+_ROWS_OF_SETS = ((100, 0, 10), (33, 2, 20), (5, 1, 3))
+_IN_SETS, _ROWS_IN_SETS = 12_000, 4_000
 """Items of sets: at least two tiles of a walk."""
 
 
@@ -149,7 +159,7 @@ def _lines(backend: Backend, text: LineOrder) -> int:
 
 
 def sets(backend: Backend, given: Items, turn: int) -> int:
-    """Two of the sets, of one, two and three runs, against the reference. Returns how many were right."""
+    """Two of the sets, of one, two and three runs, and counts, against the reference. Returns how many were right."""
     order, count, right = given.order, len(given.items), 0
     parts = (given.items[: count // 2], given.items[count // 2 : -90], given.items[-90:])
     texts = [given.text(given.in_order(part)) for part in parts]
@@ -161,6 +171,10 @@ def sets(backend: Backend, given: Items, turn: int) -> int:
                 workspace.poison()
                 workspace.merge(one.resolve(LaunchRequest(), order, number, equals), equals)
                 found.append((workspace.download().tobytes(), workspace.dropped))
+                if not equals.is_distinct:
+                    counting = cast(CountingWorkspace, workspace)
+                    counting.merge_counted(one.resolve(LaunchRequest(), order, number, equals), equals)
+                    found[-1] += (counting.download().tobytes(), counting.equals().tobytes())
                 workspace.close()
             assert found[0] == found[1], (order, equals, number)
             right += 1
@@ -170,12 +184,14 @@ def sets(backend: Backend, given: Items, turn: int) -> int:
 def sets_work(backend: Backend) -> Work:
     """Sets of everything that a GPU makes sets of."""
     given = {
-        **{f"keys {dtype}": partial(keys_of, dtype) for dtype in DTYPES},
-        **{f"records of {record[0]}": partial(records_of, record) for record in _RECORDS_OF_SETS},
+        **{f"lines {number}": (partial(lines_of, text), _ROWS_IN_SETS) for number, text in enumerate(LINE_ORDERS[::3])},
+        **{f"records of {record[0]}": (partial(records_of, record), _ROWS_IN_SETS) for record in _ROWS_OF_SETS},
+        **{f"keys {dtype}": (partial(keys_of, dtype), _IN_SETS) for dtype in DTYPES},
+        **{f"records of {record[0]}": (partial(records_of, record), _IN_SETS) for record in _RECORDS_OF_SETS},
     }
     return [
-        (f"sets of {name}", lambda make=make, turn=turn: sets(backend, make(_IN_SETS), turn))
-        for turn, (name, make) in enumerate(given.items())
+        (f"sets of {name}", lambda make=make, count=count, turn=turn: sets(backend, make(count), turn))
+        for turn, (name, (make, count)) in enumerate(given.items())
     ]
 
 

@@ -82,7 +82,7 @@ def test_merges(order: Order, kernel: Any, launched: Launched) -> None:
             assert ahead(order, launch, TUNED_ON, count, check=True) == launched
 
 
-@pytest.mark.parametrize("order", [order for order in ORDERS if not moves_rows(order)], ids=Order.describe)
+@pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 @pytest.mark.parametrize("equals", [Equals.UNION, Equals.DISTINCT_SYMMETRIC])
 def test_sets(order: Order, equals: Equals, launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "begin", lambda *arguments: None)
