@@ -189,12 +189,30 @@ def test_arrays_in_host_memory_go_to_a_gpu(
             assert moved.tolist() == rows.tolist()
 
 
-def test_the_gpu_makes_no_sets_of_long_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch)
-    words = np.array([b"a" * 20, b"b" * 20])
-    with pytest.raises(UsageError, match=r"sets of .S20 are made by the CPU alone; leave backend=.gpu. out"):
-        gpumerge_cli.union(words, words, backend="gpu")
-    assert gpumerge_cli.union(words, words, backend="auto").tolist() == words.tolist()
+@pytest.mark.parametrize("device", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("name", SETS)
+def test_records_in_host_memory_go_to_a_gpu(
+    name: str, device: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    if device == "gpu":
+        request.getfixturevalue("gpu_backend")
+    else:
+        stand_in(monkeypatch)
+    combine = getattr(gpumerge_cli, name)
+    for dtype, key in (("S20", None), ([("k", "i4"), ("v", "S3")], "k"), ([("k", ">f8"), ("v", "i8")], "k")):
+        runs = [np.zeros(int(rng.integers(0, 60)), dtype) for _ in range(int(rng.integers(1, 4)))]
+        for run in runs:
+            drawn = np.sort(rng.integers(10, 30, len(run)))
+            if key is None:
+                run[:] = drawn.astype("S20")
+            else:
+                run["k"], run["v"] = drawn, rng.integers(0, 99, len(run)).astype(run.dtype["v"])
+        values = [np.arange(len(run)) for run in runs]
+        wanted, rows = combine(*runs, key=key, values=values)
+        assert combine(*runs, key=key, backend="gpu").tobytes() == wanted.tobytes()
+        found, moved = combine(*runs, key=key, backend="gpu", values=values)
+        assert found.tobytes() == wanted.tobytes()
+        assert moved.tolist() == rows.tolist()
 
 
 class OnHost(np.ndarray):  # type: ignore[type-arg]

@@ -15,8 +15,7 @@ from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.select import makes_sets, select
+from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
@@ -64,8 +63,7 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
         as all arrays have; for intersect as many as the shortest one has, for difference as many as the first one. What
         lies behind the result is not defined.
     backend, device:
-        "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. "auto" is the CPU, which makes the sets
-        of all items. A GPU makes those of numbers, dates and time spans, and of records of 4, 8, 12 and 16 bytes.
+        "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. "auto" is the CPU.
     key, descending, threads:
         See merge.
 
@@ -157,7 +155,10 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
     nats = [keys.nats(run) for run in runs]
     # NaTs are kept out, and values are gathered, by the indices of the items.
     items, of_items = (runs, keys) if rows is None and not any(nats) else numbered(runs, keys)
-    host = Host(_backend(keys, of_items, sum(each.nbytes for each in items), options), threads)
+    backend = options.get("backend", "auto")
+    chosen = "cpu" if backend == "auto" else backend  # as for sets of files
+    nbytes = sum(each.nbytes for each in items)
+    host = Host(select(chosen, options.get("device", 0), of_items.order, nbytes).backend, threads)
     if items is runs:
         return host.combined(runs, keys, equals, None if out is None else out.view(keys.items)).view(keys.dtype)
     ranks = _ranks(host, items, of_items, equals, nats)
@@ -166,15 +167,6 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
         out[: len(found)] = found
         found = out[: len(found)]
     return found if rows is None else (found, gathered(rows, ranks))
-
-
-def _backend(keys: ArrayKeys, of_items: ArrayKeys, nbytes: int, options: SetOptions) -> Backend:
-    """The backend that makes a set of `nbytes` of items. keys: those of the arrays. of_items: those of the items."""
-    choice = options.get("backend", "auto")
-    if choice == "gpu" and not makes_sets(of_items.order):
-        raise UsageError(f"sets of {keys.dtype} are made by the CPU alone", way_out='leave backend="gpu" out')
-    choice = "cpu" if choice == "auto" else choice  # as for sets of files
-    return select(choice, options.get("device", 0), of_items.order, nbytes).backend
 
 
 def _ranks(
