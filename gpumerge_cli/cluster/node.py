@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,8 +234,11 @@ def cuts(packed: Packed, chunk: Chunk, targets: Sequence[int]) -> NDArray[np.int
         return bench.planner.near(targets, low, high)
 
 
-def probe(packed: Packed) -> Standing | GpumergeError:
-    """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output."""
+def probe(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:
+    """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output.
+
+    dask_worker: this worker, which Dask fills in.
+    """
     try:
         shipment: Shipment = pickle.loads(packed.data)
         judge_version(shipment.version)
@@ -255,7 +259,8 @@ def probe(packed: Packed) -> Standing | GpumergeError:
                 )  # fmt: skip
         backend = select.host()
         host = socket.gethostname()
-        return Standing(__version__, host, own_threads(), own_memory(), has_gpu(), backend.info().name)
+        threads, memory = own_threads(dask_worker), own_memory(dask_worker)
+        return Standing(__version__, host, threads, memory, has_gpu(dask_worker), backend.info().name)
     except GpumergeError as error:
         return error
 
