@@ -57,7 +57,7 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     folders = run_folders(machines, job)
     place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(place, folders, log))
-    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0)
+    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
     shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
     if not request.unique and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])

@@ -383,3 +383,12 @@ def test_what_is_no_run_log_is_left_alone(text: str, resume: bool, tmp_path: Pat
         sort_files(request, machines=Here(1, 0))
     assert (tmp_path / "log").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]
+
+
+def test_runs_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(1000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    monkeypatch.setattr(os, "statvfs", lambda folder: SimpleNamespace(f_bavail=1, f_frsize=10))
+    with pytest.raises(OutputError, match=r"4.00 kB of temporary files do not fit .*; name another folder with -T$"):
+        sort_files(request, machines=Here(1, 0))
+    assert os.listdir(tmp_path) == ["a.i32"]
