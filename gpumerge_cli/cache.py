@@ -18,9 +18,9 @@ def cache_folder() -> str:
 
 def read_own(path: Path) -> bytes:
     """The bytes of the file. Raises OSError, also if another user could have written the file; a line says so once."""
-    for folder in _folders(path):
-        _judge(folder, folder.stat())
-    with open(path, "rb") as file:
+    with open(path, "rb") as file:  # first, because most often there is none
+        for folder in _folders(path):
+            _judge(folder, folder.stat())
         _judge(path, os.fstat(file.fileno()))
         return file.read()
 

@@ -39,9 +39,7 @@ class Replacement:
         try:
             before = _status_of(self.place)
             # First, so that of runs that are killed one after the other never more than one is left.
-            if self.place in _swept:
-                _swept.discard(self.place)
-            else:
+            if self.place not in _swept:
                 _remove_left({self.place})
             self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
         except OSError:
@@ -86,6 +84,7 @@ class Replacement:
             self.abort()
             raise
         _unfinished.discard(self.temporary)
+        _swept.discard(self.place)
         os.close(self.descriptor)
         self.descriptor = -1
 
@@ -285,7 +284,7 @@ def sweep(names: Iterable[str | Path]) -> None:
 
 
 _swept: set[Path] = set()
-"""Places that were looked after ahead of their replacements."""
+"""Places that `sweep` looked after, and that no replacement was put into since."""
 
 
 def _remove_left(places: Iterable[Path]) -> None:

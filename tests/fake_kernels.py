@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import cupy
 import numpy as np
 import pytest
 
@@ -187,6 +188,14 @@ def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (prepared, launching):
         monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(prepared, "Kernels", FakeKernels)
+
+
+def driver_error(what: str) -> BaseException:
+    """The driver's error, which CuPy makes from a number."""
+    error = cupy.cuda.driver.CUDADriverError
+    made: BaseException = error.__new__(error)
+    made.args = (what,)
+    return made
 
 
 def call(kind: prepared.Kind, runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:

@@ -1,13 +1,14 @@
-"""Random merges on one backend, each held against a plain stable sort.
+"""Random merges and sets on one backend, each held against a plain stable sort, or the plain rule of sets.
 
 python3 -m tests.fuzz --cases 20000 --seed 1 --backend gpu --workers 8 -o fuzz.txt
 python3 -m tests.fuzz --seed 1 --backend gpu --only 1234
 
 The seed and the number decide a case. Cases of one order run one after the other, so that its kernels stay compiled.
-Path is compiled for each launch shape, so it gets few shapes. In a quarter of the cases the runs are not in order and
-not checked: then the output must hold the same items, or on a GPU as many items. A quarter of the cases go through
-files, in chunks within a random budget of memory, and the others through a workspace. Cases run in processes of their
-own, so a crash is reported as wrong.
+Path is compiled for each launch shape, so it gets few shapes. A third of the cases are sets. In a quarter of the cases
+the runs are not in order and not checked: then the output must hold the same items, or on a GPU as many items, and a
+set must hold nothing but items of the runs. A quarter of the cases go through files, in chunks within a random budget
+of memory, and the others through a workspace. Some of those through files count equal items. Cases run in processes of
+their own, so a crash is reported as wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -35,11 +37,12 @@ from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeReques
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import DTYPES, Lines, Order
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import Equals, Margin
 from tests import line_orders
 from tests.apart import each
 from tests.linekeys import key_of
 from tests.oracles import first_keys, first_records, merged_keys, merged_records, number_of
+from tests.reference import set_of
 from tests.strategies import as_text, special_values
 
 KEY_ORDERS = [Order.of(dtype, descending=down) for dtype in DTYPES for down in (False, True)]
@@ -60,6 +63,8 @@ ORDERS = KEY_ORDERS + LINE_ORDERS + RECORD_ORDERS
 SHAPES = ("uniform", "few", "equal", "specials", "disjoint", "disjoint the other way", "blocky")
 DISORDERS = ("shuffled", "reversed", "nearly in order")
 UNIQUES: tuple[Unique, ...] = (None, None, "first", "ahead")
+SETS = tuple(equals for equals in Equals if equals.is_set)
+COUNTS = ("ahead", "after", "apart")
 
 _BLOCKS = (1, 2, 3, 16, 31, 32, 64, 96, 128, 256, 512, 1024)
 _PATHS: tuple[dict[str, Any], ...] = ({}, {}, {"block_size": 32, "items_per_thread": 4, "transfer": "vector"})
@@ -77,7 +82,7 @@ class Case:
     """One merge: its items, its launch, and the lengths of its runs.
 
     disorder: how the runs are out of order, or "". budget: the bytes of memory for a merge of files; None for a merge
-    in a workspace.
+    in a workspace. count: the place of the numbers of equal items (see Margin), or "".
     """
 
     number: int
@@ -90,14 +95,31 @@ class Case:
     request: LaunchRequest
     disorder: str = ""
     budget: int | None = None
+    count: str = ""
 
     def describe(self) -> str:
         """The whole case, in one line."""
+        way = "in memory" if self.budget is None else f"files within {self.budget}"
         return (
             f"case {self.number}: {self.order.describe()}, {self.shape}, {self.policy.describe()}, "
-            f"unique {self.unique}, {self.threads} threads, lengths {list(self.lengths)}, "
-            f"{self.disorder or 'in order'}, {'in memory' if self.budget is None else f'files within {self.budget}'}"
+            f"{self.rule}, {self.threads} threads, lengths {list(self.lengths)}, "
+            f"{self.disorder or 'in order'}, {self.counted}, {way}"
         )
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is a set of the runs, and no merge."""
+        return isinstance(self.unique, Equals)
+
+    @property
+    def rule(self) -> str:
+        """What happens to equal items."""
+        return self.unique.value if isinstance(self.unique, Equals) else f"unique {self.unique}"
+
+    @property
+    def counted(self) -> str:
+        """Whether equal items are counted."""
+        return f"counts {self.count}" if self.count else "no counts"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -106,8 +128,9 @@ class Case:
             self.order.describe(),
             self.shape,
             self.policy.rung,
-            f"unique {self.unique}",
+            self.rule,
             self.disorder or "in order",
+            self.counted,
             "in memory" if self.budget is None else "files",
             f"{'1 run' if len(self.lengths) == 1 else '2 runs' if len(self.lengths) == 2 else 'more runs'}",
         )
@@ -118,19 +141,30 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     random = np.random.default_rng([seed, number])
     order = ORDERS[number % len(ORDERS)]
     count = int(random.choice([1, 2, 2, 2, 2, 3, int(random.integers(4, _MOST_RUNS + 1))]))
-    request, policy = _policy(random, order, backend, count)
-    shape = str(random.choice(SHAPES))
     unique = UNIQUES[int(random.integers(len(UNIQUES)))]
+    if random.random() < 1 / 3:
+        equals = SETS[int(random.integers(len(SETS)))]
+        unique, request = equals, LaunchRequest()
+        policy = backend.resolve(request, order, count, equals)
+    else:
+        request, policy = _policy(random, order, backend, count)
+    shape = str(random.choice(SHAPES))
     lengths = _lengths(random, policy, count, order)
     threads = int(random.choice([1, 1, 2, 3, 5]))
     case = Case(number, order, shape, policy, unique, threads, lengths, request)
     make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
     runs: Runs = make(random, case)
     if random.random() < 0.25:
-        case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique=unique and "first")
+        case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique="first" if unique == "ahead" else unique)
     if random.random() < 0.25:
-        case = replace(case, disorder=str(random.choice(DISORDERS)), unique=None)
+        case = replace(case, disorder=str(random.choice(DISORDERS)), unique=unique if case.is_set else None)
         runs = [_disordered(random, case.disorder, run) for run in runs]  # type: ignore[assignment]
+    distinct = isinstance(case.unique, Equals) and case.unique.is_distinct
+    of_lines = isinstance(order, Lines)
+    may_count = case.budget is not None and not case.disorder and not distinct
+    if may_count and random.random() < (0.8 if of_lines else 0.3):
+        count = str(random.choice(COUNTS)) if of_lines else "apart"
+        case = replace(case, count=count, unique=case.unique if case.is_set else "first")
     return case, runs
 
 
@@ -336,7 +370,12 @@ def _sorted_lines(lines: Sequence[bytes], order: Order) -> list[bytes]:
 
 
 def expected(case: Case, runs: Runs) -> bytes:
-    """The bytes of the right output."""
+    """The bytes of the right output, and of its counts behind it if they lie apart."""
+    if case.count:
+        all_items = replace(case, count="", unique=case.unique if case.is_set else None)
+        return _with_counts(case, expected(all_items, runs))
+    if isinstance(case.unique, Equals):
+        return _expected_set(case, runs, case.unique)
     if case.order.record:
         records = _sorted_records([record for run in runs for record in run], case.order)
         if case.unique and records:
@@ -353,6 +392,41 @@ def expected(case: Case, runs: Runs) -> bytes:
         firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
         lines = firsts[case.unique == "ahead" :]
     return as_text(lines, end_of(case.order))
+
+
+def _with_counts(case: Case, text: bytes) -> bytes:
+    """The first of equal neighbours among sorted items, which are given as bytes, and their numbers."""
+    order, end = case.order, b""
+    if isinstance(order, Lines):
+        end = end_of(order)
+        items = text.split(end)[:-1]
+    else:
+        size = order.item_bytes
+        items = [text[at : at + size] for at in range(0, len(text), size)]
+    firsts, numbers = [], []
+    for _, group in groupby(items, key_of(order)):
+        first, *others = group
+        firsts.append(first + end)
+        numbers.append(1 + len(others))
+    if case.count == "apart":
+        return b"".join(firsts) + np.array(numbers, "<u8").tobytes()
+    both = zip(firsts, numbers, strict=True)
+    if case.count == "ahead":
+        return b"".join(b"%7d " % number + line for line, number in both)
+    return b"".join(line[:-1] + b"\t%d" % number + end for line, number in both)
+
+
+def _expected_set(case: Case, runs: Runs, equals: Equals) -> bytes:
+    if case.order.record or isinstance(case.order, Lines):
+        end = b"" if case.order.record else end_of(case.order)
+        items: list[list[bytes]] = runs  # type: ignore[assignment]
+        return b"".join(item + end for item in set_of(items, key_of(case.order), equals))
+    size = case.order.item_bytes
+    numbered = []
+    for run in map(np.asarray, runs):
+        keys, images = run.tobytes(), case.order.image(run).tolist()
+        numbered.append([(image, keys[at * size : (at + 1) * size]) for at, image in enumerate(images)])
+    return b"".join(key for _, key in set_of(numbered, itemgetter(0), equals))
 
 
 def _data(case: Case, runs: Runs) -> list[bytes]:
@@ -412,6 +486,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
         else:
             items = ItemRequest("raw", order.dtype.name, reverse=order.descending)
         output = os.path.join(folder, "out")
+        counts = os.path.join(folder, "counts") if case.count == "apart" else None
         merge_files(
             MergeRequest(
                 tuple(names),
@@ -419,12 +494,16 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
                 items,
                 BackendRequest(backend.name, threads=case.threads, launch=case.request),  # type: ignore[arg-type]
                 check=not case.disorder,
-                equals=Equals.of(case.unique is not None),
+                equals=case.unique if isinstance(case.unique, Equals) else Equals.of(case.unique is not None),
                 memory=case.budget,
+                margin=Margin(case.count, file=counts) if case.count else None,  # type: ignore[arg-type]
             )
         )
-        with open(output, "rb") as file:
-            return file.read()
+        found = b""
+        for name in (output, *([counts] if counts else [])):
+            with open(name, "rb") as file:
+                found += file.read()
+        return found
 
 
 def problem(case: Case, runs: Runs, backend: Backend) -> str:
@@ -435,6 +514,10 @@ def problem(case: Case, runs: Runs, backend: Backend) -> str:
         if isinstance(error, DisorderError) and case.disorder and backend.name == "gpu":
             return ""  # lines taken twice or not at all did not make up the output
         return f"{type(error).__name__}: {error}"
+    if case.disorder and case.is_set:
+        whole = _text(case, runs)
+        strange = set(_items(case, found)) - set(_items(case, whole))
+        return "the output holds other items" if strange or len(found) > len(whole) else ""
     if case.disorder and backend.name == "gpu":  # whose threads' shares may overlap then
         return "" if len(found) == len(_text(case, runs)) else "the output has another size"
     if case.disorder:
@@ -474,7 +557,9 @@ def _tell(wrong: str, backend: str, seed: int, number: int, failures: int, told:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a case failed."""
-    parser = argparse.ArgumentParser(prog="python3 -m tests.fuzz", description="Random merges, held against a sort.")
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.fuzz", description="Random merges and sets, held against plain ones."
+    )
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=None, help="random if not said")
     parser.add_argument("--backend", choices=("gpu", "cpu"), default="cpu")

@@ -1,5 +1,7 @@
 """Random calls on CuPy arrays as they lie in a GPU's memory, each held against a stable sort of the keys' ranks.
 
+Sets are held against the plain rule, by the counts of equal keys.
+
 python -m tests.fuzz_device --cases 20000 --seed 1 --workers 12 [--backend gpu] [-o FILE]
 python -m tests.fuzz_device --seed 1 --only 1234
 
@@ -26,8 +28,10 @@ from typing import Any
 import numpy as np
 
 import gpumerge_cli
+from gpumerge_cli.compare.sets import _kept
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES
+from gpumerge_cli.order.equals import Equals
 from tests.apart import conclude, each
 from tests.strategies import special_values
 
@@ -41,7 +45,9 @@ VALUES = [("uint8", ()), ("int16", ()), ("float32", ()), ("int64", ()), ("comple
 """Dtypes and shapes of rows. A dtype of keys meets two of them, in one direction, because each kind is compiled."""
 WAYS = ("plain", "behind items", "strided", "reversed", "behind bytes")
 _FEW_RUNS, _RUNS = (1, 2, 3, 16), (1, 2, 2, 2, 2, 2, 3, 4, 5, 8, 16, 17, 20)
-_JUDGED_THERE = 1 << 17
+EVERY_SET = [equals for equals in Equals if equals.is_set]
+_SET_BITS = 17
+_JUDGED_THERE = 1 << _SET_BITS
 """From so many items on, a case is made and judged where its arrays are."""
 _BY_VALUES = {1: 24, 2: 26}
 """The binary logarithm of the items from which narrow integers are merged value by value, by their bytes."""
@@ -54,7 +60,8 @@ _WIDEST = 8  # bytes of an integer
 class Call:
     """A call, and what it should give: the places of the items in order among all runs, laid one behind the other.
 
-    keys, rows: all of them, as rows of bytes. room: the bytes around the output, and where it begins and ends in them.
+    keys, rows: all of them, as rows of bytes. equals: the set, if the call makes one. room: the bytes around the
+    output, and where it begins and ends in them.
     """
 
     function: str
@@ -65,9 +72,15 @@ class Call:
     keys: Array = None
     images: Array = None
     rows: Array = None
+    equals: Equals | None = None
     room: tuple[Array, int, int] | None = None
     may_be_refused: bool = False
     kinds: list[str] = field(default_factory=list)
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether it takes any number of sorted runs."""
+        return self.function == "merge" or self.equals is not None
 
     def describe(self) -> str:
         """The whole call without its items."""
@@ -93,12 +106,16 @@ def images_of(xp: Any, keys: Array, descending: bool) -> Array:
 def drawn(xp: Any, seed: int, number: int) -> Call:
     """Case `number` with arrays of a module, CuPy or NumPy."""
     random = np.random.default_rng([seed, number])
-    function = str(random.choice(["merge", "merge", "merge", "sort", "sort", "argsort", "is_sorted"]))
+    function = str(random.choice(["merge", "merge", "merge", "sort", "sort", "argsort", "is_sorted", "set", "set"]))
     at = int(random.integers(len(KEYS)))
-    with_values = function in ("merge", "sort") and random.random() < 0.35
+    with_values = function in ("merge", "sort", "set") and random.random() < 0.35
     kind = VALUES[(at + 3 * int(random.integers(2))) % len(VALUES)] if with_values else None
-    runs = int(random.choice(_FEW_RUNS if with_values else _RUNS)) if function == "merge" else 1
+    runs = int(random.choice(_FEW_RUNS if with_values else _RUNS)) if function in ("merge", "set") else 1
     bits = _size(random, xp is np)
+    if function == "set":
+        equals = EVERY_SET[(at + 4 * int(random.integers(2))) % len(EVERY_SET)]
+        kind = kind and VALUES[at % len(VALUES)]
+        return _drawn_set(random, xp, equals, at, kind, min(bits, _SET_BITS), runs)
     if bits >= 20 and random.random() < 0.25:  # value by value
         at, function, runs, kind = int(random.choice([KEYS.index(n) for n in _narrow()])), "merge", 2, None
         bits = _BY_VALUES[np.dtype(KEYS[at]).itemsize] + 0.1 * random.random() if xp is not np else bits
@@ -119,6 +136,21 @@ def drawn(xp: Any, seed: int, number: int) -> Call:
     return call
 
 
+def _drawn_set(
+    random: Random, xp: Any, equals: Equals, at: int, kind: tuple[str, tuple[int, ...]] | None, bits: float, runs: int
+) -> Call:
+    """A set of runs. It meets few dtypes of keys and values, in one direction, because each kind is compiled."""
+    call = Call(equals.name_of_set, np.dtype(KEYS[at]), bool(at % 2), equals=equals)
+    call.kinds += [equals.value, f"up to 2^{_SET_BITS}"]
+    total = int(2**bits) - 1
+    _fill(random, NUMPY, call, total, runs)
+    call.runs = [_laid(random, xp, run, call, "keys") for run in call.runs]
+    if kind:
+        _add_values(random, xp, call, *kind)
+    call.options |= {"distinct": equals.is_distinct, "descending": call.descending}
+    return call
+
+
 def _narrow() -> list[str]:
     return [name for name in DTYPES if np.dtype(name).kind in "iu" and np.dtype(name).itemsize in _BY_VALUES]
 
@@ -136,13 +168,13 @@ def _size(random: Random, on_host: bool) -> float:
 def _fill(random: Random, xp: Any, call: Call, total: int, runs: int) -> None:
     """Draw the keys and cut them into runs."""
     keys = xp.asarray(_content(random, call, total))
-    if call.function == "merge" or (call.function == "is_sorted" and random.random() < 0.7):
+    if call.takes_runs or (call.function == "is_sorted" and random.random() < 0.7):
         order = xp.argsort(images_of(xp, keys, call.descending), kind="stable")
         keys = keys.view(f"u{keys.itemsize}")[order].view(call.dtype)
     if call.function == "is_sorted" and total > 1 and random.random() < 0.5:
         at = int(random.integers(1, total))  # neighbours that may differ
         keys[at - 1 : at + 1] = keys[at - 1 : at + 1][::-1].copy()
-    call.runs = [keys] if call.function != "merge" else _cut(random, xp, call, keys, runs)
+    call.runs = _cut(random, xp, call, keys, runs) if call.takes_runs else [keys]
     # CuPy's concatenate would compile for each dtype.
     call.keys = xp.concatenate([run.view(np.uint8) for run in call.runs]).reshape(-1, keys.itemsize)
     call.images = images_of(xp, call.keys.view(call.dtype).reshape(-1), call.descending)
@@ -236,7 +268,7 @@ def _add_values(random: Random, xp: Any, call: Call, name: str, shape: tuple[int
     for run, end in zip(call.runs, ends.tolist(), strict=True):
         rows = xp.asarray(call.rows[end - len(run) : end]).copy().view(name).reshape(len(run), *shape)
         parts.append(_laid(random, xp, rows, call, "values"))
-    call.options["values"] = parts if call.function == "merge" else parts[0]
+    call.options["values"] = parts if call.takes_runs else parts[0]
 
 
 def _add_out(random: Random, xp: Any, call: Call, total: int) -> None:
@@ -255,7 +287,7 @@ def _add_out(random: Random, xp: Any, call: Call, total: int) -> None:
 
 def problem(xp: Any, call: Call) -> str:
     """The error of the call, or "" if it is right."""
-    where = {"backend": "cpu"} if xp is np and call.function != "is_sorted" else {}
+    where = {"backend": "cpu"} if xp is np and call.function != "is_sorted" and call.equals is None else {}
     try:
         found = getattr(gpumerge_cli, call.function)(*call.runs, **call.options, **where)
     except UsageError as error:
@@ -268,7 +300,7 @@ def problem(xp: Any, call: Call) -> str:
         right = bool((call.images[1:] >= call.images[:-1]).all())
         return "" if found is right else f"{found!r}, not {right}"
     own = np if len(call.keys) < _JUDGED_THERE else xp
-    places = own.argsort(call.images, kind="stable")
+    places = own.argsort(call.images, kind="stable") if call.equals is None else _places_of_set(call)
     if call.function == "argsort":
         return _differs(own, found, places.astype(np.int64), "places")
     if call.rows is not None:
@@ -287,6 +319,16 @@ def problem(xp: Any, call: Call) -> str:
     for run, end in zip(inputs, ends, strict=True):
         wrong = wrong or _differs(own, run, call.keys[end - len(run) : end], "an input was changed")
     return wrong
+
+
+def _places_of_set(call: Call) -> Array:
+    """The places of the items that go out, in their order."""
+    assert call.equals is not None
+    ends = np.cumsum([len(run) for run in call.runs])[:-1]
+    numbers = np.unique(call.images, return_inverse=True)[1]
+    kept = np.concatenate(_kept(np.split(numbers, ends), call.equals))
+    found = np.flatnonzero(kept)
+    return found[np.argsort(numbers[found], kind="stable")]
 
 
 def _as(like: Array, array: Array) -> Array:

@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Lines, Order
 from gpumerge_cli.order.equals import Equals
 from tests.linekeys import item_key, key_of
+
+_Item = TypeVar("_Item")
 
 
 class ReferenceBackend:
@@ -138,9 +140,9 @@ def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[byte
     return groups[1:] if unique == "ahead" else groups
 
 
-def set_of(runs: Sequence[Sequence[bytes]], key: Callable[[bytes], Any], equals: Equals) -> list[bytes]:
+def set_of(runs: Sequence[Sequence[_Item]], key: Callable[[_Item], Any], equals: Equals) -> list[_Item]:
     """The items of a set of sorted runs, group by group."""
-    found: list[bytes] = []
+    found: list[_Item] = []
     each = [{of: list(group) for of, group in groupby(run, key)} for run in runs]
     for of in sorted({of for groups in each for of in groups}):
         parts = [groups.get(of, []) for groups in each]
@@ -164,6 +166,7 @@ class ReferenceWorkspace:
         self._staging = np.empty(capacity, np.uint8)
         self._runs: list[Bytes] = []
         self._out = np.empty(0, np.uint8)
+        self._numbers = np.empty(0, np.int64)
 
     def staging(self, nbytes: int) -> Bytes:
         self._staging = np.empty(nbytes, np.uint8)
@@ -235,6 +238,17 @@ class ReferenceWorkspace:
             self.dropped = len(items) - len(first)
         self.merged_bytes = len(self._out)
         self._span("kernel", start)
+
+    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+        self.merge(policy, unique)
+        groups = [list(group) for _, group in groupby(self._items(self._out), self._key)]
+        self._numbers = np.array(list(map(len, groups)), np.int64)
+        self._out = np.frombuffer(b"".join(group[0] + self._end for group in groups), np.uint8)
+        self.dropped = sum(self.counts) - len(groups)
+        self.merged_bytes = len(self._out)
+
+    def equals(self) -> Bytes:
+        return self._numbers.view(np.uint8)
 
     def _items(self, run: Bytes) -> list[bytes]:
         if isinstance(self._order, Lines):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import gpumerge_cli
+from gpumerge_cli.arrays import ranking
 from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
@@ -158,6 +160,17 @@ def test_rank_of_is_searchsorted(a: list[int], b: list[int], items: list[int]) -
         expected = np.searchsorted(merged, np.array(items, np.int64), side)  # type: ignore[call-overload]
         assert gpumerge_cli.rank_of(runs, np.array(items, np.int64), side=side).tolist() == expected.tolist()
         assert gpumerge_cli.rank_of(runs, np.array(items, np.int64)[:, None]).shape == (len(items), 1)
+
+
+def test_items_of_the_arrays_dtype_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To compare them with what the dtype holds would wait for a GPU."""
+    items = SimpleNamespace(dtype=np.dtype(np.int32))
+    monkeypatch.setattr(ranking, "is_cupy", lambda given: given is items)
+    xp = SimpleNamespace(asarray=lambda given: given)
+    assert ranking._as_keys(xp, items, np.dtype(np.int32)) is items
+    for dtype in ("int32", "float64", "S3"):
+        some = np.array([3, 1, 2]).astype(dtype)
+        assert ranking._as_keys(np, some, some.dtype).tolist() == some.tolist()
 
 
 def test_shapes_of_ranks() -> None:

@@ -12,7 +12,9 @@ import gpumerge_cli
 from gpumerge_cli.arrays import remembered
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
-from tests.host_work import CALLS, calls, counted, held
+from tests import driver_calls
+from tests.calls_of_streams import ON_A_STREAM
+from tests.host_work import CALLS, MANY_CALLS, WAITING_CALLS, calls, calls_of_many, counted, held, waiting_calls
 from tests.oracles import merged_keys, same_bits
 
 pytestmark = pytest.mark.gpu
@@ -144,21 +146,37 @@ def test_long_sorts_and_merges(gpu_backend: Backend, rng: np.random.Generator) -
         assert not gpumerge_cli.is_sorted(merged)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *MANY_CALLS])
 def test_the_host_does_little(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A bound on the host's work of a call of a known kind. It counts, because a clock would tell of the machine."""
-    call, launches, allocations = calls(4000)[name]
-    call()
+    call = {**calls(4000), **calls_of_many(200)}[name]
+    call.call()
     with counted(monkeypatch) as found:
-        call()
-    assert found.launches <= launches
-    assert found.allocations <= allocations
-    assert found.fills == 0
+        call.call()
+    assert found.launches <= call.launches
+    assert found.allocations <= call.allocations
+    assert found.fills == call.fills
+
+
+@pytest.mark.parametrize("name", [*CALLS, *MANY_CALLS, *WAITING_CALLS])
+def test_all_that_the_driver_is_asked_for(gpu_backend: Backend, name: str) -> None:
+    """Launches, copies and waits of CuPy count, too, and longer arrays take no more of them."""
+    for count in (4000, 40_000):
+        call = {**calls(count), **calls_of_many(count // 20), **waiting_calls(count)}[name]
+        call.call()
+        with driver_calls.asked() as asked:
+            kept = call.call()
+        more = count > 4000 and name.startswith(("sort", "argsort"))  # a sort of several tiles merges them
+        assert driver_calls.launches(asked) <= call.launches + more, asked
+        assert driver_calls.waits(asked) <= call.waits, asked
+        if name not in WAITING_CALLS:
+            assert driver_calls.copies(asked) == call.fills, asked
+        del kept
 
 
 @pytest.mark.parametrize("name", ["sort", "sort(out=)", "sort(values=)", "argsort"])
 def test_longer_sorts_take_few_passes(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    call, launches, allocations = calls(1 << 16)[name]
+    call, launches, allocations, *_ = calls(1 << 16)[name]
     call()
     with counted(monkeypatch) as found:
         call()
@@ -171,7 +189,7 @@ def test_longer_sorts_take_few_passes(gpu_backend: Backend, monkeypatch: pytest.
 def test_sorts_by_digits_take_a_launch_a_digit(
     gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    call, _, allocations = calls(1 << 20)[name]
+    call, _, allocations, *_ = calls(1 << 20)[name]
     call()
     with counted(monkeypatch) as found:
         call()
@@ -182,7 +200,7 @@ def test_sorts_by_digits_take_a_launch_a_digit(
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name.startswith("merge")])
 def test_long_merges_are_cut_ahead(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    call, launches, allocations = calls(1 << 25)[name]
+    call, launches, allocations, *_ = calls(1 << 25)[name]
     call()
     with counted(monkeypatch) as found:
         call()
@@ -192,14 +210,14 @@ def test_long_merges_are_cut_ahead(gpu_backend: Backend, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("count", [4000, 1 << 16, 1 << 20])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *MANY_CALLS])
 def test_nothing_waits_but_a_check(gpu_backend: Backend, name: str, count: int) -> None:
     """Waits inside CuPy count, too."""
     import cupy
 
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        call = calls(count)[name][0]
+        call = {**calls(count), **calls_of_many(count // 20)}[name].call
         call()
         stream.synchronize()
         with held(stream, 0.2 if name == "is_sorted" else 20.0):
@@ -269,19 +287,21 @@ def test_arrays_on_another_gpu() -> None:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_a_stream_of_another_gpu() -> None:
+@pytest.mark.parametrize("name", ON_A_STREAM)
+def test_a_stream_of_another_gpu(name: str) -> None:
     import cupy
 
     keys = cupy.arange(10)
     with cupy.cuda.Device(1):
         stream = cupy.cuda.Stream(non_blocking=True)
-    calls = (gpumerge_cli.sort, gpumerge_cli.argsort, gpumerge_cli.merge, gpumerge_cli.is_sorted)
-    for call in (*calls, *calls):
+    for known in (False, True):
         with (
             cupy.cuda.Stream.from_external(SimpleNamespace(__cuda_stream__=lambda: (0, stream.ptr))),
             pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"),
         ):
-            call(keys)
+            ON_A_STREAM[name](keys)
+        if not known:
+            ON_A_STREAM[name](keys)
     assert gpumerge_cli.is_sorted(keys)
 
 

@@ -259,6 +259,25 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
     assert [pair for pair in beside if pair not in shares] == []
 
 
+def test_figures_of_narrow_keys_are_the_results() -> None:
+    """Those of calls and those of gpumerge bench, which has as many items of all types."""
+    import json
+
+    rows = {cells[0]: cells for cells in _rows((RESULTS / "h200" / "device.md").read_text())}
+    of_calls = [rows[f"merge {name} uniform"] for name in ("int16 2^28", "uint8 2^29")]
+    merges, copies = ([f"{float(cells[at]):.3f}" for cells in of_calls] for at in (1, 2))
+    text = " ".join((ROOT / "kernels" / "README.md").read_text().split())
+    assert f"random keys now take {merges[0]} and {merges[1]} ms" in text
+    assert set(copies) == set(re.findall(r"The copies take ([\d.]+) there", text))
+    report = json.loads((RESULTS / "h200" / "bench-dtypes.json").read_text())
+    found = {row["items"]: row for row in report["rows"] if row["name"] == "path"}
+    assert {found[name]["size"] for name in ("int16", "uint8")} == {1 << 28}
+    text = " ".join((MANUAL / "speed.md").read_text().split())
+    for name in ("int16", "uint8"):
+        median, share = found[name]["median"] * 1000, found[name]["share_of_copy"]
+        assert re.search(rf"{name} (took )?{median:#.3g} ms( there)?, {share:.2f} of copy", text), name
+
+
 def test_the_manuals_figures_of_sets_on_a_gpu_are_the_results() -> None:
     text = (MANUAL / "speed.md").read_text().split("## Sets in the memory of a GPU")[1].split("\n## ")[0]
     measured = [[cells[at] for at in (5, 6, 7, 8)] for cells in _rows((RESULTS / "h200" / "sets.md").read_text())]
@@ -285,6 +304,19 @@ def test_the_manuals_figures_of_batches_are_the_results() -> None:
         shown = re.findall(r"([\d.]+) s\b", paragraph)
         assert len(shown) >= 2
         assert set(shown) <= measured, page
+
+
+def test_results_beside_cccl_name_its_version() -> None:
+    import json
+
+    compared = 0
+    for result in RESULTS.glob("*/*.json"):
+        report = json.loads(result.read_text())
+        names = [row["name"] for row in report.get("rows", []) if isinstance(row, dict) and "name" in row]
+        if any(name.startswith("cccl") for name in names):
+            compared += 1
+            assert re.fullmatch(r"\d+\.\d+\.\d+", report["environment"]["CCCL"]), result
+    assert compared > 3
 
 
 def test_each_machines_folder_tells_of_each_of_its_files() -> None:

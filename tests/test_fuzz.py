@@ -14,6 +14,7 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.equals import Equals
 from tests import fuzz, fuzz_api, fuzz_device
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
@@ -74,9 +75,12 @@ def test_calls_on_arrays_as_they_lie_are_of_every_kind() -> None:
     kinds = {kind for call in calls for kind in call.kinds}
     assert {f"{what}: {way}" for what in ("keys", "values") for way in fuzz_device.WAYS} <= kinds
     assert {f"{many} of {how}" for many in ("two", "several") for how in ("blocks", "any", "nearly one")} <= kinds
-    assert {(call.function, call.dtype.name) for call in calls} == {
+    assert {(call.function, call.dtype.name) for call in calls if call.equals is None} == {
         (function, key) for function in ("merge", "sort", "argsort", "is_sorted") for key in fuzz_device.KEYS
     }
+    assert {call.dtype.name for call in calls if call.equals is not None} == set(fuzz_device.KEYS)
+    assert {call.equals for call in calls} == {None, *fuzz_device.EVERY_SET}
+    assert {len(call.runs) for call in calls if call.equals is not None and call.rows is not None} >= {1, 2, 3}
     assert any(not run.flags.aligned for call in calls for run in call.runs)
     floats = [np.asarray(run) for call in calls if call.dtype.kind == "f" for run in call.runs]
     both_signs = {bool(sign) for run in floats for sign in np.unique(np.signbit(run[np.isnan(run)]))}
@@ -107,8 +111,10 @@ def test_cases_are_of_every_kind() -> None:
     cases = [fuzz.drawn(3, number, backend)[0] for number in range(600)]
     assert {case.shape for case in cases} == set(fuzz.SHAPES)
     assert {case.policy.kernel for case in cases} == set(KERNELS)
-    assert {case.unique for case in cases} == {None, "first", "ahead"}
+    assert {case.unique for case in cases} == {None, "first", "ahead", *fuzz.SETS}
+    assert {case.unique for case in cases if case.disorder and case.budget} >= {None, Equals.UNION}
     assert {case.disorder for case in cases} == {"", *fuzz.DISORDERS}
+    assert {case.count for case in cases} == {"", *fuzz.COUNTS}
     budgets = [case.budget for case in cases if case.budget is not None]
     assert min(budgets) < 100
     assert max(budgets) > 10_000_000
@@ -139,9 +145,10 @@ class _UnstableWorkspace(ReferenceWorkspace):
     """Merges its runs in reverse. Only ties show it."""
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        self._runs.reverse()
+        turns = not isinstance(unique, Equals)
+        self._runs = self._runs[:: -1 if turns else 1]
         super().merge(policy, unique)
-        self._runs.reverse()
+        self._runs = self._runs[:: -1 if turns else 1]
 
 
 class _Unstable(ReferenceBackend):

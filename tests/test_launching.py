@@ -14,7 +14,7 @@ pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportErr
 
 from gpumerge_cli.backends.gpu import launching
 from gpumerge_cli.errors import UsageError
-from tests.fake_kernels import STREAM, memory, put_on_host
+from tests.fake_kernels import STREAM, driver_error, memory, put_on_host
 
 
 @pytest.fixture(autouse=True)
@@ -98,20 +98,10 @@ def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     launching.judge_stream()
 
     def lost(stream: int) -> int:
-        raise _driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
+        raise driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
 
     driver.streamGetCtx = lost
     launching.judge_stream()  # another error says what is wrong
-
-
-def _driver_error(what: str) -> BaseException:
-    """The driver's error, which CuPy makes from a number."""
-    import cupy
-
-    error = cupy.cuda.driver.CUDADriverError
-    made: BaseException = error.__new__(error)
-    made.args = (what,)
-    return made
 
 
 class Allocators:

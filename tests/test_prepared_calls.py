@@ -12,7 +12,8 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import joining, many_runs, prepared, prepared_digits
+from gpumerge_cli.backends.gpu import joining, many_runs, prepared, prepared_digits, radix, source
+from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError
@@ -139,59 +140,84 @@ def test_what_no_call_is_prepared_for() -> None:
     assert not ready.takes(1 << 32)  # the number of an item has 32 bits
 
 
+def digit_launches(
+    order: Order, count: int, places: tuple[int, int, int], plan: int, ends: tuple[int, ...] = ()
+) -> list[tuple[Any, ...]]:
+    """The plain form of a sort by digits: (name, blocks, threads, words, macros, shared) of each launch.
+
+    places: addresses of the items and of two buffers. plan: address of what is counted. ends: addresses of values, of
+    sorted keys and of sorted values, or none.
+    """
+    shape, passes, wide = digit_shape(order, TUNED_ON), order.prefix_bytes, count >= 1 << 30
+    tiles = -(-count // shape.room)
+    where = 1 + places[1:].index(places[0]) if places[0] in places[1:] else 0
+    shared = (plan, plan + 8 * (passes * 257 + 1))
+    macros = source.digit_macros(passes, wide=wide, pairs=bool(ends))
+    counting = (places[0], count, where, *shared, tiles * 256)
+    blocks = min(4 * TUNED_ON.multiprocessors, -(-count * order.width // (64 * 512)))
+    launches: list[tuple[Any, ...]] = [("count_digits", blocks, 512, counting, macros, counting_bytes(passes))]
+    macros = (*macros, *source.shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
+    blocks = min(tiles, shape.resident * TUNED_ON.multiprocessors)
+    for digit in range(passes):
+        words = (*places, count, digit, *shared, *ends)
+        launches.append(
+            ("sort_radix", blocks, shape.block_size, words, macros, shape.shared_bytes(order, wide=wide))
+        )  # fmt: skip
+    return launches
+
+
 @pytest.mark.parametrize("what", ["keys", "values", "numbers"])
-def test_many_keys_are_sorted_by_digits(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    """They are launched as radix.py decides, with the same arguments."""
-    from gpumerge_cli.backends.gpu import radix
-    from gpumerge_cli.backends.gpu.sort_policy import pair_order
-
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
+def test_many_keys_are_sorted_by_digits(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, what: str, dtype: str
+) -> None:
+    """What is decided once is what would be decided each time: the same launches with the same arguments."""
     launched: list[tuple[Any, ...]] = []
-
     begun: list[str] = []
+    took: list[int] = []
 
     def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
         def launch(blocks: int, stream: int, given: list[int]) -> None:
-            assert len(given) == words
+            assert (len(given), stream) == (words, STREAM)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
         return launch
 
+    def take(nbytes: int, stream: int) -> Any:
+        took.append(nbytes)
+        return SimpleNamespace(ptr=len(took) << 40)
+
     monkeypatch.setattr(FakeKernels, "ready", ready, raising=False)
     monkeypatch.setattr(FakeKernels, "begin", lambda self, name, macros: begun.append(name), raising=False)
-    rooms = iter([1 << 30, 1 << 32] * 2)
     for module in (radix, prepared_digits):
-        monkeypatch.setattr(module, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=next(rooms)))
-        monkeypatch.setattr(module, "current_stream", lambda: STREAM)
+        monkeypatch.setattr(module, "scratch", take)
+    monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
     zeroed: list[tuple[int, ...]] = []
     runtime = SimpleNamespace(memsetAsync=lambda *given: zeroed.append(given))
     monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    order, count = Order.of("float32"), 1_000_000
+    order = Order.of(dtype, descending=bool(rng.integers(2)))
     kind = {
         "keys": prepared.Kind("sort", order), "values": prepared.Kind("sort", order, 1, 8),
         "numbers": prepared.Kind("argsort", order),
     }[what]  # fmt: skip
     call = prepared.prepare(kind, 0, TUNED_ON)
     assert call is not None
-    assert call.takes(count)
-    call([4096], [count], count, 8192, [1 << 20] if what == "values" else [], 1 << 21 if what == "values" else 0)
-    found, launched = launched, []
-    assert begun == ["count_digits", "sort_radix"]  # side by side
-    items, at = order if what == "keys" else pair_order(order, 8 if what == "values" else 4), 1 << 30
-    size = -(-count * items.item_bytes // 16) * 16
-    ends = {"keys": None, "values": radix.Ends(1 << 20, 8192, 1 << 21), "numbers": radix.Ends(0, 0, 8192)}[what]
-    expected = []
-
-    def launch(name: str, blocks: int, threads: int, arguments: Any, *, macros: Any, shared: int) -> None:
-        words = [word for each in arguments for word in (each.tolist() if hasattr(each, "tolist") else [each])]
-        flat = np.frombuffer(words[-1], np.int64).tolist() if isinstance(words[-1], bytes) else words[-1:]
-        expected.append((name, blocks, threads, (*words[:-1], *flat), macros, shared))
-
-    next(rooms)
-    buffers = (8192, at) if what == "keys" else (at, at + size)
-    radix.sort_by_digits(launch, items, TUNED_ON, (4096, count), buffers, ends)
-    assert found == expected
-    assert len(found) == 1 + order.width
-    assert zeroed[0] == zeroed[1]
+    items = order if what == "keys" else pair_order(order, 8 if what == "values" else 4)
+    values, moved = ([1 << 20], 1 << 21) if what == "values" else ([], 0)
+    for count in (*rng.integers(300_000, 1 << 30, 3).tolist(), (1 << 30) - 1, 1 << 30, (1 << 31) + 5):
+        for recording in (launched, zeroed, took):
+            recording.clear()
+        assert call.takes(count)
+        call([4096], [count], count, 8192, values, moved)
+        size = -(-count * items.item_bytes // 16) * 16
+        buffers = (8192, 1 << 40) if what == "keys" else (1 << 40, (1 << 40) + size)
+        ends = {"keys": (), "values": (1 << 20, 8192, 1 << 21), "numbers": (0, 0, 8192)}[what]
+        assert launched == digit_launches(items, count, (4096, *buffers), 2 << 40, ends)
+        plan = 8 * (order.width * 257 + 1)
+        said = -(-count // digit_shape(items, TUNED_ON).room) * 256 * min(order.width, 2)
+        assert took == [size * (1 if what == "keys" else 2), plan + said * (4 if count < 1 << 30 else 8)]
+        assert zeroed == [(2 << 40, 0, plan, STREAM)]
+    assert begun == ["count_digits", "sort_radix"] * 2  # side by side, for fewer items than 2^30 and for more
 
 
 @pytest.mark.parametrize("apart", [False, True])

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+from measured_on import measured_on
+
 _CALLS, _TURNS = 200, 7
 
 
@@ -37,11 +39,11 @@ def main() -> None:
     import cupy
 
     import gpumerge_cli
-    from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
+    from gpumerge_cli.backends.gpu.cccl import Algorithm
     from gpumerge_cli.order import Keys
 
     order, stream = Keys("int", 4), cupy.cuda.get_current_stream().ptr
-    print(f"CCCL {installed().version}")
+    print(f"{measured_on()}\n")
     print("| items | merge(a, b) | merge(a, b, out=out) | CCCL from C++ | CCCL over merge(out=) |")
     print("|---|---|---|---|---|")
     for power in range(10, 29, 2):

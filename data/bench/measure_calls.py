@@ -12,6 +12,8 @@ import argparse
 import time
 from collections.abc import Callable
 
+from measured_on import measured_on
+
 _CALLS, _TURNS = 200, 5
 
 
@@ -38,6 +40,7 @@ def main() -> None:
 
     merges = ("merge", "merge(out=)", "merge(values=)")
     names = (*merges, "sort", "sort(out=)", "sort(values=)", "argsort", "is_sorted", "cupy.sort")
+    print(f"{measured_on()}\n")
     print("| items | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 1) + "|")
     for power in (10, 14, 20):

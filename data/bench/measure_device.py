@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import cupy
+from measured_on import measured_on
 
 import gpumerge_cli
 from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
@@ -252,7 +253,7 @@ def main() -> None:
         other = "CCCL"
         print(error)
     heads = ["", "ms", "copy, ms", "of copy", f"{other}, ms", "of copy", f"times {other}", ""]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = [measured_on(), "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for work in (merges, runs, pairs, sorts):
         if not re.search(wish.only, work.__name__):
             continue

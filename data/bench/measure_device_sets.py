@@ -23,11 +23,12 @@ from typing import Any
 
 import cupy
 from measure_device import copy_time, milliseconds, shaped
+from measured_on import measured_on
 
 import gpumerge_cli
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.gpu import walks
-from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
+from gpumerge_cli.backends.gpu.cccl import Algorithm
 from gpumerge_cli.backends.gpu.launching import Answer, current_stream
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.errors import DeviceError
@@ -146,13 +147,8 @@ def main() -> None:
     parser.add_argument("--shapes", default="")
     parser.add_argument("--items", default="int32")
     wish = parser.parse_args()
-    try:
-        version = f"Thrust of CCCL {installed().version}"
-    except DeviceError as error:
-        version = f"no Thrust: {error}"
-    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     with open(wish.out, "w", encoding="utf-8", buffering=1) as file:
-        print(f"{name}; {version}; times in ms; copy: of the bytes read and written\n", file=file)
+        print(f"{measured_on()}. Times in ms. Thrust is CCCL's. Copy: of the bytes read and written\n", file=file)
         if wish.shapes:
             print(
                 "| items | shape | union | intersect | union, pairs | union, few |\n|---|---|---|---|---|---|",

@@ -15,6 +15,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+from measured_on import measured_on
 
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortPolicy, SortRequest
@@ -73,6 +74,7 @@ def main(dtype: str = "uint32", count: str = str(1 << 28), name: str = "random",
     keys = keys_of(dtype, int(count), name)
     out = cupy.empty_like(keys)
     copy = timed(lambda: cupy.copyto(out, keys))
+    print(measured_on())
     print(f"{dtype} {count} {name}: copy {copy:.3f}")
     stream = cupy.cuda.get_current_stream()
     by_cupy = SortedByCupy(keys, out, descending=False)

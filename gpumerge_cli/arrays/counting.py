@@ -28,10 +28,9 @@ def counted(found: Any, key: str | None, *, moved: bool) -> Any:
         return _counted(np, keys, values, key)
     import cupy
 
-    from gpumerge_cli.backends.gpu.failures import device_errors
-    from gpumerge_cli.backends.gpu.launching import current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.launching import calls_on, current_stream, judge_waiting
 
-    with device_errors(), keys.device:
+    with calls_on(keys.device):
         judge_waiting(current_stream(), "a call with counts")
         return _counted(cupy, keys, values, key)
 

@@ -38,12 +38,11 @@ class Device:
         """A context in which the device is the current one. All methods below need it.
 
         Arrays that are made in it are temporaries of the call, which a graph may capture. `empty` and `kept` give
-        arrays that outlive it. CuPy's errors become a DeviceError.
+        arrays that outlive it. Errors are those of `calls_on`.
         """
-        from gpumerge_cli.backends.gpu.failures import device_errors
-        from gpumerge_cli.backends.gpu.launching import temporaries
+        from gpumerge_cli.backends.gpu.launching import calls_on, temporaries
 
-        with device_errors(), self._device, temporaries():
+        with calls_on(self._device), temporaries():
             yield
 
     def empty(self, count: int) -> Any:

@@ -61,10 +61,9 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False) -> Any
         return _joined(np, given[0], given[1], how, descending)
     import cupy
 
-    from gpumerge_cli.backends.gpu.failures import device_errors
-    from gpumerge_cli.backends.gpu.launching import current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.launching import calls_on, current_stream, judge_waiting
 
-    with device_errors(), given[0].device:
+    with calls_on(given[0].device):
         judge_waiting(current_stream(), "join")
         return _joined(cupy, given[0], given[1], how, descending)
 

@@ -154,6 +154,8 @@ def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     found = items if is_cupy(items) else np.asarray(items)
     if found.dtype.kind == "V" and dtype.kind == "S":
         found = found.view(f"S{found.dtype.itemsize}")
+    if found.dtype == dtype:
+        return xp.asarray(found)
     try:
         with np.errstate(all="ignore"):
             cast = found.astype(dtype)

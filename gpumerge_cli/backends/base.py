@@ -168,8 +168,7 @@ class Workspace(Protocol):
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
 
         unique: only the first of items that compare equal goes out. "ahead": an item that equals the chunk's first one
-        went out before, so none of these goes out. A set: the items that it has of the runs go out. Only backends on
-        the CPU make sets of all items (see select.makes_sets).
+        went out before, so none of these goes out. A set: the items that it has of the runs go out.
         """
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
@@ -192,6 +191,16 @@ class Workspace(Protocol):
 
     def close(self) -> None:
         """Free the buffers."""
+
+
+class CountingWorkspace(Workspace, Protocol):
+    """A workspace of the GPU, which also counts equal items."""
+
+    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+        """Merge as `merge` does, or make a set. Of equal items in the result the first one stays. They are counted."""
+
+    def equals(self) -> Bytes:
+        """The numbers of equals of each item that went out, as int64; valid until the next `merge_counted`."""
 
 
 class Backend(Protocol):

@@ -88,11 +88,6 @@ def choose(
     return Choice(cpu.create, (), f"{seconds(alone.seconds)} {told}; gpu {seconds(both.alone['gpu'])}", alone)
 
 
-def makes_sets(order: Order) -> bool:
-    """Whether GPUs make sets of such items. The CPU makes those of all items."""
-    return gpu.makes_sets(order)
-
-
 def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     """The numbers of the GPUs that were asked for, in choose's terms. Raises DeviceError for one that is not there."""
     if devices is None:

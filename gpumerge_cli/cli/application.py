@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -44,6 +45,9 @@ _MOST_NAMED = 8
 _SEQUENCE = "gpumerge.sequence"
 _WORDS = "gpumerge.words"
 """The names under which a context keeps Values.sequence, and the words of the command line."""
+_OUTPUT = "--output="
+_NAME = "name"
+"""Stands for all names of inputs and outputs while the other words are read."""
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
 """The class that Typer raises for wrong usage; its name differs between releases."""
 
@@ -273,13 +277,30 @@ def read_task(
 ) -> Task[Any]:
     """The task that the command `name` makes of its values, as `task_of` does. Raises GpumergeError.
 
-    words: those behind the command's name.
+    words: those behind the command's name, the files behind "--". Each option is one word, with its value.
     """
+    end = words.index("--") if "--" in words else len(words)
+    outputs = [word for word in words[:end] if word.startswith(_OUTPUT)]
+    arguments = command(name).arguments
+    if len(arguments) != 1 or not words[end + 1 :] or len(outputs) > 1:
+        return task_of(_read(name, tuple(words), settings))
+    # Jobs of a batch differ in their files, and seldom in their options.
+    said: dict[str, Any] = {arguments[0].parameter: tuple(words[end + 1 :])}
+    options = tuple(word for word in words[:end] if not word.startswith(_OUTPUT))
+    values = _read(name, (*options, *(f"{_OUTPUT}{_NAME}" for _ in outputs), "--", _NAME), settings)
+    if outputs:
+        said["output"] = outputs[0].removeprefix(_OUTPUT)
+    return task_of(values.saying(**said))
+
+
+@lru_cache(maxsize=64)
+def _read(name: str, words: tuple[str, ...], settings: Settings | None) -> Values:
+    """The values of the command `name` behind which `words` stand."""
     reader = Reader(command(name), lambda values: values)
     defaults: Any = None if settings is None else settings.of(name)
     try:
         with reader.make_context(name, list(words), default_map=defaults) as context:
-            return task_of(values_of(context))
+            return values_of(context)
     except _REFUSED as error:
         raise _usage_error(error, name) from error
 

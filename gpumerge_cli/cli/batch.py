@@ -17,6 +17,9 @@ from gpumerge_cli.units import format_counted, visible
 if TYPE_CHECKING:
     from gpumerge_cli.jobs.spec import Job, Limits, Operation
 
+_MOST_TOLD = 20
+"""Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
+
 
 def batch(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
@@ -65,7 +68,7 @@ def batch(values: Values) -> None:
 def _judged(
     name: str, others: dict[str, str | None], limits: Limits, operations: Callable[[], dict[str, Operation]]
 ) -> list[Job]:
-    """The jobs of the file `name`. If there are mistakes, all are told, and an error is raised.
+    """The jobs of the file `name`. If there are mistakes, the first ones are told, and an error is raised.
 
     others: files that no job may write, by what they are. operations: those of jobs.
     """
@@ -81,9 +84,11 @@ def _judged(
     jobs, mistakes = read_jobs(_read(name), Folder(base, taken), operations(), limits)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
-        for error in errors:
+        for error in errors[:_MOST_TOLD]:
             say(error)
-        raise UsageError(f"{len(errors)} mistakes", where=name, way_out="mend them; no job was run")
+        more = len(errors) - _MOST_TOLD
+        told = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
+        raise UsageError(told, where=name, way_out="mend them; no job was run")
     if errors:
         raise errors[0]
     return jobs

@@ -21,8 +21,9 @@ from gpumerge_cli.jobs.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
 from gpumerge_cli.jobs.spec import Job, Limits, Result
 from gpumerge_cli.line_file import LineFile
+from gpumerge_cli.replacement import sweep
 from gpumerge_cli.units import format_counted
-from gpumerge_cli.urls import redacted
+from gpumerge_cli.urls import is_url, redacted
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.batch_view import BatchBar
@@ -72,6 +73,7 @@ class _Batch:
     def __init__(self, jobs: Sequence[Job], wishes: Wishes, stack: ExitStack) -> None:
         self._wishes = wishes
         self._sharing = len(jobs)
+        sweep(name for job in jobs for name in job.outputs if not is_url(name))
         self._log = self._lines = None
         if wishes.joblog is not None:
             self._log = JobLog(wishes.joblog, resume=wishes.resume)

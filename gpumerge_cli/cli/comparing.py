@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.requests import counts_equals
@@ -53,15 +52,9 @@ def _measured(request: MergeRequest, repeat: int) -> CompareReport:
     from gpumerge_cli.compare.run import compare as compare_merges
     from gpumerge_cli.compare.run import compare_sets
     from gpumerge_cli.engine.load import load_runs
-    from gpumerge_cli.engine.margins import judge_place, sets_by_cpu
     from gpumerge_cli.engine.resources import cores
 
-    on_cpu = replace(request, on=replace(request.on, backend="cpu"))
-    loaded = load_runs(on_cpu if request.equals.is_set else request)
-    if request.equals.is_set:
-        why = sets_by_cpu(loaded.order)
-        judge_place(why, request.on.backend, by_cluster=False)
-        request = on_cpu if why else request
+    loaded = load_runs(request)
     # Start-up is not part of a comparison, so a GPU is worth it at any size.
     backend = select(request.on.backend, request.on.device, loaded.order, None).backend
     effort = Effort(repeat, request.on.threads or cores(), version=__version__)

@@ -39,7 +39,7 @@ class Setting:
     file: str = ""
 
 
-@dataclass
+@dataclass(eq=False)
 class Settings:
     """Everything that is set.
 

@@ -31,10 +31,10 @@ class Values:
             raise AttributeError(parameter)
         if parameter in self.said:
             return self.said[parameter]
-        for option in command(self.command).options:
-            if option.parameter == parameter:
-                return option.initial
-        raise AttributeError(f"{self.command} has no option {parameter}")
+        try:
+            return command(self.command).initial[parameter]
+        except KeyError:
+            raise AttributeError(f"{self.command} has no option {parameter}") from None
 
     def saying(self, **said: Any) -> Values:
         """The same with these values of parameters."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -85,7 +86,7 @@ class Inputs:
         """Bytes of all inputs."""
         return sum(source.size for source in self.sources)
 
-    @property
+    @cached_property  # a look reads from the files
     def item_bytes(self) -> float:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if self.order.item_bytes:

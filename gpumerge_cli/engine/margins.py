@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.select import makes_sets
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.output import refuse_inputs, same_place
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Margin
 
 
@@ -39,20 +37,11 @@ def counts_of(request: MergeRequest | SortFilesRequest) -> tuple[str, ...]:
     return (file,)
 
 
-def by_cpu(request: MergeRequest, inputs: Inputs) -> str:
+def by_cpu(request: MergeRequest) -> str:
     """Why the CPU does a request whose equal items lie in one chunk; "" if a GPU can do it, too."""
     if request.join is not None:
         return made_by_cpu("joins")
-    if request.margin is not None:
-        return made_by_cpu("counts and columns")
-    return sets_by_cpu(inputs.order)
-
-
-def sets_by_cpu(order: Order) -> str:
-    """Why the CPU makes sets of an order's items; "" if a GPU can do it, too."""
-    if makes_sets(order):
-        return ""
-    return made_by_cpu(f"sets of {order.describe() if order.item_bytes else f'{order.item_word}s'}")
+    return made_by_cpu("columns") if request.margin is not None and request.margin.count is None else ""
 
 
 def made_by_cpu(what: str) -> str:

@@ -30,7 +30,7 @@ from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
 
-_SETS_BY_CPU = "auto has the CPU make sets"
+_BY_CPU = "auto has the CPU make sets and counts"
 
 
 def merge_files(
@@ -109,7 +109,7 @@ def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple
         request, inputs = prepared(request, inputs)
     judge_margin(request.margin, inputs)
     if request.by_groups:
-        judge_place(by_cpu(request, inputs), request.on.backend, by_cluster=by_cluster)
+        judge_place(by_cpu(request), request.on.backend, by_cluster=by_cluster)
     return request, inputs
 
 
@@ -130,11 +130,11 @@ def _ran(request: MergeRequest, choice: Choice, parts: Sequence[Chunk], told: tu
 def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
-        why = by_cpu(request, inputs)
+        why = by_cpu(request)
         judge_place(why, on.backend, by_cluster=False)
         if on.backend == "auto":  # no GPU has been measured on sets of files
             chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
-            return replace(chosen, why=why or _SETS_BY_CPU)
+            return replace(chosen, why=why or _BY_CPU)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.backends.base import Bytes, CountingWorkspace
 from gpumerge_cli.backends.calls import CountingWorker
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
@@ -145,7 +145,7 @@ class CountingOutlet(SinkOutlet):
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
         written = super().put(turn, place, merged, last=last)
         if written is not None:
-            counted = cast(CountingWorker, merged)  # no others count
+            counted = cast(CountingWorker | CountingWorkspace, merged)  # no others count
             equals = _Equals([], 0, 8 * (sum(merged.counts) - merged.dropped), merged.spans, counted.equals())
             self._counts.put(turn, place, equals, last=last)
         return written

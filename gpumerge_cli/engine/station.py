@@ -7,11 +7,22 @@ import threading
 from collections import deque
 from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
-from gpumerge_cli.backends.base import FAN_INS, Backend, LaunchPolicy, SortPolicy, SortRequest, Unique, Workspace
+from gpumerge_cli.backends.base import (
+    FAN_INS,
+    Backend,
+    CountingWorkspace,
+    LaunchPolicy,
+    SortPolicy,
+    SortRequest,
+    Unique,
+    Workspace,
+)
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
+from gpumerge_cli.engine.counted import CountedLines
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
@@ -199,7 +210,7 @@ class Hand:
             raise FoundDisorderError(found.source) from None
         return self._caller
 
-    def _in_steps(self, capacity: int, piece: Chunk) -> Workspace:
+    def _in_steps(self, capacity: int, piece: Chunk) -> Merged:
         """The merge or sort of the piece, in a workspace."""
         site, work, policy = self._site, self._site.work, self._station.policy
         if self._workspace is None:
@@ -213,10 +224,16 @@ class Hand:
             disorder = workspace.disorder()
             if disorder is not None:
                 raise FoundDisorderError(disorder.run)
-        if work.equals.is_set:
-            unique: Unique = work.equals
-        else:
-            unique = None if work.equals.keeps_all else first_of_equals(site.sources, piece, work.order)
+        equals = work.equals if work.equals.is_set else None
+        if work.margin is not None:
+            assert not isinstance(policy, SortPolicy), "the CPU sorts and counts"
+            counting = cast(CountingWorkspace, workspace)
+            counting.merge_counted(policy, equals)
+            workspace.spans.insert(0, read)
+            return counting if work.margin.count == "apart" else CountedLines(counting, work.margin, work.order)
+        unique: Unique = equals
+        if equals is None and not work.equals.keeps_all:
+            unique = first_of_equals(site.sources, piece, work.order)
         if isinstance(policy, SortPolicy):
             workspace.sort(policy, unique)
         else:

@@ -1,16 +1,12 @@
-"""The door: help, usage errors, exit codes, signals and pipes."""
+"""The door: help, options, and wrong usage."""
 
 from __future__ import annotations
 
 import ast
-import os
 import random
 import re
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -21,12 +17,11 @@ from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli import application, options
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import GROUPS
-from gpumerge_cli.cli.parse import parse_count, parse_counts
-from gpumerge_cli.cli.values import Values, read_value
+from gpumerge_cli.cli.values import Values
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.request import BackendChoice
-from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Interrupted, OutputError, UsageError
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.kinds import format_names
 
 COMMANDS = (
@@ -46,6 +41,8 @@ COMMANDS = (
     "generate",
     "info",
 )
+
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -176,18 +173,6 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
-
-
-@pytest.mark.parametrize(
-    ("given", "value"), [("8", 8), ("008", 8), ("0", None), ("-1", None), ("1" * 30, 2**62), ("1.5", None), ("", None)]
-)
-def test_numbers(given: str, value: int | None) -> None:
-    option = options.command("merge").option("threads")
-    if value is None:
-        with pytest.raises(UsageError, match=r"--threads: .* is no number for it; write 1 or more"):
-            read_value(option, given)
-    else:
-        assert read_value(option, given) == value
 
 
 @pytest.mark.parametrize("name", [name for name in options.NAMES if name != "sort"])
@@ -340,379 +325,6 @@ def test_wrong_usage_is_one_line(arguments: list[str], words: list[str], capsys:
     assert captured.err.count("\n") == 1
     for word in words:
         assert word in captured.err
-
-
-def raising(error: BaseException) -> Callable[..., None]:
-    def command(*_arguments: object, **_keywords: object) -> None:
-        raise error
-
-    return command
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "line"),
-    [
-        (InputError("is a directory", where="a", way_out="name a file"), 2, "a: is a directory; name a file"),
-        (OutputError("odd\nname", where="b\n"), 2, "b : odd name"),
-        (Interrupted(signal.SIGINT), 130, "interrupted; no output was written"),
-        (Interrupted(signal.SIGTERM), 143, "interrupted; no output was written"),
-        (KeyboardInterrupt(), 130, "interrupted; no output was written"),
-        (MemoryError(), 2, "not enough memory; merge less at once, or close other programs"),
-        (RuntimeError("can't start new thread"), 2, "not enough memory; merge less at once, or close other programs"),
-        (ValueError("surprise"), 2, "ValueError: surprise; run again with --debug for the traceback"),
-    ],
-)
-def test_every_error_is_one_line(
-    error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(door, "_dispatch", raising(error))
-    assert door.run([]) == code
-    assert capsys.readouterr().err == f"gpumerge: {line}\n"
-
-
-def test_what_others_make_of_a_signal_is_told_as_the_signal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stopped(arguments: list[str]) -> int:
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)
-        except BaseException:
-            raise ImportError("a broken installation") from None
-        return 0
-
-    monkeypatch.setattr(door, "_dispatch", stopped)
-    assert door.run([]) == 143
-    assert capsys.readouterr().err.startswith("gpumerge: interrupted; ")
-    monkeypatch.setattr(door, "_dispatch", raising(ValueError("surprise")))
-    assert door.run([]) == 2  # the signal is not taken for what stops the next run
-
-
-def test_no_memory_for_the_way_that_errors_are_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(door, "_dispatch", raising(MemoryError()))
-    monkeypatch.setattr(door, "anything_set", raising(MemoryError()))
-    assert door.run([]) == 2
-    assert "not enough memory" in capsys.readouterr().err
-
-
-def test_debug_shows_the_traceback_and_the_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(door, "_dispatch", raising(InputError("wrong")))
-    assert door.run(["merge", "--debug"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("Traceback")
-    assert error.endswith("\ngpumerge: wrong\n")
-
-
-def test_a_closed_pipe_is_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    wrapped = OutputError("broken pipe", where="-")
-    wrapped.__cause__ = BrokenPipeError()
-    for error in (BrokenPipeError(), wrapped):
-        monkeypatch.setattr(door, "_dispatch", raising(error))
-        assert door.run([]) == 141
-    assert capsys.readouterr().err == ""
-
-
-def test_a_closed_pipe_at_exit_is_silent() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, "-m", "gpumerge_cli", "--help"]
-    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    os.close(writer)
-    assert done.returncode == 141
-    assert done.stderr == ""
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_at_exit_is_one_line() -> None:
-    with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "gpumerge_cli", "--help"]
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
-        )
-    assert done.returncode == 2
-    assert done.stderr == "gpumerge: no space left on device; free some space or write elsewhere\n"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["--version"],
-        ["sort", "--help"],
-        ["--show-completion", "bash"],
-        ["path", "--items", "1 3", "--items", "2"],
-        ["info", "--config"],
-        ["info", "--config", "--json"],
-        ["merge", "--format", "text", os.devnull],
-    ],
-)
-def test_what_goes_to_a_closed_standard_output_is_not_lost_in_silence(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdout", None)
-        code = door.run(arguments)
-        assert sys.stdout is None
-    assert code == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith("gpumerge: standard output: it is closed; ")
-    assert captured.err.count("\n") == 1
-
-
-def test_notes_do_not_go_to_standard_output_where_standard_error_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.txt").write_text("b\na\n")
-    monkeypatch.setattr(sys, "stderr", None)
-    assert door.run(["sort", "--debug", str(tmp_path / "a.txt")]) == 0
-    assert capfd.readouterr().out == "a\n_\nb\n_\n"
-
-
-def test_closed_standard_streams_are_no_crash() -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli --help >&-'], cwd=ROOT, capture_output=True, timeout=60
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith(b"gpumerge: standard output: it is closed; ")
-    done = subprocess.run(
-        ["sh", "-c", f'"{sys.executable}" -m gpumerge_cli marge 2>&-'], cwd=ROOT, capture_output=True, timeout=60
-    )
-    assert done.returncode == 2
-    assert done.stdout == b""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU])
-def test_a_signal_stops_the_work_and_cleans_up(number: signal.Signals) -> None:
-    code = """
-import sys, time
-from gpumerge_cli import __main__
-from gpumerge_cli.cli import app
-def work(arguments):
-    try:
-        print("working", flush=True)
-        time.sleep(30)
-    finally:
-        print("cleaned up", flush=True)
-app._dispatch = work
-__main__.main()
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "working\n"
-    process.send_signal(number)
-    out, error = process.communicate(timeout=30)
-    assert process.returncode == 128 + number
-    assert out == "cleaned up\n"
-    assert error == "gpumerge: interrupted; no output was written\n"
-
-
-AT_A_CALL = """
-import os, pkgutil, signal, sys
-from gpumerge_cli import __main__
-sys.argv[1:] = {arguments!r}
-owner = pkgutil.resolve_name({owner!r})
-really, left = owner.{name}, {call}
-def interrupted(*arguments):
-    global left
-    result = really(*arguments)
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGINT)
-    return result
-owner.{name} = interrupted
-__main__.main()
-"""
-
-
-def interrupted_after(
-    name: str, call: int, arguments: list[str], owner: str = "os"
-) -> subprocess.CompletedProcess[str]:
-    """A run that gets SIGINT right after so many calls of a function of `owner`."""
-    code = AT_A_CALL.format(owner=owner, name=name, call=call, arguments=arguments)
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, errors="replace"
-    )
-
-
-@pytest.mark.parametrize("words", ["merge -q", "sort", "sort -m", "generate --count 10"])
-def test_a_signal_once_the_output_is_in_place_changes_nothing(words: str, tmp_path: Path) -> None:
-    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
-    a.write_text("1\n2\n")
-    b.write_text("earlier\n")
-    files = [str(b)] if words.startswith("generate") else [str(a), "-o", str(b)]
-    done = interrupted_after("replace", 1, [*words.split(), *files])
-    assert (done.returncode, done.stderr) == (0, "")
-    assert b.read_text() != "earlier\n"
-
-
-def test_a_signal_says_what_was_written(tmp_path: Path) -> None:
-    names = [str(tmp_path / f"{letter}.i32") for letter in "abc"]
-    done = interrupted_after("replace", 2, ["generate", "--count=10", *names])
-    assert (done.returncode, done.stderr) == (
-        130,
-        f"gpumerge: interrupted; {names[0]} is complete, {names[1]} is complete\n",
-    )
-    assert [os.path.exists(name) for name in names] == [True, True, False]
-    done = interrupted_after("write", 1, ["merge", "-q", names[0]])
-    assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; standard output has a part of the output\n")
-    writer = "gpumerge_cli.backends.cpu.chunks:CpuChunkWorker"
-    done = interrupted_after("run", 1, ["merge", "-q", names[0], "-o", str(tmp_path / "out.i32")], writer)
-    assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; no output was written\n")
-    assert sorted(os.listdir(tmp_path)) == ["a.i32", "b.i32"]
-
-
-AT_AN_IMPORT = """
-import os, sys
-class Finder:
-    left = {left}
-    def find_spec(self, name, path=None, target=None):
-        Finder.left -= 1
-        if Finder.left == 0:
-            os.kill(os.getpid(), {number})
-from gpumerge_cli.__main__ import main
-sys.argv[1:] = {arguments!r}
-sys.meta_path.insert(0, Finder())
-main()
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("words", ["--version", "merge a.txt", "sort a.txt", "batch jobs.toml"])
-def test_a_signal_while_things_are_imported_is_one_line(number: signal.Signals, words: str, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a\n")
-    (tmp_path / "jobs.toml").write_text('[[job]]\noperation = "sort"\ninputs = "a.txt"\noutput = "o"\n')
-    ends = []
-    for left in (1, 2, 5, 12, 30, 80):
-        code = AT_AN_IMPORT.format(left=left, number=int(number), arguments=words.split())
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        ends.append((done.returncode, done.stderr.count("\n"), done.stderr.startswith("gpumerge: interrupted; ")))
-    assert ends[:4] == [(128 + number, 1, True)] * 4
-    assert set(ends) <= {(128 + number, 1, True), (0, 0, False)}  # some import less
-
-
-def test_a_signal_where_nothing_can_be_raised_comes_again() -> None:
-    code = """
-import os, signal, sys, time, weakref
-from gpumerge_cli import __main__
-from gpumerge_cli.cli import app
-class Thing: pass
-def work(arguments):
-    thing = Thing()
-    reference = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0))[0])
-    del thing
-    time.sleep(120)
-app._dispatch = work
-__main__.main()
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=90)
-    assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
-
-
-def test_a_signal_that_comes_again_at_once_is_not_lost_in_the_hook() -> None:
-    code = """
-import os, signal, sys, threading, time, weakref
-from gpumerge_cli import __main__
-from gpumerge_cli.cli import app, signals
-class Thing: pass
-class Late:
-    def __init__(self, wait, work, arguments):
-        self.start = lambda: work(*arguments)
-timer, calls = threading.Timer, []
-def at_once(*arguments):
-    calls.append(arguments)
-    return Late(*arguments) if len(calls) == 1 else timer(*arguments)
-def work(arguments):
-    thing = Thing()
-    reference = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0))[0])
-    threading.Timer = at_once
-    del thing
-    time.sleep(120)
-app._dispatch = work
-__main__.main()
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30)
-    assert (done.returncode, done.stderr) == (143, "gpumerge: interrupted; no output was written\n")
-
-
-def test_no_handler_of_errors_takes_a_signal_for_one() -> None:
-    assert not issubclass(Interrupted, Exception)
-
-
-def test_handlers_are_put_back() -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    door.run(["--help"])
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
-
-
-def test_exit_codes_of_the_tree() -> None:
-    assert GpumergeError("").exit_code == DisorderError("").exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("0", 0),
-        ("1500000", 1_500_000),
-        ("1_500_000", 1_500_000),
-        ("1,500", 1500),
-        ("1e6", 10**6),
-        ("1.5e6", 1_500_000),
-        ("2^28", 2**28),
-        ("2**20", 2**20),
-        ("10M", 10**7),
-        ("2.5k", 2500),
-        ("1G", 10**9),
-        ("123456789012345678901", 123456789012345678901),
-    ],
-)
-def test_counts(text: str, count: int) -> None:
-    assert parse_count(text, "--count") == count
-
-
-@pytest.mark.parametrize("text", ["", "-1", "x", "1.5", "1e-3", "2^", "1Mi", "1e6M", "0x10"])
-def test_what_is_no_count(text: str) -> None:
-    with pytest.raises(GpumergeError, match="--count"):
-        parse_count(text, "--count")
-
-
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        ("5", (5,)),
-        ("1e3, 2^4", (1000, 16)),
-        ("2^10:2^16:4,7", (1024, 4096, 16384, 65536, 7)),
-        ("1:9", (1, 2, 4, 8)),
-        ("2,2", (2,)),
-    ],
-)
-def test_lists_of_counts(text: str, counts: tuple[int, ...]) -> None:
-    assert parse_counts(text, "--sizes") == counts
-
-
-def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a\n")
-    program = (
-        "import os, signal\n"
-        "from gpumerge_cli.cli.app import run\n"
-        "code = run(['merge', 'a.txt', '-o', 'out.txt', '-q'], last=True)\n"
-        "for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):\n"
-        "    os.kill(os.getpid(), number)\n"
-        "print(code)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_no_function_of_the_door_takes_more_than_a_handful() -> None:

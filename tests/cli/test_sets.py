@@ -68,8 +68,10 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["merge", "--count", "--unique", "{a}"], "use one of the two"),
         (["union", "--count", "--distinct", "{a}"], "use one of the two"),
         (["merge", "--count", "--compare", "{a}", "{b}"], "--compare counts nothing"),
-        (["union", "--backend", "gpu", "{a}", "{b}"], "sets of lines are made by the CPU alone; leave --backend gpu"),
-        (["union", "--backend", "gpu", "--count-to", "c", "{n}"], "counts and columns are made by the CPU alone"),
+        (
+            ["compare", "--backend", "gpu", "{a}", "{b}"],
+            "columns are made by the CPU alone; leave --backend gpu out",
+        ),
         (["union", "{a}", "{n}"], "holds"),
         (["union"], "no file was named"),
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),

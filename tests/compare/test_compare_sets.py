@@ -112,6 +112,21 @@ def test_the_cpu_is_right_and_timed(kind: str, equals: Equals, seed: int) -> Non
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("kind", sorted(set(ORDERS) - {"int32", "uint8", "float64, descending"}))
+@pytest.mark.parametrize("equals", ALL_SETS)
+def test_a_gpu_is_right_on_lines_and_records(
+    gpu_backend: ComparedBackend, kind: str, equals: Equals, seed: int
+) -> None:  # fmt: skip
+    print("seed", seed)
+    chance, order = random.Random(seed), ORDERS[kind]
+    runs = [joined(each, order) for each in drawn(order, chance)]
+    if not sum(each.nbytes for each in runs):
+        runs.append(joined([b"\x01" * (order.item_bytes or 1)], order))
+    (row,) = compare_sets(loaded(runs, order), gpu_backend, equals, Effort(2, 2)).rows
+    assert (row.name, row.right, row.problem, len(row.seconds)) == ("walk", True, "", 2)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["int32", "uint8", "float64, descending"])
 @pytest.mark.parametrize("equals", ALL_SETS)
 def test_a_gpu_is_right_and_timed(gpu_backend: ComparedBackend, kind: str, equals: Equals, seed: int) -> None:
@@ -189,7 +204,6 @@ def test_the_command_shows_a_table_and_writes_reports(
         (["--count"], "--compare counts nothing"),
         (["--count-to", "c"], "--compare counts nothing"),
         (["--parts", "2"], "--compare writes no parts"),
-        (["--backend", "gpu"], "sets of lines are made by the CPU alone; leave --backend gpu out"),
         (["--report", "r.txt"], "r.txt"),
     ],
 )

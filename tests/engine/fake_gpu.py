@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import nullcontext
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,14 @@ import pytest
 
 from gpumerge_cli.backends import cpu, gpu
 from gpumerge_cli.backends.base import DeviceInfo, LaunchRequest
+from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.source import lines_order, moves_rows
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from tests.fake_kernels import memory
+from tests.linekeys import key_of
+from tests.reference import set_of
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -64,11 +69,78 @@ class _Stream:
     def close(self) -> None: ...
 
 
+_Row = np.dtype([("prefix", np.uint64), ("line", np.int64)])
+_NO_PREFIX = 0x5A5A5A5A
+
+
+class _Starts:
+    """The starts of lines, as module.Kernels.text gives them: behind the order of the lines."""
+
+    def __init__(self, ahead: Any, starts: Any) -> None:
+        self._words = np.concatenate([ahead, starts])
+        self._ahead = len(ahead)
+        self.data = SimpleNamespace(ptr=self._words.ctypes.data + 8 * self._ahead)
+
+    def __getitem__(self, line: int) -> int:
+        return int(self._words[self._ahead + line])
+
+
+class FakeText:
+    """The kernels of text_kernels.TextKernels. Prefixes say nothing, so nothing may look at them."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+
+    def line_starts(self, text: int, nbytes: int) -> _Starts:
+        layout = self._order.layout()
+        data = memory(text, nbytes)
+        assert data[-1] == layout.terminator
+        assert layout.table is not None
+        ends = np.flatnonzero(data == layout.terminator) + 1
+        return _Starts(lines_order(layout.table), np.concatenate([[0], ends]))
+
+    def line_numbers(self, starts: _Starts, offsets: list[int]) -> list[int]:
+        return [int(np.flatnonzero(starts._words[starts._ahead :] == offset)[0]) for offset in offsets]
+
+    def make_rows(self, context: tuple[int, int], lines: int, rows: int) -> None:
+        made = memory(rows, lines * _Row.itemsize).view(_Row)
+        made["prefix"], made["line"] = _NO_PREFIX, np.arange(lines)
+
+    def gather(
+        self, context: tuple[int, int], rows: tuple[int, int], out: int, nbytes: int, whole: bool
+    ) -> tuple[int, Any]:
+        from gpumerge_cli.backends.gpu.text_kernels import out_of_order
+
+        numbers = row_numbers(memory(rows[0], rows[1] * _Row.itemsize))
+        text = b"".join(item_of(self._order, context, number, ended=True) for number in numbers)
+        if len(text) > nbytes:
+            raise out_of_order()
+        memory(out, len(text))[:] = np.frombuffer(text, np.uint8)
+        return len(text), None
+
+
+def row_numbers(rows: Any) -> list[int]:
+    """The numbers of rows, which are given as bytes."""
+    assert (rows.view(_Row)["prefix"] == _NO_PREFIX).all()
+    return rows.view(_Row)["line"].tolist()  # type: ignore[no-any-return]
+
+
+def item_of(order: Order, context: tuple[int, int], number: int, *, ended: bool = False) -> bytes:
+    """A line or record of a text in memory. ended: a line has its terminator."""
+    text, starts = context
+    if order.item_bytes:
+        assert starts == 0
+        return bytes(memory(text + number * order.item_bytes, order.item_bytes))
+    begin, end = memory(starts + 8 * number, 16).view(np.int64).tolist()
+    return bytes(memory(text + begin, end - begin))[: None if ended else -1]
+
+
 class FakeKernels:
-    """The checks of module.Kernels."""
+    """The checks, merges and counts of module.Kernels, and its kernels for text."""
 
     def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
         self.order, self.limits = order, limits
+        self.text = FakeText(order)
 
     def no_disorder(self) -> Any:
         found = np.full(1, np.iinfo(np.uint64).max, np.uint64)
@@ -77,32 +149,85 @@ class FakeKernels:
     def check(
         self, run: tuple[int, int], base: int, first: int, text: int = 0, starts: int = 0, *, strict: bool = False
     ) -> None:
-        image = self.order.image(self.order.keys(memory(run[0], run[1] * self.order.item_bytes)))
-        falls = np.flatnonzero(image[1:] < image[:-1])
+        keys = self.keys_of(memory(run[0], run[1] * item_bytes(self.order)), (text, starts))
+        falls = np.flatnonzero([second < first for first, second in pairwise(keys)])
         found = memory(first, 8).view(np.uint64)
         if len(falls):
             found[0] = min(int(found[0]), base + int(falls[0]) + 1)
 
+    def merge(self, policy: Any, runs: list[tuple[int, int]], out: int, text: int = 0, starts: int = 0) -> None:
+        size = item_bytes(self.order)
+        items = np.concatenate([memory(address, count * size).reshape(-1, size) for address, count in runs])
+        keys = self.keys_of(items, (text, starts))
+        ranks = sorted(range(len(keys)), key=keys.__getitem__)
+        memory(out, items.size)[:] = items[ranks].reshape(-1)
+
+    def count_equals(self, items: tuple[int, int], text: int = 0, starts: int = 0) -> Any:
+        address, count = items
+        size = item_bytes(self.order)
+        found = memory(address, count * size).reshape(-1, size)
+        keys = self.keys_of(found, (text, starts))
+        firsts = [at for at in range(count) if at == 0 or keys[at - 1] < keys[at]]
+        found[: len(firsts)] = found[firsts]
+        found[len(firsts) :] = 0x5A
+        return np.diff(np.array(firsts, np.int64), append=count)
+
+    def keys_of(self, items: Any, text: tuple[int, int]) -> list[Any]:
+        """The keys of items, which are rows of bytes."""
+        if moves_rows(self.order):
+            key = key_of(self.order)
+            return [key(item_of(self.order, text, number)) for number in row_numbers(items.reshape(-1))]
+        return self.order.image(self.order.keys(items.reshape(-1))).tolist()  # type: ignore[no-any-return]
+
+
+def merge_many(
+    kernels: FakeKernels, policy: Any, order: Order, runs: list[tuple[int, int]], out: int, scratch: Any
+) -> None:
+    """See many_runs.merge_many."""
+    kernels.merge(policy, runs, out)
+
 
 class FakeWalk:
-    """walks.Walk, by the CPU's library. The room behind the items that go out is poisoned."""
+    """walks.Walk, by the CPU's library, and for rows by the plain rule. The room behind what goes out is poisoned."""
 
     def __init__(self, kernels: FakeKernels, limits: DeviceLimits, equals: Equals) -> None:
         self._order, self._equals = kernels.order, equals
 
-    def __call__(self, runs: list[tuple[int, int]], out: int, room: int, values: list[int], moved: int) -> int:
-        size = self._order.item_bytes
+    def __call__(
+        self,
+        runs: list[tuple[int, int]],
+        out: int,
+        room: int,
+        values: list[int],
+        moved: int,
+        text: tuple[int, int] = (0, 0),
+    ) -> int:
+        size = item_bytes(self._order)
         assert len(runs) == 2
         assert sum(count for _, count in runs) > 0
         assert (values, moved) == ([], 0)
         for address, count in runs:
             assert address + count * size <= out or out + room * size <= address, "the output overlaps an input"
         parts = [memory(address, count * size) for address, count in runs]
-        found = combined(self._order, self._equals, parts)
+        if moves_rows(self._order):
+            found = rows_combined(self._order, self._equals, parts, text)
+        else:
+            assert text == (0, 0)
+            found = combined(self._order, self._equals, parts)
         assert len(found) <= room * size
         memory(out, room * size)[:] = 0x5A
         memory(out, len(found))[:] = found
         return len(found) // size
+
+
+def rows_combined(order: Order, equals: Equals, runs: list[Any], text: tuple[int, int]) -> Any:
+    """The set of sorted runs of rows, all as bytes."""
+    key = key_of(order)
+    numbers = [row_numbers(run) for run in runs]
+    found = set_of(numbers, lambda number: key(item_of(order, text, number)), equals)
+    rows = np.empty(len(found), _Row)
+    rows["prefix"], rows["line"] = _NO_PREFIX, found
+    return rows.view(np.uint8)
 
 
 def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
@@ -118,7 +243,7 @@ def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
-    """Until the test ends, runs on "gpu" take this backend, which makes nothing but sets."""
+    """Until the test ends, runs on "gpu" take this backend, which makes sets, and merges that are counted."""
     backend = pytest.importorskip("gpumerge_cli.backends.gpu.backend", reason="needs CuPy", exc_type=ImportError)
     from gpumerge_cli.backends.gpu import buffers, folding, workspace
 
@@ -135,7 +260,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
         PinnedMemoryPointer=lambda held, offset: held,
         Event=_Event,
         get_elapsed_time=lambda start, end: 0.01,
-        runtime=SimpleNamespace(memcpyAsync=copy, memsetAsync=fill),
+        get_current_stream=_Stream,
+        runtime=SimpleNamespace(memcpyAsync=copy, memsetAsync=fill, memcpyDeviceToDevice=3),
     )
     fake = SimpleNamespace(
         cuda=cuda, get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None)
@@ -145,6 +271,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     monkeypatch.setattr(workspace, "OwnedStream", _Stream)
     monkeypatch.setattr(workspace, "Lanes", lambda devices: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(folding, "Walk", FakeWalk)
+    monkeypatch.setattr(workspace, "merge_many", merge_many)
     monkeypatch.setattr(backend, "Kernels", FakeKernels)
     monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
     monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +22,10 @@ from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.order.equals import SETS, Equals, Margin
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.fake_gpu import stand_in
+from tests.linekeys import key_of
 from tests.reference import ReferenceBackend
 from tests.strategies import special_values
 
@@ -52,6 +56,8 @@ def compile_ahead(backend: GpuBackend) -> None:
     for turn, (size, offset, key, descending) in enumerate(RECORDS):
         order = Order.records(size, offset, key, descending=descending)
         wanted += [(order, equals) for equals in sets_of(turn)]
+    wanted += [(Order.lines(rules), equals) for turn, rules in enumerate(LINES) for equals in sets_of(turn)]
+    wanted += [(Order.lines(), equals) for equals in EVERY_SET]
     for order, equals in wanted:
         policy = backend.resolve(LaunchRequest(), order, 2, equals)
         backend.prepare(order, policy, 1 << 10, check=True, equals=equals)
@@ -129,9 +135,13 @@ def test_empty_inputs_and_equal_ones(name: str, write: Write, tmp_path: Path) ->
 
 RECORDS: list[tuple[int, int, Any, bool]] = [
     (12, 2, 6, False), (16, 8, np.dtype("i8"), True), (4, 0, 2, True), (8, 4, np.dtype(">f4"), False),
-    (16, 0, 8, False), (4, 0, np.dtype(">i4"), False),
+    (16, 0, 8, False), (4, 0, np.dtype(">i4"), False), (100, 0, 10, False), (7, 2, np.dtype(">f4"), True),
+    (33, 2, 20, True), (20, 12, np.dtype("u8"), False),
 ]  # fmt: skip
-"""Bytes of a record, the place and type of its key (or bytes that are it), and whether the order is descending."""
+"""Bytes of a record, the place and type of its key (or bytes that are it), and whether the order is descending.
+
+Those of 4, 8, 12 and 16 bytes with short keys move whole, the others as rows. Some keys are longer than a row's prefix.
+"""
 
 
 @pytest.mark.usefixtures("small_chunks", "device")
@@ -152,6 +162,91 @@ def test_records(turn: int, write: Write, tmp_path: Path, rng: np.random.Generat
         items = ItemRequest("raw", dtype, reverse=descending, records=request)
         report = same_as_on_cpu(names, tmp_path, equals, items)
         assert report.order == (order.describe() if order.width < size else "int32")
+
+
+LINES = [
+    LineOrder(), LineOrder(reverse=True), LineOrder((LineKey("numeric"),), stable=True),
+    LineOrder((LineKey("numeric", reverse=True),), terminator=NUL),
+    LineOrder((LineKey(start_field=1, end_field=1, fold=True), LineKey("numeric")), ord(","), stable=True),
+    LineOrder((LineKey("version"),), stable=True), LineOrder((LineKey("random"),), salt=bytes(16)),
+]  # fmt: skip
+
+
+def some_lines(rng: np.random.Generator, order: LineOrder, count: int, values: int) -> bytes:
+    """Sorted lines, some of them empty. Many tie in a row's prefix. A terminator ends the last one, or none."""
+    end = bytes([order.terminator])
+    made = []
+    for number in rng.integers(0, values, count).tolist():
+        ahead = (b"", b"0" * int(rng.integers(0, 12)), b"the same beginning ")[int(rng.integers(0, 3))]
+        behind = (b"", b",B%d" % (number % 5), b",b%d" % (number % 5))[int(rng.integers(0, 3))]
+        made.append(ahead + b"%d" % number + behind if number else b"")
+    text = b"".join(line + end for line in sorted(made, key=key_of(order)))
+    return text.removesuffix(end) if rng.integers(2) else text
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("turn", range(len(LINES)))
+def test_lines(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Groups of equals are shorter than a chunk, or far longer."""
+    for number, equals in enumerate(sets_of(turn)):
+        for values in (2, 200):
+            sizes = ((400, 500), (300, 0, 200, 300))[number]
+            names = [
+                write(f"{number}.{at}.txt", some_lines(rng, LINES[turn], size, values)) for at, size in enumerate(sizes)
+            ]
+            report = same_as_on_cpu(names, tmp_path, equals, ItemRequest("text", lines=LINES[turn]))
+            assert values == 2 or report.chunks > 1
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("equals", EVERY_SET)
+def test_any_number_of_files_of_lines(equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    for inputs in (1, 2, 3, 5):
+        texts = [some_lines(rng, LineOrder(), int(rng.integers(0, 500)), 90) for _ in range(inputs)]
+        names = [write(f"{number}.txt", text) for number, text in enumerate(texts)]
+        report = same_as_on_cpu(names, tmp_path, equals, ItemRequest("text"))
+        assert ("one after the other" in report.launch_why) == (inputs > 2)
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+def test_lines_of_any_length_and_files_without_any(write: Write, tmp_path: Path) -> None:
+    """A line that is longer than a chunk, files of empty lines, and empty files."""
+    long = write("long.txt", b"\n\na\n" + b"b" * 9000 + b"\n" + b"b" * 9000 + b"c\nd")
+    other = write("other.txt", b"\n" + b"b" * 9000 + b"\nd\nd\n")
+    blank, empty = write("blank.txt", b"\n\n\n"), write("empty.txt", b"")
+    for equals in EVERY_SET:
+        for names in (
+            [long, other],
+            [other, long, blank],
+            [blank, blank],
+            [empty, long],
+            [long, empty],
+            [empty, empty],
+        ):
+            same_as_on_cpu(names, tmp_path, equals, ItemRequest("text"))
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+def test_csv(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Records of CSV, of which a quoted field may hold line ends."""
+    rows = [b'%d,"a\n%d"\n' % (number, number % 7) for number in range(300)]
+    items = ItemRequest("text", lines=LineOrder((LineKey("numeric", end_field=0),), ord(","), stable=True), csv=True)
+    names = [write(f"{at}.csv", b"".join(rows[: 200 + 50 * at : at + 1])) for at in range(3)]
+    for equals in EVERY_SET[::3]:
+        assert same_as_on_cpu(names, tmp_path, equals, items).items == 200 + 125 + 100
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu_backend")
+@pytest.mark.parametrize("turn", range(len(EVERY_SET)))
+def test_lines_of_many_tiles(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """With the chunks that a GPU takes by itself, and with the smallest ones that a limit of memory makes."""
+    order = LINES[turn % 3]
+    for values in (40, 40_000):
+        texts = [some_lines(rng, order, size, values) for size in (40_000, 25_000, 9_000)[: 2 + turn % 2]]
+        names = [write(f"{number}.txt", text) for number, text in enumerate(texts)]
+        for memory in (None, SMALL):
+            same_as_on_cpu(names, tmp_path, EVERY_SET[turn], ItemRequest("text", lines=order), memory=memory)
 
 
 @pytest.mark.usefixtures("device")
@@ -185,6 +280,43 @@ def test_disorder_is_told_with_its_place(equals: Equals, where: int, write: Writ
 
 
 @pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("equals", EVERY_SET[1::3])
+def test_disorder_of_lines_is_told_with_its_place(equals: Equals, write: Write, tmp_path: Path) -> None:
+    lines = [b"the same beginning %06d\n" % number for number in range(900)]
+    for where in (1, 400, 899):
+        wrong = [*lines]
+        wrong[where] = b"the same\n"
+        names = [write("a.txt", b"".join(lines[:700])), write("b.txt", b"".join(wrong))]
+        told = []
+        for backend in ("gpu", "cpu"):
+            with pytest.raises(DisorderError) as error:
+                files_set(names, tmp_path / "out.txt", equals, ItemRequest("text"), backend)
+            told.append(str(error.value))
+        assert told[0] == told[1]
+        assert f"b.txt:{where + 1}: disorder: 'the same' comes after" in told[0]
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("equals", EVERY_SET[::3])
+def test_no_check_takes_lines_that_are_there(
+    equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """Or says that these are not the lines of the inputs."""
+    texts = [[b"common %d" % number for number in rng.integers(0, 99, 400)] for _ in range(3)]
+    names = [write(f"{number}.txt", b"\n".join(text) + b"\n") for number, text in enumerate(texts)]
+    try:
+        report = files_set(names, tmp_path / "out.txt", equals, ItemRequest("text"), check=False)
+    except DisorderError as error:
+        assert "leave --no-check out" in str(error)  # noqa: PT017
+        assert not (tmp_path / "out.txt").exists()
+        return
+    found = (tmp_path / "out.txt").read_bytes().split(b"\n")
+    assert len(found) == report.items - report.dropped + 1 <= 1201
+    assert set(found) <= {*chain.from_iterable(texts), b""}
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
 def test_no_check_takes_what_is_there(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     """Inputs that are not in order end with some of their items, and nothing else."""
     runs = [rng.integers(0, 1000, 5000).astype(np.int32) for _ in range(3)]
@@ -212,21 +344,37 @@ def test_every_kind_of_output(suffix: str, write: Write, tmp_path: Path, rng: np
         assert read(found.read_bytes()) == read(wanted.read_bytes()), middle
 
 
-def test_workspaces_make_sets_in_turn(device: GpuBackend, rng: np.random.Generator) -> None:
+WORKSPACES = [Order.of("int32"), Order.lines(), Order.lines(LINES[2]), Order.records(33, 2, 20)]
+
+
+@pytest.mark.parametrize("order", WORKSPACES, ids=Order.describe)
+def test_workspaces_make_sets_in_turn(order: Order, device: GpuBackend, rng: np.random.Generator) -> None:
     """No work of a workspace shows in the next one."""
-    order = Order.of("int32")
+
+    def sorted_run(count: int) -> Any:
+        if order.text is not None:
+            text = some_lines(rng, order.text, count // 4, 60)
+            return np.frombuffer(text + b"\n" * (text[-1:] not in (b"", b"\n")), np.uint8)
+        if not order.record:
+            return np.sort(rng.integers(0, 300, count)).astype(np.int32).view(np.uint8)
+        records = rng.integers(0, 2, (count // 4, order.record), np.uint8)
+        records[:, order.offset : order.offset + order.width - 3] = 5
+        return np.concatenate(
+            [records[:0].reshape(-1), *sorted(records, key=lambda one: bytes(one[order.offset :][:20]))]
+        )
+
     backends: list[Backend] = [device, cpu.create(), ReferenceBackend()]
     workspaces = [backend.workspace(order, 1 << 10) for backend in backends]
     for turn in range(4):
-        runs = [np.sort(rng.integers(0, 300, 700 * turn)).astype(np.int32) for _ in range(turn + 1)]
+        runs = [sorted_run(700 * turn) for _ in range(turn + 1)]
         for equals in EVERY_SET:
             found = []
             for backend, workspace in zip(backends, workspaces, strict=True):
-                workspace.staging(sum(run.nbytes for run in runs))[:] = np.concatenate(runs).view(np.uint8)
-                workspace.upload([run.nbytes for run in runs])
+                workspace.staging(sum(map(len, runs)))[:] = np.concatenate(runs)
+                workspace.upload(list(map(len, runs)))
                 assert workspace.disorder() is None
                 workspace.merge(backend.resolve(LaunchRequest(), order, len(runs), equals), equals)
-                items = workspace.download().view(np.int32).tolist()
+                items = workspace.download().tobytes()
                 found.append((items, workspace.merged_bytes, workspace.dropped, workspace.counts))
             assert found[0] == found[1] == found[2], (turn, equals)
     for workspace in workspaces:
@@ -245,11 +393,13 @@ def test_two_gpus(write: Write, tmp_path: Path, rng: np.random.Generator) -> Non
 
 
 @pytest.mark.gpu
-def test_merges_go_on_behind_sets(gpu_backend: GpuBackend) -> None:
-    order = Order.of("int32")
+@pytest.mark.parametrize(
+    ("order", "five", "six"), [(Order.of("int32"), b"\5\0\0\0", b"\6\0\0\0"), (Order.lines(), b"5\n", b"6\n")]
+)
+def test_merges_go_on_behind_sets(order: Order, five: bytes, six: bytes, gpu_backend: GpuBackend) -> None:
     workspace = gpu_backend.workspace(order, 64)
-    run = np.array([5, 5, 6], np.int32)
-    workspace.staging(2 * run.nbytes)[:] = np.concatenate([run, run]).view(np.uint8)
+    run = np.frombuffer(2 * five + six, np.uint8)
+    workspace.staging(2 * run.nbytes)[:] = np.concatenate([run, run])
     workspace.upload([run.nbytes, run.nbytes])
     policy = gpu_backend.resolve(LaunchRequest(), order)
     for unique, wanted in (
@@ -257,30 +407,24 @@ def test_merges_go_on_behind_sets(gpu_backend: GpuBackend) -> None:
         (Equals.DISTINCT_UNION, [5, 6]), (None, [5, 5, 5, 5, 6, 6]),
     ):  # fmt: skip
         workspace.merge(policy, unique)  # type: ignore[arg-type]
-        assert workspace.download().view(np.int32).tolist() == wanted
+        assert workspace.download().tobytes() == b"".join({5: five, 6: six}[item] for item in wanted)
         assert workspace.dropped == 6 - len(wanted)
     workspace.close()
 
 
 def test_what_a_gpu_does_not_make(write: Write, tmp_path: Path) -> None:
     lines = write("a.txt", b"a\nb\n")
-    records = write("a.raw", bytes(200))
-    numbers = write("a.i32", np.arange(3, dtype=np.int32))
-    wide = ItemRequest("raw", records=RecordRequest(20, 0, 4))
-    for name, items, more, told in (
-        (lines, ItemRequest(), {}, "sets of lines are made by the CPU alone; leave --backend gpu out"),
-        (records, wide, {}, "sets of records of 20 bytes, key bytes 0 to 3 are made by the CPU alone"),
-        (numbers, ItemRequest(), {"margin": Margin("apart", file=str(tmp_path / "c"))}, "counts and columns are made"),
-    ):
-        request = MergeRequest((name, name), str(tmp_path / "o"), items, BackendRequest("gpu"), equals=Equals.UNION)
-        with pytest.raises(UsageError, match=told):
-            merge_files(MergeRequest(**{**vars(request), **more}))
-        with pytest.raises(UsageError, match=told):
-            plan_files(MergeRequest(**{**vars(request), **more}))
-    assert sorted(os.listdir(tmp_path)) == ["a.i32", "a.raw", "a.txt"]
+    request = MergeRequest(
+        (lines, lines), str(tmp_path / "o"), ItemRequest(), BackendRequest("gpu"), equals=Equals.UNION
+    )
+    request = replace(request, margin=Margin(columns=(b"", b"", b"")))
+    for made in (merge_files, plan_files):
+        with pytest.raises(UsageError, match="columns are made by the CPU alone; leave --backend gpu out"):
+            made(request)
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def test_auto_takes_the_cpu(write: Write, tmp_path: Path) -> None:
     name = write("a.i32", np.arange(3, dtype=np.int32))
     report = files_set([name, name], tmp_path / "o.i32", Equals.UNION, ItemRequest(), "auto")
-    assert (report.backend, report.backend_why) == ("cpu", "auto has the CPU make sets")
+    assert (report.backend, report.backend_why) == ("cpu", "auto has the CPU make sets and counts")

@@ -18,6 +18,7 @@ import gpumerge_cli
 from gpumerge_cli.arrays import remembered
 from gpumerge_cli.backends.gpu import many_runs, passes, policy, prepared
 from gpumerge_cli.order import DTYPES, Order
+from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
 from tests.oracles import same_bits
 from tests.strategies import special_values
 
@@ -51,6 +52,7 @@ def call_work() -> list[tuple[str, Callable[[], int]]]:
         *((f"calls by digits, {name}", partial(_by_digits, name)) for name in ("uint8", "int16", "float32", "uint64")),
         *((f"calls cut ahead, {name}", partial(_cut_ahead, name)) for name in ("int32", "float64", "uint64", "int16")),
         *((f"calls of many runs, {name}", partial(_of_many_runs, name)) for name in ("uint8", "float32", "uint64")),
+        *((f"calls of sets, {name}", partial(_sets, name)) for name in DTYPES),
         *((f"calls by values, {name}", partial(_by_values, name)) for name in narrow),
         *((f"calls of sorts, {name}", partial(_sorts, name)) for name in DTYPES),
         *((f"calls of merges, {name}", partial(_merges, name)) for name in DTYPES),
@@ -191,4 +193,31 @@ def _of_many_runs(dtype: str) -> int:
     for limits in _MANY_RUNS:
         with lowered(limits):
             right += _merge(keys, 40)
+    return right
+
+
+def _sets(dtype: str) -> int:
+    """Two of the sets: of two arrays, with values that move with their keys or are gathered, and of three arrays."""
+    turn, right = DTYPES.index(dtype), 0
+    order = Order.of(dtype, descending=turn % 3 == 1)
+    keys, middle = _some(dtype, _MANY_TILES), 2 * _SEVERAL_TILES
+    parts = [part[_ranks(dtype, part, order.descending)] for part in (keys[:middle], keys[middle:])]
+    both = np.concatenate(parts)
+    given = [_on_device(part, 1 + number) for number, part in enumerate(parts)]
+    for equals in EVERY_SET[turn % 4 :: 4]:
+        options: dict[str, Any] = {"distinct": equals.is_distinct, "descending": order.descending}
+        call = partial(getattr(gpumerge_cli, equals.name_of_set), **options)
+        kept = kept_in_set(order, *parts, equals)
+        for values in (None, _rows(len(both), "float32"), _rows(len(both), "int16", 3)):
+            if values is None:
+                found = call(*given)
+            else:
+                rows = [_on_device(part, number) for number, part in enumerate(np.split(values, [middle]))]
+                found, moved = call(*given, values=rows)
+                assert same_bits(_host(moved), values[kept]), (order, equals, values.dtype)
+            assert same_bits(_host(found), both[kept]), (order, equals)
+        third = parts[0][: middle // 2]
+        wanted = set_of(order, both[kept], third, equals)
+        assert same_bits(_host(call(*given, _on_device(third, 3))), wanted), (order, equals)
+        right += 4
     return right

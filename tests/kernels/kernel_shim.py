@@ -64,13 +64,16 @@ WORKS = (
     "values",
 )
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+_SHOWN = 3000  # characters of the beginning and of the end of a program's output
 _NEVER_FOUND = "null,object-size,vptr"
 """Checks that find nothing here: the address sanitizer finds null pointers, and -O0 and plain types leave no others."""
+EVERY_COMPARISON = 255
+"""The macro COMPARED of kernels that serve all orders of lines."""
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,
-    "COMPARED": 255, "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
+    "COMPARED": EVERY_COMPARISON, "KEY_FIELDS": "{KEY_OFFSET, KEY_SIZE, KEY_KIND, KEY_BIG_ENDIAN, DESCENDING}",
 }  # fmt: skip
-_DERIVED = ("NARROW", "WIDE_FLOATS", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
+DERIVED = ("NARROW", "WIDE_FLOATS", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
 ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
@@ -110,9 +113,9 @@ class Variant:
         values |= {"RUNS": self.runs, "BULK": self.bulk, "SUMMED_PER_THREAD": 2}
         values |= {"MOST_VALUES": 3, "HAVE_VALUES": int(self.takes_values), "HAVE_SORTS": int(self.sorts)}
         if not self.narrow:
-            values["COMPARED"] = _DEFAULTS["COMPARED"]
+            values["COMPARED"] = EVERY_COMPARISON
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))
-        lines = [f"#undef {name}" for name in _DERIVED]
+        lines = [f"#undef {name}" for name in DERIVED]
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         head = len(lines)
         for name, file in (FILES | LEVELS).items():
@@ -241,7 +244,7 @@ class Compiler:
 
 
 class Program:
-    """A built program. `run` returns the exit status and the output."""
+    """A built program. `run` returns the exit status and the output, of which the middle may be left out."""
 
     def __init__(self, variants: Sequence[Variant], sanitizer: str, directory: Path) -> None:
         compiler = Compiler(sanitizer, directory)
@@ -275,7 +278,9 @@ class Program:
         done = subprocess.run(
             [*self._runner, str(file)], capture_output=True, text=True, timeout=240, env=environment, errors="replace"
         )
-        return done.returncode, (done.stdout + done.stderr)[-6000:]
+        text = done.stdout + done.stderr
+        # A sanitizer names the error first, and ahead of its end the names of functions may be long.
+        return done.returncode, text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}\n...\n{text[-_SHOWN:]}"
 
     def variant_of(self, order: Order) -> int:
         """The number of the first variant for `order`."""
@@ -303,7 +308,8 @@ def function_around(name: str, which: int) -> str:
     """The name of the function in which barrier number `which` of file `name` stands."""
     text = flatten(FILES[name])
     place = list(re.finditer(r"__syncthreads\(\);", text))[which].start()
-    return re.findall(r"(\w+)\([^;{}]*\)\s*\n\{", text[:place])[-1]
+    plain = re.sub(r"//.*|__launch_bounds__\([^()]*\)", "", text[:place])
+    return re.findall(r"(\w+)\([^;{}]*\)\s*\n\{", plain)[-1]
 
 
 def merged(order: Order, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""Merges and sorts of keys and values in columns, on the CPU under sanitizers."""
+"""Merges, sorts and sets of keys and values in columns, on the CPU under sanitizers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from kernel_shim import compile_flags
+from set_pairs import EVERY_SET
 
-from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros
+from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros, walk_macros
+from gpumerge_cli.backends.gpu.walks import RULES
 from gpumerge_cli.order import Order
 
 SHAPES = [
@@ -26,8 +28,12 @@ KERNELS = {
     "alone": ("sort_tile.cu", 2, True, True, False),
     "tiles": ("sort_tile.cu", 2, True, False, False),
     "level": ("merge_path.cu", 2, False, True, True),
+    "cut": ("partition.cu", 2, True, True, False),
+    "walks": ("walk.cu", 2, True, True, False),
 }
-_DERIVED = ("NARROW", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
+SHAPE = {"BLOCK_SIZE": 4, "ITEMS_PER_THREAD": 3}
+OF_SETS = {"PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5, "WALK": 1, "BLOCK_SIZE": 32, "ITEMS_PER_THREAD": 2}
+_DERIVED = ("NARROW", "WIDE", "WIDE_FLOATS", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 
 CHECK = """
 struct Input {
@@ -91,9 +97,59 @@ struct Output {
 
 template <int BYTES> struct Bare { alignas(16) unsigned char bytes[BYTES]; };
 
+// The numbers of the items that go out of a set: a plain walk through both runs.
+std::vector<long long> set_of(const Input& in, int m, int key)
+{
+    const auto small = [&](long long at) { return in.all_keys[at * key + (FLOATS ? key - 1 : 0)]; };
+    std::vector<long long> kept;
+    int last = -1;
+    for (long long a = 0, b = m; a < m || b < in.total;) {
+        const bool take_a = a < m && (b == in.total || small(a) <= small(b));
+        const bool take_b = b < in.total && (a == m || small(b) <= small(a));
+        const long long item = take_a ? a : b;
+        const bool goes = (RULE & (take_a && take_b ? walks::EQUAL : take_a ? walks::ONLY_A : walks::ONLY_B)) != 0;
+        if (goes && !(DISTINCT && small(item) == last)) kept.push_back(item);
+        last = small(item);
+        a += take_a;
+        b += take_b;
+    }
+    return kept;
+}
+
+void check_sets(bool with_keys)
+{
+    for (const std::vector<int>& counts : {std::vector<int>{150, 97}, {0, 7}, {3, 0}, {64, 64}, {20, 300}}) {
+        Input in = input(counts, KEY_SIZE, ROW, true);
+        walks::Columns columns{};
+        Output out(in, KEY_SIZE, ROW, &columns, with_keys, UNITS);
+        cut::Runs ends{};
+        walks::Runs runs{};
+        for (int run = 0; run < 2; ++run) {
+            ends.keys[run] = reinterpret_cast<const cut::Key*>(in.keys[run].data());
+            runs.keys[run] = reinterpret_cast<const walks::Key*>(in.keys[run].data());
+            ends.counts[run] = runs.counts[run] = counts[run];
+        }
+        const long long tiles = (in.total + walks::TILE - 1) / walks::TILE, edges = tiles + 1;
+        std::vector<long long> cuts(2 * edges, -1);
+        shim::launch((edges + STRETCH - 1) / STRETCH, PARTITION_SIZE, 0,
+            [&] { cut::partition(ends, cuts.data(), edges, STRETCH, walks::TILE, nullptr, nullptr); });
+        std::vector<walks::Said> said(1 + tiles + walks::GROUP_WORDS * ((tiles + 31) / 32), 0);
+        long long count = -1;
+        shim::launch(tiles, WALK_BLOCK, walks::STAGED_BYTES, [&] {
+            walks::Said* const all = said.data();
+            walks::walk(runs, nullptr, in.total, cuts.data(), all, all + 1, &count, nullptr, nullptr, columns);
+        }, 2);
+        in.order = set_of(in, counts[0], KEY_SIZE);
+        in.total = in.order.size();
+        if (count != in.total) exit(6);
+        out.judge(in, KEY_SIZE, ROW, with_keys);
+    }
+}
+
 void check()
 {
     const bool with_keys = ROW != 0;
+    check_sets(with_keys);
     for (const std::vector<int>& counts : {std::vector<int>{40, 23}, {0, 7}, {1, 0}, {30, 64}}) {
         const Input in = input(counts, KEY_SIZE, ROW, true);
         pairs::Columns columns{};
@@ -159,15 +215,18 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> 
     for number, (dtype, value, unit, units) in enumerate(SHAPES):
         keys = Order.of(dtype)
         order = Order.records(max(4, keys.width) + max(4, value), 0, keys.dtype)
+        equals = EVERY_SET[number]
+        rule = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=False)
         parts.append(f"namespace shape_{number} {{")
         for name, (file, runs, reads, writes, batched) in KERNELS.items():
             columns = 1 if file == "sort_tile.cu" or batched else runs
             macros = {
                 **dict(order_macros(order)),
                 **dict(column_macros(columns, value, unit, reads=reads, writes=writes)),
+                **dict(rule),
+                **OF_SETS,
+                **(SHAPE if file != "walk.cu" else {}),
                 "RUNS": runs,
-                "BLOCK_SIZE": 4,
-                "ITEMS_PER_THREAD": 3,
                 "BULK": (bulk + number) % 2,
                 "BATCHED": int(batched),
             }
@@ -177,7 +236,13 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> 
             text = re.sub(r"extern __shared__ .*shared_bytes\[\];", "using shim::shared_bytes;", text)
             parts.append(f"namespace {name} {{\n{text}\n}}")
         row = value or unit * units
-        said = {"ROW": row, "UNITS": units, "FLOATS": int(dtype.startswith("float"))}
+        said = {
+            "ROW": row,
+            "UNITS": units,
+            "FLOATS": int(dtype.startswith("float")),
+            "WALK_BLOCK": OF_SETS["BLOCK_SIZE"],
+        }
+        said |= SHAPE
         parts += [f"#undef {macro}\n#define {macro} {value}" for macro, value in said.items()]
         parts.append(f"{CHECK}\n}}")
     return "\n".join((*parts, f"int main() {{ {' '.join(f'shape_{at}::check();' for at in range(len(SHAPES)))} }}"))
@@ -211,14 +276,18 @@ def test_columns(tmp_path: Path, bulk: int) -> None:
 
 
 @pytest.mark.thorough
-def test_no_race_and_the_missing_barrier_is_noticed(tmp_path: Path) -> None:
+def test_no_race(tmp_path: Path) -> None:
     done = run(program(), "thread", tmp_path)
     assert done.returncode == 0, done.stderr[-6000:]
 
-    def change(text: str) -> str:
-        return re.sub(r"__syncthreads\(\);(  // the records are made)", r"\1", text)
 
-    assert change(flatten("sort_tile.cu")) != flatten("sort_tile.cu")
+@pytest.mark.thorough
+@pytest.mark.parametrize("file", ["sort_tile.cu", "merge_path.cu", "walk.cu"])
+def test_the_missing_barrier_is_noticed(tmp_path: Path, file: str) -> None:
+    def change(text: str) -> str:
+        return re.sub(r"__syncthreads\(\);(  // the records are made)", r"\1", text) if text == flatten(file) else text
+
+    assert change(flatten(file)) != flatten(file)
     done = run(program(change), "thread", tmp_path)
     assert done.returncode != 0
     assert "data race" in done.stderr

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("cupy", reason="the limits that it lowers are those of kernels", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import passes, policy, prepared
+from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
+from gpumerge_cli.backends.gpu import backend, device, module, passes, policy, prepared
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.order import Order
-from tests.kernels import exercise, exercise_calls
+from tests.engine.fake_gpu import stand_in
+from tests.kernels import exercise, exercise_calls, exercise_older
 from tests.kernels.exercise_calls import _BY_VALUES, _MANY_TILES, call_work, lowered
+from tests.reference import ReferenceBackend
 
 
 def test_calls_are_right_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +27,50 @@ def test_calls_are_right_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(exercise_calls, "cupy", numpys)
     for name, one in call_work():
         assert one() > 0, name
+
+
+def test_the_work_is_right_by_the_reference(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Each kind of work has an oracle that the reference agrees with. Sets go through the GPU's workspace."""
+    monkeypatch.setattr(exercise_calls, "call_work", list)
+
+    class Older(ReferenceBackend):
+        """The reference, whose launches move vectors."""
+
+        def resolve(self, *arguments: Any, **options: Any) -> LaunchPolicy:
+            return replace(super().resolve(*arguments, **options), transfer="vector")
+
+    whole = exercise._all_work(ReferenceBackend())
+    assert len({name for name, _ in whole}) == len(whole)
+    short = [one for one in whole if not one[0].startswith("sets") and not one[0].endswith("with values")]
+    older = [one for one in exercise_older.all_work(Older()) if not one[0].startswith("sets")]
+    sets = exercise.sets_work(stand_in(monkeypatch))
+    for works, count in ((short, len(short)), (older, 2), (sets, 3)):
+        for at in rng.choice(len(works), count, replace=False):
+            name, one = works[at]
+            assert one() > 0, name
+
+
+def test_older_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that asks for a device's limits gets those of an older one."""
+    monkeypatch.setattr(device, "limits", lambda of: TUNED_ON)
+    for place in (backend, module):
+        monkeypatch.setattr(place, "begin", lambda *unit: pytest.fail("it is compiled for a device that is not there"))
+    told = []
+    monkeypatch.setattr(exercise, "main", lambda work: told.append((work, device.limits(None))))
+    exercise_older.main()
+    module.Kernels(0, Order.of("int32"), TUNED_ON).begin("walk", ())
+    assert told == [(exercise_older.all_work, replace(TUNED_ON, capability=75, shared_memory=64 << 10))]
+
+
+def test_the_program_tells_how_much_there_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(exercise.gpu, "create", ReferenceBackend)
+    monkeypatch.setattr("sys.argv", ["exercise", "1/2", "b"])
+    exercise.main(lambda backend: [(name, lambda: 7) for name in ("a", "b 1", "b 2", "c")])
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert (first, last) == ("pieces of work: 2", "7 merges, sorts, sets and checks right")
+    assert second.startswith("b 2: 7 right, in ")
 
 
 def test_lowered_limits_are_those_that_count() -> None:

@@ -323,6 +323,28 @@ def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])
 
 
+ROWS = [Order.lines(EVERY_COMPARISON), Order.lines(), RECORD_ORDERS[0], RECORD_ORDERS[-2]]
+
+
+@pytest.mark.parametrize(("architecture", "order"), one_of_each(FEW, ROWS))
+def test_sets_of_rows(architecture: int, order: Order) -> None:
+    walks_compile(architecture, order, EVERY_SET[(architecture + order.item_bytes) % len(EVERY_SET)])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_sets_of_rows_on_every_architecture(architecture: int) -> None:
+    for turn, order in enumerate(ROWS):
+        walks_compile(architecture, order, EVERY_SET[(architecture + turn) % len(EVERY_SET)])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("order", [Order.lines(EVERY_COMPARISON), *filter(moves_rows, RECORD_ORDERS)])
+def test_sets_of_all_rows(order: Order) -> None:
+    for equals in EVERY_SET:
+        walks_compile(90, order, equals)
+
+
 @pytest.mark.parametrize(("architecture", "pair"), one_of_each(FEW, [("uint8", 2), ("int32", 12), ("float64", 8)]))
 def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
     key, value = pair

@@ -329,13 +329,36 @@ def test_marks_the_first_of_equal_lines(checked: Program) -> None:
     passes(checked, cases)
 
 
+def cases_of_mutant(number: int, name: str, order: Order) -> list[Case]:
+    """Small cases that run every barrier of a file of kernels."""
+    shape = partial(Case, number, block=4, items=2, tile=8)
+    if name == "text":
+        lines = [b"line %02d\n" % number for number in range(30)]
+        a, b = b"".join(lines[::2]), b"".join(lines[1::2])
+        return [shape("rows_merge", a, b, b"".join(lines), text=LINE_ORDERS[0])]
+    runs = [np.arange(first, 240 + first, 2).astype(order.dtype) for first in (0, 1)]
+    works = {"tiled": ["tiled_full", "tiled_exact"], "parts": ["path"]}.get(name, [name])
+    return [
+        shape(work, *(run.tobytes() for run in runs), merged(order, *runs).tobytes(), *map(len, runs), blocks=blocks)
+        for work in works
+        for blocks in ((1, 2) if work == "path" else (2,))
+    ]
+
+
 @pytest.mark.thorough
 def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    mutants = [(name, which) for name in ("tiled", "circular", "path", "parts") for which in range(barriers(name))]
-    others = {"path": ("block_section", "load", "read_columns")}  # that these programs do not call
-    mutants = [mutant for mutant in mutants if function_around(*mutant) not in others.get(mutant[0], ("read_columns",))]
+    files = ("tiled", "circular", "path", "parts", "text")
+    mutants = [(name, which) for name in files for which in range(barriers(name))]
+    others = {"path": ("block_section", "load"), "text": ("block_section",)}  # that these programs do not call
+    mutants = [
+        mutant for mutant in mutants if function_around(*mutant) not in ("read_columns", *others.get(mutant[0], ()))
+    ]
     # For narrow keys path has other barriers, which make some of the usual ones superfluous.
-    orders = [Keys("uint", 1) if function_around(*mutant) == "fill_tile" else Keys("int", 4) for mutant in mutants]
+    narrow, usual, lines = Keys("uint", 1), Keys("int", 4), Order.lines()
+    orders = [
+        lines if mutant[0] == "text" else narrow if function_around(*mutant) == "fill_tile" else usual
+        for mutant in mutants
+    ]
     program = Program(
         [Variant(orders[number], 4, 3, change=without_barrier(*mutant)) for number, mutant in enumerate(mutants)],
         "thread",
@@ -343,28 +366,8 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     )
     unnoticed = []
     for number, (name, which) in enumerate(mutants):
-        a, b = (np.arange(first, 240 + first, 2).astype(orders[number].dtype) for first in (0, 1))
-        expected = merged(orders[number], a, b).tobytes()
-        works = {"tiled": ["tiled_full", "tiled_exact"], "parts": ["path"]}.get(name, [name])
-        cases = [
-            Case(
-                number,
-                work,
-                a.tobytes(),
-                b.tobytes(),
-                expected,
-                len(a),
-                len(b),
-                block=4,
-                items=2,
-                tile=8,
-                blocks=blocks,
-            )
-            for work in works
-            for blocks in ((1, 2) if work == "path" else (2,))
-        ]
         # A run may end by a wrong output before the racing accesses meet, so a few may be needed for the report.
-        runs = (program.run([case]) for _ in range(10) for case in cases)
+        runs = (program.run([case]) for _ in range(10) for case in cases_of_mutant(number, name, orders[number]))
         if not any(status != 0 and "data race" in output for status, output in runs):
             unnoticed.append((name, which, function_around(name, which)))
     assert not unnoticed

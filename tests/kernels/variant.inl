@@ -210,94 +210,7 @@ static std::string judge_cuts(const std::vector<long long>& cuts, const std::vec
 
 #if ROWS
 
-struct Rows {
-    long long count;
-    std::vector<long long> memory;  // of lines: their order, then their starts; records have none
-    std::size_t ahead;
-
-    const long long* starts() const { return memory.empty() ? nullptr : memory.data() + ahead; }
-};
-
-#if RECORD_SIZE
-
-using TextBuffer = Buffer;
-
-static Rows find_rows(const std::string&, const unsigned char*, long long nbytes)
-{
-    return {nbytes / RECORD_SIZE, {}, 0};
-}
-
-static long long rows_in(const Rows&, long long nbytes) { return nbytes / RECORD_SIZE; }
-
-static void gather(const unsigned char* text, const Rows& rows, const void* merged, unsigned char* out, long long nbytes)
-{
-    const unsigned threads = 3;
-    shim::launch(ceil_div(nbytes + 3, threads * rows::BYTES_PER_THREAD), threads, 0,
-        [&] { rows::gather_records(text, (const rows::Item*)merged, rows.count, out); });
-}
-
-#else
-
-// Lines are read byte by byte, so nothing behind them may be.
-using TextBuffer = Output;
-
-// Each number becomes the sum of all up to it.
-static void sum_up(std::vector<long long>& numbers)
-{
-    const unsigned threads = 3;
-    const long long count = numbers.size();
-    const unsigned blocks = ceil_div(count, threads * SUMMED_PER_THREAD);
-    const std::size_t shared = threads * sizeof(long long);
-    std::vector<long long> sums(blocks);
-    if (blocks > 1) {
-        shim::launch(blocks, threads, shared, [&] { text::add_up(numbers.data(), count, sums.data()); });
-        sum_up(sums);
-    }
-    shim::launch(blocks, threads, shared, [&] { text::running_sums(numbers.data(), count, sums.data()); });
-}
-
-static Rows find_rows(const std::string& order, const unsigned char* text, long long nbytes)
-{
-    using namespace text;
-    std::vector<long long> memory(order.size() / sizeof(long long));
-    std::memcpy(memory.data(), order.data(), order.size());
-    const std::size_t ahead = memory.size();
-    const long long terminator = reinterpret_cast<const LineOrder*>(memory.data())->terminator;
-    const unsigned threads = 3;
-    const unsigned blocks = ceil_div(nbytes, threads * BYTES_PER_THREAD);
-    std::vector<long long> ends(blocks);
-    shim::launch(blocks, threads, threads * sizeof(int), [&] { count_lines(text, nbytes, terminator, ends.data()); });
-    sum_up(ends);
-    const long long lines = blocks == 0 ? 0 : ends[blocks - 1];
-    memory.resize(ahead + lines + 1);
-    shim::launch(blocks, threads, threads * sizeof(int),
-        [&] { find_lines(text, nbytes, terminator, ends.data(), memory.data() + ahead); });
-    memory.shrink_to_fit();  // so that the bytes behind are out of bounds
-    return {lines, std::move(memory), ahead};
-}
-
-// The number of the row that starts at this byte, or of the end.
-static long long rows_in(const Rows& found, long long nbytes)
-{
-    std::vector<long long> place = {nbytes};
-    shim::launch(1, 3, 0, [&] { text::number_lines(found.starts(), found.count, place.data(), 1); });
-    return place[0];
-}
-
-static void gather(const unsigned char* text, const Rows& found, const void* merged, unsigned char* out, long long nbytes)
-{
-    using namespace text;
-    const unsigned threads = 3;
-    const Item* const items = (const Item*)merged;
-    const long long* const starts = found.starts();
-    std::vector<long long> lengths(found.count);
-    shim::launch(ceil_div(found.count, 4), 4, 0, [&] { line_lengths(items, found.count, starts, lengths.data()); });
-    sum_up(lengths);
-    shim::launch(ceil_div(nbytes, threads * BYTES_PER_THREAD), threads, 0,
-        [&] { gather_lines(text, starts, items, lengths.data(), found.count, out, nbytes); });
-}
-
-#endif
+#include "rows.inl"
 
 // For every two rows, whether the first one goes before the second: 1 if their prefixes, then their texts say so, plus 2 if
 // the texts alone say so. Lines without keys take the first answer for both, because the bytes in prefixes are not read.
@@ -352,14 +265,14 @@ static std::string run_rows(const Case& c)
     if (h.work == ROWS_SORT) {
         if (!sort_items(c, items.as<Item>(), found.count, merged, text, starts)) return "rows around were written";
         Output sorted(nbytes, h.out_skew);
-        gather(text, found, merged.as<Item>(), sorted.as<unsigned char>(), nbytes);
+        gather(text, found, merged.as<Item>(), found.count, sorted.as<unsigned char>(), nbytes);
         return bytes_of(sorted.as<unsigned char>(), nbytes);
     }
 #endif
     const long long m = rows_in(found, c.a.size());
     merge_items(c, h.merge, items.as<Item>(), m, items.as<Item>() + m, found.count - m, merged.as<Item>(), text, starts);
     Output out(nbytes, h.out_skew);
-    gather(text, found, merged.as<Item>(), out.as<unsigned char>(), nbytes);
+    gather(text, found, merged.as<Item>(), found.count, out.as<unsigned char>(), nbytes);
     if (!out.nothing_ahead()) return "bytes ahead of the output were written";
     if (h.loose) return made_up(merged.as<char>(), found.count, bytes_of(items.as<Item>(), found.count), sizeof(Item));
     return bytes_of(out.as<unsigned char>(), nbytes);

@@ -12,9 +12,8 @@ from gpumerge_cli.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
-    from gpumerge_cli.order import Order
 
-__all__ = ["compile_seconds", "create", "in_sight", "limits_of", "makes_sets", "numbered"]
+__all__ = ["compile_seconds", "create", "in_sight", "limits_of", "numbered"]
 
 _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 """Files of GPU drivers: on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
@@ -23,13 +22,6 @@ _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 def in_sight() -> bool:
     """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs."""
     return any(map(os.path.exists, _DEVICE_FILES))
-
-
-def makes_sets(order: Order) -> bool:
-    """Whether workspaces make sets of such items: those that move whole, as keys and small records do."""
-    from gpumerge_cli.backends.gpu.source import moves_rows
-
-    return not moves_rows(order)
 
 
 def numbered(count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.text_kernels import NO_TEXT, Context
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, most_items, walk_shape
 from gpumerge_cli.backends.launch import LaunchPolicy
@@ -14,7 +15,7 @@ from gpumerge_cli.order.equals import Equals
 
 
 def set_policy(order: Order, limits: DeviceLimits, runs: int) -> LaunchPolicy:
-    """The launch of sets of so many runs: that of walk.cu. The order's items move whole."""
+    """The launch of sets of so many runs: that of walk.cu."""
     shape = walk_shape(order, limits)
     _, walking = macros_of_walk(order, limits, Equals.UNION)
     folded = f"; {runs} inputs are combined one after the other" if runs > 2 else ""
@@ -36,16 +37,32 @@ class Fold:
         self._equals = equals if count > 1 else alone(equals)
         self._walk = Walk(kernels, kernels.limits, self._equals)
 
-    def __call__(self, runs: Sequence[Run], out: int, scratch: Callable[[], int]) -> int:
+    def __call__(self, runs: Sequence[Run], out: int, scratch: Callable[[], int], text: Context = NO_TEXT) -> int:
         """Put out the set of the runs on the current stream, and wait for the number of its items, which is returned.
 
         out: where items go, with room for those of all runs. scratch: gives the address of as much memory, always the
-        same; it is asked for with more than two runs. Runs that are not in order put out some of their items.
+        same; it is asked for with more than two runs. text: of rows. Runs that are not in order put out some of their
+        items.
         """
         result, *rest = runs
         rest = rest or [(result[0], 0)]
         for left, run in zip(reversed(range(len(rest))), rest, strict=True):
             to = out if left % 2 == 0 else scratch()
             room = most_items(self._equals, result[1], run[1])
-            result = (to, self._walk([result, run], to, room, [], 0) if room else 0)
+            result = (to, self._walk([result, run], to, room, [], 0, text) if room else 0)
         return result[1]
+
+
+class Folds:
+    """All sets of sorted runs that a workspace makes. Each is made ready once."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels = kernels
+        self._ready: dict[tuple[Equals, int], Fold] = {}
+
+    def of(self, equals: Equals, runs: int) -> Fold:
+        """The set of so many runs."""
+        key = equals, runs
+        if key not in self._ready:
+            self._ready[key] = Fold(self._kernels, *key)
+        return self._ready[key]

@@ -15,8 +15,8 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.beside import launch_beside
-from gpumerge_cli.backends.gpu.failures import FOREIGN
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.backends.gpu.failures import FOREIGN, device_errors
+from gpumerge_cli.errors import DeviceError, UsageError
 
 _launch_kernel = cupy.cuda.driver.launchKernel
 _WORD = 8
@@ -169,6 +169,20 @@ def scratch_array(count: int, dtype: Any) -> Any:
         return cupy.empty(count, dtype)
     memory = scratch(size, current_stream())
     return cupy.ndarray(count, dtype, memory.pointer() if isinstance(memory, _CapturedMemory) else memory)
+
+
+@contextmanager
+def calls_on(device: Any) -> Iterator[None]:
+    """A context in which a device is the current one, for calls that use its current stream.
+
+    CuPy's errors become a DeviceError, or a UsageError if the stream is one of another device.
+    """
+    with device_errors(), device:
+        try:
+            yield
+        except (DeviceError, *FOREIGN):
+            judge_stream()
+            raise
 
 
 def judge_stream() -> None:

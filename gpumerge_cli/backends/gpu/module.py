@@ -10,6 +10,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.buffers import copy_on_device
@@ -30,7 +31,7 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
     values_stretch,
 )
-from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
+from gpumerge_cli.backends.gpu.radix import Ends, digit_sort, ready_by_digits, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -217,7 +218,8 @@ class Kernels:
 
     def sort_digits(self, items: tuple[Address, int], out: Address, scratch: Address, ends: Ends | None = None) -> None:
         """See radix.sort_by_digits."""
-        sort_by_digits(self._launch, self._order, self._limits, items, (out, scratch), ends)
+        sort = digit_sort(self._order, self._limits, items[1], pairs=ends is not None)
+        sort_by_digits(sort, ready_by_digits(self, sort), items, (out, scratch), current_stream(), ends)
 
     def join_runs(self, runs: Sequence[tuple[Address, int]], to: Address) -> None:
         """Lay runs, none of them empty, one behind the other."""
@@ -311,19 +313,40 @@ class Kernels:
 
         ahead: items that equal the first one went out before, so none of them is kept. Waits for the device.
         """
-        address, count = items
+        return self._keep(items, self._firsts(items, ahead, text, starts))
+
+    def count_equals(self, items: tuple[Address, int], text: Address = 0, starts: Address = 0) -> NDArray[np.int64]:
+        """Move the first of equal neighbours to the front of sorted items, in place. Returns how many equal each one.
+
+        The numbers lie in the host's memory. Waits for the device.
+        """
+        if not items[1]:
+            return np.empty(0, np.int64)
+        firsts = self._firsts(items, False, text, starts)
+        self._keep(items, firsts)
+        places: NDArray[np.int64] = cupy.flatnonzero(firsts).get()
+        return np.diff(places, append=items[1])
+
+    def _firsts(self, items: tuple[Address, int], ahead: bool, text: Address, starts: Address) -> cupy.ndarray:
+        """Whether each item is the first of equal neighbours. ahead: see keep_first."""
+        count = items[1]
         differs = cupy.empty(count, cupy.uint8)
         blocks = min(ceil_div(count, _THREADS), 16 * self._limits.multiprocessors)
         self._launch(
             "mark_first", blocks, _THREADS, (*items, int(not ahead), differs.data.ptr, text, starts), file="check.cu"
         )
+        return differs.view(cupy.bool_)
+
+    def _keep(self, items: tuple[Address, int], which: cupy.ndarray) -> int:
+        """Move some items to the front, in place. Returns their number."""
+        address, count = items
         width = item_bytes(self._order)
         words = gcd(width, 8)
         memory = cupy.cuda.UnownedMemory(address, count * width, self)
         shape = (count, width // words)
         pointer = cupy.cuda.MemoryPointer(memory, 0)
         view = cupy.ndarray(shape, f"uint{8 * words}", memptr=pointer)
-        kept = view[differs.view(cupy.bool_)]
+        kept = view[which]
         view[: len(kept)] = kept
         return len(kept)
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import cupy
-import numpy as np
 
-from gpumerge_cli.backends.gpu.launching import current_stream, scratch
+from gpumerge_cli.backends.gpu.launching import Launch, scratch
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
 
-Launch = Callable[..., None]
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _NUMBER = 8
+_COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
+_Queue = Callable[[int, int, list[int]], None]
+"""Queues a kernel: its blocks, the stream, and its arguments as words."""
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(NamedTuple):
     """Device addresses of what goes along with keys: their values, the sorted keys, the sorted values.
 
     Without values (0) they are the places of the keys, and come out as int64. The sorted keys may be left out (0).
@@ -36,53 +36,100 @@ class Ends:
     keys_out: int
     values_out: int
 
-    def argument(self) -> Any:
-        """The struct as kernels take it."""
-        return np.array([self.values, self.keys_out, self.values_out], np.int64).view(f"V{3 * _NUMBER}")
+
+@dataclass(frozen=True)
+class DigitSort:
+    """All of a sort by digits that depends on neither addresses nor counts.
+
+    counting, sorting: the macros of count_digits.cu and of sort_radix.cu, beside those of the order. tile: the items of
+    a block of `threads` threads, which needs `shared` bytes. most_counting, most_sorting: blocks. counted: the items of
+    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says.
+    """
+
+    counting: Macros
+    sorting: Macros
+    passes: int
+    pairs: bool
+    tile: int
+    threads: int
+    shared: int
+    most_counting: int
+    most_sorting: int
+    width: int
+    plan_bytes: int
+    tile_bytes: int
+
+
+class _Compiler(Protocol):
+    """See module.Kernels."""
+
+    def ready(self, name: str, threads: int, words: int, macros: Macros, shared: int) -> Launch: ...
+
+
+def digit_sort(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> DigitSort:
+    """The sort of so many items. pairs: they are keys alone, and `order` is pair_order of theirs."""
+    return _digit_sort(order, limits, is_wide(count), pairs)
+
+
+def is_wide(count: int) -> bool:
+    """Whether kernels for so many items count in 64 bits. All else of a sort depends on its order alone."""
+    return count >= _WIDE
 
 
 @lru_cache(maxsize=256)
-def macros_by_digits(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> tuple[Macros, Macros]:
-    """The macros of count_digits.cu and of sort_radix.cu for so many items, beside those of the order."""
-    counting = digit_macros(order.prefix_bytes, wide=count >= _WIDE, pairs=pairs)
-    shape = digit_shape(order, limits)
-    return counting, (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
+def _digit_sort(order: Order, limits: DeviceLimits, wide: bool, pairs: bool) -> DigitSort:
+    shape, passes = digit_shape(order, limits), order.prefix_bytes
+    counting = digit_macros(passes, wide=wide, pairs=pairs)
+    return DigitSort(
+        counting=counting,
+        sorting=(*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident)),
+        passes=passes,
+        pairs=pairs,
+        tile=shape.room,
+        threads=shape.block_size,
+        shared=shape.shared_bytes(order, wide=wide),
+        most_counting=_COUNTING_BLOCKS * limits.multiprocessors,
+        most_sorting=shape.resident * limits.multiprocessors,
+        width=order.width,
+        plan_bytes=_NUMBER * (passes * (DIGITS + 1) + 1),
+        tile_bytes=min(passes, 2) * DIGITS * (8 if wide else 4),
+    )
+
+
+def ready_by_digits(kernels: _Compiler, sort: DigitSort) -> tuple[Launch, Launch]:
+    """The kernels that count digits and that sort by one."""
+    words = _SORTING_WORDS + (len(Ends._fields) if sort.pairs else 0)
+    return (
+        kernels.ready(
+            "count_digits", COUNTING_THREADS, _COUNTING_WORDS, sort.counting, counting_bytes(sort.passes)
+        ),
+        kernels.ready("sort_radix", sort.threads, words, sort.sorting, sort.shared),
+    )  # fmt: skip
 
 
 def sort_by_digits(
-    launch: Launch,
-    order: Order,
-    limits: DeviceLimits,
+    sort: DigitSort,
+    kernels: tuple[_Queue, _Queue],
     items: tuple[int, int],
     buffers: tuple[int, int],
+    stream: int,
     ends: Ends | None = None,
 ) -> None:
-    """Sort items, an address and a count of at least one, stably, on the current stream.
+    """Sort items, an address and a count of at least one, stably, on a stream.
 
-    launch: Kernels.launch for `order`. buffers: addresses of room for all items; the first one takes the result. Items
-    may lie in the first one if the digits of a key are even in number, and in the second one otherwise. ends: the items
-    are keys alone, and `order` is pair_order of theirs; the sorted keys and values go to the arrays of `ends`.
+    kernels: those of ready_by_digits for `sort`, which is digit_sort of the count. buffers: addresses of room for all
+    items; the first one takes the result. Items may lie in the first one if the digits of a key are even in number, and
+    in the second one otherwise. ends: of pairs, whose sorted keys and values go to the arrays of `ends`.
     """
     address, count = items
-    shape, passes, wide = digit_shape(order, limits), order.prefix_bytes, count >= _WIDE
-    counting, sorting = macros_by_digits(order, limits, count, pairs=ends is not None)
-    tiles = -(-count // shape.room)
-    said = tiles * DIGITS
-    plan_bytes = _NUMBER * (passes * (DIGITS + 1) + 1)
-    stream = current_stream()
-    room = scratch(plan_bytes + min(passes, 2) * said * (8 if wide else 4), stream)
-    cupy.cuda.runtime.memsetAsync(room.ptr, 0, plan_bytes, stream)
-    shared = room.ptr, room.ptr + plan_bytes
+    tiles = -(-count // sort.tile)
+    room = scratch(sort.plan_bytes + tiles * sort.tile_bytes, stream)
+    plan, said = room.ptr, room.ptr + sort.plan_bytes
+    cupy.cuda.runtime.memsetAsync(plan, 0, sort.plan_bytes, stream)
     where = 1 + buffers.index(address) if address in buffers else 0
-    most = _COUNTING_BLOCKS * limits.multiprocessors
-    launch(
-        "count_digits", min(most, -(-count * order.width // (_COUNTED * COUNTING_THREADS))), COUNTING_THREADS,
-        (address, count, where, *shared, said), macros=counting, shared=counting_bytes(passes),
-    )  # fmt: skip
-    along = () if ends is None else (ends.argument(),)
-    for digit in range(passes):
-        launch(
-            "sort_radix", min(tiles, shape.resident * limits.multiprocessors), shape.block_size,
-            (address, *buffers, count, digit, *shared, *along),
-            macros=sorting, shared=shape.shared_bytes(order, wide=wide),
-        )  # fmt: skip
+    count_digits, sort_radix = kernels
+    counted = -(-count * sort.width // (_COUNTED * COUNTING_THREADS))
+    count_digits(min(sort.most_counting, counted), stream, [address, count, where, plan, said, tiles * DIGITS])
+    blocks, along = min(tiles, sort.most_sorting), ends or ()
+    for digit in range(sort.passes):
+        sort_radix(blocks, stream, [address, *buffers, count, digit, plan, said, *along])

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import cupy
+import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
+from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sorting import Buffers, sort_items
 from gpumerge_cli.backends.gpu.text_kernels import Context, out_of_order
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 
 class DeviceText:
@@ -36,6 +40,8 @@ class DeviceText:
         self._fresh = False
         self._taken: cupy.ndarray | None = None
         self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._folds = Folds(kernels)
+        self.equals: NDArray[np.int64] = np.empty(0, np.int64)
 
     def reset(self, address: int, lengths: Sequence[int]) -> None:
         """Take a new chunk: runs of these lengths in bytes, back to back at `address`."""
@@ -72,12 +78,20 @@ class DeviceText:
         """The byte of the chunk at which a row starts. For lines it waits for the device."""
         return row * self._size if self._starts is None else int(self._starts[row])
 
-    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped)."""
+    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique, *, counted: bool) -> tuple[int, int]:
+        """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped).
+
+        counted: equal rows go out once, and `equals` gets their numbers.
+        """
         runs = self.runs()
         self._fresh = False
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
+        if isinstance(unique, Equals):
+            fold = self._folds.of(unique, len(runs))
+            room = lines * self._row
+            kept = fold(runs, self._merged.address, lambda: self._scratch.reserve(room).address, self.context)
+            return self._gathered(self._counted(kept) if counted else kept, out, nbytes)
         deep = sum(count > 0 for _, count in runs) > policy.fan_in
         if deep:
             self._scratch.reserve(lines * self._row)
@@ -91,7 +105,8 @@ class DeviceText:
             merge=lambda group, to: self._kernels.merge(policy, group, to, text, starts),
             copy=self._copy_rows,
         )
-        return self._gathered(lines, out, nbytes, unique)
+        kept = self._counted(lines) if counted else self._dropped(lines, unique)
+        return self._gathered(kept, out, nbytes)
 
     def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
         """Sort the rows of all runs, and gather by them, as `merge` does."""
@@ -102,7 +117,7 @@ class DeviceText:
         items = (self._rows.address, lines)
         buffers = Buffers(self._merged.address, self._rows.address, self._row)
         sort_items(self._kernels, policy, items, buffers, self.context)
-        return self._gathered(lines, out, nbytes, unique)
+        return self._gathered(self._dropped(lines, unique), out, nbytes)
 
     def raise_disorder(self) -> None:
         """Raise DisorderError if the bytes gathered last are more or fewer than those of the chunk.
@@ -118,10 +133,20 @@ class DeviceText:
         for buffer in (self._rows, self._merged, self._scratch):
             buffer.free()
 
-    def _gathered(self, lines: int, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
-        kept = lines
-        if unique:
-            kept = self._kernels.keep_first((self._merged.address, lines), unique == "ahead", *self.context)
+    def _counted(self, lines: int) -> int:
+        """Keep the first of equal rows, and take note of their numbers. Returns the number of rows that are left."""
+        self.equals = self._kernels.count_equals((self._merged.address, lines), *self.context)
+        return len(self.equals)
+
+    def _dropped(self, lines: int, unique: Unique) -> int:
+        """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""
+        if not unique:
+            return lines
+        return self._kernels.keep_first((self._merged.address, lines), unique == "ahead", *self.context)
+
+    def _gathered(self, kept: int, out: int, nbytes: int) -> tuple[int, int]:
+        """Gather by the first `kept` merged rows."""
+        lines = self._found()[-1]
         rows = (self._merged.address, kept)
         written, self._taken = self._kernels.text.gather(self.context, rows, out, nbytes, kept == lines)
         return written, lines - kept

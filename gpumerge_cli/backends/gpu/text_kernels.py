@@ -16,6 +16,8 @@ from gpumerge_cli.order import Order
 Address = int
 Context = tuple[Address, Address]
 """The addresses of a text and of its line starts, 0 for records: see lines.cuh."""
+NO_TEXT: Context = (0, 0)
+"""That of items which move whole."""
 
 _THREADS = 256
 _BYTES_PER_THREAD = 16  # rows.cu, text.cu

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.backends.gpu.many_runs import pays
 from gpumerge_cli.backends.gpu.module import OWN_CUTS
 from gpumerge_cli.backends.gpu.policy import by_values, grid_size
-from gpumerge_cli.backends.gpu.radix import macros_by_digits
+from gpumerge_cli.backends.gpu.radix import digit_sort
 from gpumerge_cli.backends.gpu.sort_policy import of_fan_in, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
@@ -54,9 +54,8 @@ def units_of(
     if isinstance(policy, LaunchPolicy) and not pays(order, policy, policy.runs, items):
         return units + _merge(order, policy, limits, items, batched=False)
     if isinstance(policy, LaunchPolicy) or policy.algorithm == "radix":
-        counting, sorting = macros_by_digits(order, limits, items)
-        ordered = comparison_macros(order)
-        return [*units, ("count_digits.cu", (*ordered, *counting)), ("sort_radix.cu", (*ordered, *sorting))]
+        sort, ordered = digit_sort(order, limits, items), comparison_macros(order)
+        return [*units, ("count_digits.cu", (*ordered, *sort.counting)), ("sort_radix.cu", (*ordered, *sort.sorting))]
     if policy.algorithm not in ("merge", "bottom-up"):
         return units
     if policy.tile > 1:

@@ -16,6 +16,7 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes, partition_size, partition_stretch
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import partition_macros, shape_macros, walk_macros
+from gpumerge_cli.backends.gpu.text_kernels import NO_TEXT, Context
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
@@ -117,11 +118,19 @@ class Walk:
         """Whether it can work on so many items in all."""
         return self._columns is None or self._columns.takes(total)
 
-    def __call__(self, runs: list[tuple[int, int]], out: int, room: int, values: list[int], moved: int) -> int:
+    def __call__(
+        self,
+        runs: list[tuple[int, int]],
+        out: int,
+        room: int,
+        values: list[int],
+        moved: int,
+        text: Context = NO_TEXT,
+    ) -> int:
         """Put out the set of two runs, each an address and a count, on the current stream. Waits for their number.
 
-        out: where keys go, which has room for `room` items; runs that are not in order put out no more. values, moved:
-        where the rows of values come from and go. The runs have an item at least, and takes(their sum).
+        out: where items go, which has room for `room` items; runs that are not in order put out no more. values, moved:
+        where the rows of values come from and go. text: of rows. The runs have an item at least, and takes(their sum).
         """
         stream = current_stream()
         judge_waiting(stream, self._name)
@@ -129,7 +138,7 @@ class Walk:
             answer = self._spare.pop()
         except IndexError:
             answer = Answer()
-        memory = self.queue(runs, (out, room), (values, moved), stream, answer.address)
+        memory = self.queue(runs, (out, room), (values, moved), stream, answer.address, text)
         cupy.cuda.runtime.streamSynchronize(stream)
         del memory
         found = answer.word.value
@@ -143,6 +152,7 @@ class Walk:
         values: tuple[list[int], int],
         stream: int,
         count: int,
+        text: Context = NO_TEXT,
     ) -> Any:
         """Queue the work of a call, which writes the number to the int64 at `count`. The result is memory it uses."""
         (a, m), (b, n) = runs
@@ -155,8 +165,8 @@ class Walk:
         stretch = partition_stretch(edges, _RUNS, self._limits)
         told = [] if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
         cupy.cuda.runtime.memsetAsync(memory.ptr, 0, _NUMBER * counting, stream)
-        self._partition(-(-edges // stretch), stream, [*table, cuts, edges, stretch, self._tile, 0, 0])
-        words = [*table, *out, cuts, taken, said, count, 0, 0, *told]
+        self._partition(-(-edges // stretch), stream, [*table, cuts, edges, stretch, self._tile, *text])
+        words = [*table, *out, cuts, taken, said, count, *text, *told]
         self._walk(min(tiles, self._blocks), stream, words, beside=self._beside)
         return memory
 

@@ -14,12 +14,13 @@ from itertools import accumulate, pairwise
 
 import cupy
 import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.baselines import Library, SetOfKeys, merges, sets, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.folding import Fold
+from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.local import sort_directly
 from gpumerge_cli.backends.gpu.many_runs import merge_many
@@ -68,7 +69,8 @@ class GpuWorkspace:
         self._parts = threading.Lock()
         self._staged: Bytes = np.empty(0, np.uint8)
         self._text = DeviceText(order, kernels) if moves_rows(order) else None
-        self._folds: dict[tuple[Equals, int], Fold] = {}
+        self._folds = Folds(kernels)
+        self._equals: NDArray[np.int64] = np.empty(0, np.int64)
 
     def staging(self, nbytes: int) -> Bytes:
         """See Workspace. Waits until the last upload has left the memory."""
@@ -138,30 +140,45 @@ class GpuWorkspace:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        """See Workspace. Returns before the merge is done, unless something may be dropped.
+        """See Workspace. Returns before the merge is done, unless something may be dropped."""
+        self._merge(policy, unique, counted=False)
 
-        unique: a set only if items move whole.
-        """
+    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+        """See CountingWorkspace."""
+        self._merge(policy, unique, counted=True)
+
+    def equals(self) -> Bytes:
+        """See CountingWorkspace."""
+        return self._equals.view(np.uint8)
+
+    def _merge(self, policy: LaunchPolicy, unique: Unique, *, counted: bool) -> None:
         total = self.merged_bytes = self._total
         self.dropped = 0
+        self._equals = np.empty(0, np.int64)
         self._library = None
         if total == 0:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                assert not isinstance(unique, Equals), "the CPU makes sets of rows"
-                self.merged_bytes, self.dropped = self._text.merge(policy, self._output.address, total, unique)
-                self.counts = self._text.counts
+                self.merged_bytes, self.dropped = self._text.merge(
+                    policy, self._output.address, total, unique, counted=counted
+                )
+                self.counts, self._equals = self._text.counts, self._text.equals
                 return
             room = max(total, self._capacity)
             if isinstance(unique, Equals):
                 self._combine(unique, room)
-                return
-            merge_many(
-                self._kernels, policy, self._order, self._runs(), self._output.address,
-                lambda: self._scratch.reserve(room).address,
-            )  # fmt: skip
-            self._drop_equals(unique, total // self._order.item_bytes)
+            else:
+                merge_many(
+                    self._kernels, policy, self._order, self._runs(), self._output.address,
+                    lambda: self._scratch.reserve(room).address,
+                )  # fmt: skip
+            if counted:
+                items, kept = total // self._order.item_bytes, self.merged_bytes // self._order.item_bytes
+                self._equals = self._kernels.count_equals((self._output.address, kept))
+                self._keep(len(self._equals), items)
+            elif not isinstance(unique, Equals):
+                self._drop_equals(unique, total // self._order.item_bytes)
 
     def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
@@ -292,10 +309,8 @@ class GpuWorkspace:
     def _combine(self, equals: Equals, room: int) -> None:
         """Put out the set of the runs. room: the bytes of a buffer."""
         runs = self._runs()
-        key = equals, len(runs)
-        if key not in self._folds:
-            self._folds[key] = Fold(self._kernels, *key)
-        kept = self._folds[key](runs, self._output.address, lambda: self._scratch.reserve(room).address)
+        fold = self._folds.of(equals, len(runs))
+        kept = fold(runs, self._output.address, lambda: self._scratch.reserve(room).address)
         self._keep(kept, sum(count for _, count in runs))
 
     def _keep(self, kept: int, count: int) -> None:

@@ -134,8 +134,7 @@ Sort both files by their keys first:
 _SETS_CHECK = (
     "Two items are equal if their keys are equal, as for sort -u. Items are written unchanged. All files must be "
     "sorted; disorder is an error. Items that equal each other are held in memory together. The CPU does the work, "
-    "unless --backend gpu is given. A GPU combines numbers, and records of 4, 8, 12 or 16 bytes with keys of up to 8 "
-    "bytes."
+    "unless --backend gpu is given."
 )
 
 _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")

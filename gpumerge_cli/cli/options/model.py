@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gpumerge_cli.order.equals import SETS
@@ -176,6 +177,11 @@ class Command:
     def path(self) -> str:
         """The words that call the command: "gpumerge merge"."""
         return f"gpumerge {self.name}".rstrip()
+
+    @cached_property
+    def initial(self) -> dict[str, Any]:
+        """The values of options that are not given, by the names of parameters."""
+        return {option.parameter: option.initial for option in self.options}
 
     def option(self, name: str) -> Option:
         """The option of that long name. Raises KeyError."""

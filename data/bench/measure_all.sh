@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Makes all results of a GPU that the README, data/manual/speed.md and the figures show, at one commit, in FOLDER.
+# usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
+# A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
+# may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
+# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1570 s, all of files 780 s. These
+# limits are estimates for an H200 with 16 cores. FOLDER/steps.txt says what the steps took, STEP.done what they printed.
+# STEP: does only these. Needs 60 GB of host memory, 20 GB on the device, nvcc, CCCL and ncu, and 40 GB in SCRATCH. PYTHON
+# names another python3, NCU another ncu, GPUMERGE_COMMIT the commit where there is no repository.
+set -euo pipefail
+out=$(mkdir -p "$1" && cd "$1" && pwd)
+scratch=$(mkdir -p "$2" && cd "$2" && pwd)
+most=${3:-520}
+only=" ${*:4} "
+python=${PYTHON:-python3}
+here=$(cd "$(dirname "$0")" && pwd)
+PYTHONPATH=$(cd "$here/../.." && pwd)
+export PYTHONPATH
+cd "$here/../.."
+now=$("$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import measured_on as m; print(m.commit())' "$here")
+then=$(cat "$out/commit.txt" 2> /dev/null || echo "$now")
+[ "$now" = "$then" ] || { echo "$out holds results of commit $then, not of $now; give another folder" >&2; exit 1; }
+echo "$now" > "$out/commit.txt"
+left=0 failed=0
+step() { # name, the most seconds that it may take, command
+  local status=0 begun=$SECONDS file=$out/$1.part
+  [[ $only = "  " || $only = *" $1 "* ]] || return 0
+  [ ! -e "$out/$1.done" ] || return 0
+  if [ $((most - SECONDS)) -lt "$2" ]; then
+    left=$((left + 1))
+    return 0
+  fi
+  timeout -k 5 "$2" "${@:3}" > "$file" 2>&1 || status=$?
+  echo "$1: $((SECONDS - begun)) s of $2; exit status $status" | tee -a "$out/steps.txt"
+  if [ $status = 0 ]; then
+    mv "$file" "$out/$1.done"
+  else
+    failed=1
+    tail -3 "$file" >&2
+  fi
+}
+gpu() { step "bench-$1" "$2" "$here/measure_gpu.sh" "$out" "$1"; }
+py() { step "$1" "$2" "$python" "$here/$3" "${@:4}"; }
+printed() { step "$1" "$2" bash -c 'file=$1; shift; "$@" > "$file"' - "$out/$1.md" "$python" "$here/$3" "${@:4}"; }
+profile() {
+  "${NCU:-ncu}" --csv --metrics "$("$python" "$here/profile_kernels.py" --metrics)" "$python" "$here/profile_kernels.py" \
+    > "$out/profile.csv"
+  "$python" "$here/profile_kernels.py" --table "$out/profile.csv" > "$out/profile.md"
+}
+compare_sorts() {
+  "$python" -m gpumerge_cli generate "$scratch/keys.u32" --count 2^28 --shuffled --seed 1
+  "$python" -m gpumerge_cli sort --compare --backend=gpu "$scratch/keys.u32" --report="$out/compare-sorts.json" \
+    > "$out/compare-sorts.txt"
+  rm -f "$scratch/keys.u32"
+}
+export -f profile compare_sorts
+export out scratch here python
+step machine 20 "$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import measured_on as m; print(m.measured_on())' "$here"
+gpu compile 120
+gpu dtypes 150
+gpu shapes 130
+gpu pairs 90
+gpu runs 70
+gpu many-runs 50
+gpu sizes 60
+gpu ladder 30
+gpu large 90
+gpu sorts 110
+gpu small-sorts 30
+gpu pair-sorts 20
+step compare-sorts 60 bash -ec compare_sorts
+py device 110 measure_device.py "$out/device.md" --turns 7
+py sets 110 measure_device_sets.py "$out/sets.md" --turns 5
+printed calls 20 measure_calls.py
+printed calls-beside-cccl 30 compare_calls.py
+printed start 150 measure_first_use.py --scratch "$scratch"
+step profile 120 bash -ec profile
+py workers 180 measure_workers.py "$scratch" "$out/workers.md" --turns 2
+py text-merges 180 measure_text.py "$scratch" "$out/text-merges.md" --gigabytes 1 --repeat 3 --backends cpu,gpu --cores 2,16
+py file-sorts 240 measure_sorts.py "$scratch" "$out/file-sorts.md" --backends gpu,cpu --only big,lines,records
+py files 120 measure_files.py "$scratch" "$out/files.md" --repeat 2 --backend gpu --only '2 x 8 GB'
+py parts 60 measure_parts.py "$scratch" "$out/parts.md" --gigabytes 8 --repeat 2
+[ $failed = 0 ] || exit 1
+[ $left = 0 ] || { echo "$left steps are left; call it again"; exit 3; }

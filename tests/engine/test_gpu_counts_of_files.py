@@ -1,0 +1,152 @@
+"""Counts of equal items on a GPU, from end to end, against those of the CPU. A stand-in takes the GPU's place, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+from gpumerge_cli.report.model import MergeReport
+from tests.engine.fake_gpu import stand_in
+from tests.linekeys import key_of
+from tests.pairs import one_of_each
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.backend import GpuBackend
+
+Write = Callable[[str, Any], str]
+RULES = [Equals.FIRST, Equals.UNION, Equals.INTERSECT, Equals.DIFFERENCE, Equals.SYMMETRIC]
+"""A merge, whose equal items go out once, and the sets that can be counted."""
+
+
+@pytest.fixture(params=["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
+    """The GPU's backend, or what stands in for it."""
+    if request.param == "gpu":
+        backend: GpuBackend = request.getfixturevalue("gpu_backend")
+        return backend
+    return stand_in(monkeypatch)
+
+
+def counted(
+    names: Sequence[str], folder: Path, equals: Equals, count: Any, items: ItemRequest, backend: Any, **more: Any
+) -> MergeReport:
+    file = str(folder / f"{backend}.npy") if count == "apart" else None
+    on = BackendRequest(backend, threads=3)
+    output = str(folder / f"{backend}.out")
+    return merge_files(
+        MergeRequest(tuple(names), output, items, on, equals=equals, margin=Margin(count, file=file), **more)
+    )
+
+
+def same_as_on_cpu(
+    names: Sequence[str], folder: Path, equals: Equals, count: Any, items: ItemRequest, **more: Any
+) -> MergeReport:
+    """The report of the GPU, whose output and counts are those of the CPU."""
+    report, by_cpu = (counted(names, folder, equals, count, items, on, **more) for on in ("gpu", "cpu"))
+    for suffix in ("out", *["npy"] * (count == "apart")):
+        assert (folder / f"gpu.{suffix}").read_bytes() == (folder / f"cpu.{suffix}").read_bytes(), (suffix, equals)
+    assert (report.backend, by_cpu.backend) == ("gpu", "cpu")
+    assert (report.items, report.dropped, report.written) == (by_cpu.items, by_cpu.dropped, by_cpu.written)
+    assert [file.items for file in report.inputs] == [file.items for file in by_cpu.inputs]
+    return report
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize(("equals", "dtype"), one_of_each(RULES, ["int32", "uint8", "float64", "int16"]))
+def test_numbers(equals: Equals, dtype: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    for inputs in (1, 2, 3, 20):
+        runs = [np.sort(rng.integers(0, 110, 12_000 // inputs)).astype(dtype) for _ in range(inputs)]
+        if dtype == "float64":
+            for run in runs:  # equal items that differ
+                run[run == 0] = rng.choice([0.0, -0.0], int((run == 0).sum()))
+                run[-20:] = np.nan
+        names = [write(f"{number}.raw", run) for number, run in enumerate(runs)]
+        report = same_as_on_cpu(names, tmp_path, equals, "apart", ItemRequest("raw", dtype))
+        assert report.chunks > 1
+        numbers = np.load(tmp_path / "gpu.npy")
+        assert (numbers > 0).all()
+        assert equals is not Equals.FIRST or numbers.sum() == report.items
+
+
+RECORDS: list[tuple[int, int, Any]] = [(12, 2, 6), (8, 4, np.dtype(">f4")), (100, 0, 10), (7, 2, np.dtype(">i4"))]
+"""Bytes of a record, and the place and type of its key, or bytes that are it. The last two are merged as rows."""
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize(("equals", "kind"), one_of_each(RULES, RECORDS))
+def test_records(
+    equals: Equals, kind: tuple[int, int, Any], write: Write, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    size, offset, key = kind
+    order = Order.records(size, offset, key)
+    names = []
+    for number in range(3):
+        records = rng.integers(0, 256, (int(rng.integers(200, 900)), size), np.uint8)
+        records[:, offset : offset + order.width] &= 1
+        made = sorted(map(bytes, records), key=key_of(order))
+        names.append(write(f"{number}.raw", b"".join(made)))
+    dtype, width = (None, key) if isinstance(key, int) else (key.str, None)
+    items = ItemRequest("raw", dtype, records=RecordRequest(size, offset or None, width))
+    same_as_on_cpu(names, tmp_path, equals, "apart", items)
+
+
+LINES = [
+    LineOrder(), LineOrder((LineKey("numeric"),), stable=True), LineOrder(reverse=True, terminator=NUL),
+    LineOrder((LineKey(fold=True),), stable=True),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize(("equals", "count", "turn"), [
+    (equals, count, (number + turn) % len(LINES))
+    for number, equals in enumerate(RULES) for turn, count in enumerate(("ahead", "after", "apart"))
+])  # fmt: skip
+def test_lines(
+    equals: Equals, count: str, turn: int, write: Write, tmp_path: Path, rng: np.random.Generator
+) -> None:  # fmt: skip
+    """Lines of all lengths, some of them empty, and equal ones that differ."""
+    order = LINES[turn]
+    end = bytes([order.terminator])
+    words = [b"", b"a", b"A", b"0", b"00", b"1.0", b"x" * 70 + b"1", b"the same beginning 1", b"the same beginning 2"]
+    words += [b"%d" % number for number in range(2, 90)]
+    for inputs, chosen in ((1, 9), (2, len(words)), (3, 4), (5, len(words))):
+        names = []
+        for number in range(inputs):
+            lines = [words[at] for at in rng.integers(0, chosen, int(rng.integers(0, 900)))]
+            names.append(write(f"{number}.txt", b"".join(line + end for line in sorted(lines, key=key_of(order)))))
+        same_as_on_cpu(names, tmp_path, equals, count, ItemRequest("text", lines=order))
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("count", ["ahead", "after"])
+def test_numbers_of_any_width(count: str, write: Write, tmp_path: Path) -> None:
+    """The chunks that a GPU takes by itself hold them all."""
+    runs = [b"".join(b"%d\n" % digits * 10**digits for digits in range(1, 6)) for _ in range(2)]
+    names = [write(f"{number}.txt", run) for number, run in enumerate(runs)]
+    same_as_on_cpu(names, tmp_path, Equals.FIRST, count, ItemRequest("text"))
+    assert b"200000" in (tmp_path / "gpu.out").read_bytes()
+
+
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("count", ["ahead", "apart"])
+def test_disorder_and_empty_files(count: str, write: Write, tmp_path: Path) -> None:
+    good, bad, empty = write("a.txt", b"a\nb\n" * 1), write("b.txt", b"a\nc\nb\n"), write("c.txt", b"")
+    for names in ([empty], [empty, empty], [good, empty]):
+        same_as_on_cpu(names, tmp_path, Equals.FIRST, count, ItemRequest("text"))
+        same_as_on_cpu(names, tmp_path, Equals.INTERSECT, count, ItemRequest("text"))
+    there = sorted(os.listdir(tmp_path))
+    with pytest.raises(DisorderError, match=r"b\.txt:3: disorder"):
+        counted([good, bad], tmp_path, Equals.FIRST, count, ItemRequest("text"), "gpu")
+    assert sorted(os.listdir(tmp_path)) == there
