@@ -60,36 +60,24 @@ struct Share {
     int a, a_end, b, b_end, size;
 };
 
-// Whether the next item of A is passed by a step, and that of B.
-struct Step {
-    bool a, b;
-};
-
 #if ROWS
 
 // compare_rows. It is not inlined, because ties are rare, and a walk would repeat it for each item.
 __device__ __noinline__ int compare_ties(Lines lines, long long y, long long x) { return compare_rows(lines, y, x); }
 
-// The step ahead of x of A and y of B. has_a, has_b: whether they are items; otherwise their text must not be read.
-template <typename By>
-__device__ __forceinline__ Step step_at(
+// Whether the step ahead of row x of A and row y of B passes the one of A, and that of B.
+struct Step {
+    bool a, b;
+};
+
+// has_a, has_b: whether x and y are rows; otherwise their text must not be read.
+__device__ __forceinline__ Step step_of_rows(
     const Item& x, Image x_image, const Item& y, Image y_image, bool has_a, bool has_b, Lines lines)
 {
     if (!has_a || !has_b) return {has_a, has_b};
     if (x_image != y_image || !lines.have_ties) return {x_image <= y_image, y_image <= x_image};
     const int order = compare_ties(lines, y.line, x.line);
     return {order >= 0, order <= 0};
-}
-
-#else
-
-template <typename By>
-__device__ __forceinline__ Step step_at(const Item& x, typename By::Compared x_image, const Item& y,
-    typename By::Compared y_image, bool has_a, bool has_b, Lines lines)
-{
-    const bool take_a = !By::goes_before(y, y_image, x, x_image, lines);
-    const bool take_b = !By::goes_before(x, x_image, y, y_image, lines);
-    return {has_a && (!has_b || take_a), has_b && (!has_a || take_b)};
 }
 
 #endif
@@ -111,8 +99,18 @@ __device__ __forceinline__ void walk_share(
     [[maybe_unused]] typename By::Compared last_image = By::of(last);
 #pragma unroll
     for (int turn = 0; turn < ITEMS_PER_THREAD; ++turn) {
+#if ROWS
         const bool has_a = !CHECKED || a < share.a_end, has_b = !CHECKED || b < share.b_end;
-        auto [take_a, take_b] = step_at<By>(x, x_image, y, y_image, has_a, has_b, lines);
+        auto [take_a, take_b] = step_of_rows(x, x_image, y, y_image, has_a, has_b, lines);
+#else
+        bool take_a = !By::goes_before(y, y_image, x, x_image, lines);
+        bool take_b = !By::goes_before(x, x_image, y, y_image, lines);
+        if (CHECKED) {
+            const bool has_a = a < share.a_end, has_b = b < share.b_end;
+            take_a = has_a && (!has_b || take_a);
+            take_b = has_b && (!has_a || take_b);
+        }
+#endif
         if (turn == ITEMS_PER_THREAD - 1) {
             const bool fits = a + b < one_left || (a + b == one_left && !(take_a && take_b));
             take_a = take_a && fits;
