@@ -22,6 +22,14 @@ class Extent:
 
 
 @dataclass(frozen=True)
+class Copy:
+    """The decompressed content of an input, in the file at `path`. tag: tells it from that of other states of it."""
+
+    path: str
+    tag: str
+
+
+@dataclass(frozen=True)
 class Spot:
     """The place of a sink's bytes for another process: in the file at `path`, which is there, from byte `start` on.
 

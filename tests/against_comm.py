@@ -42,7 +42,7 @@ def case_of(seed: int, number: int, folder: Path) -> Case:
     if kind == "compare":
         options = [f"-{column}" for column in "123" if chance.random() < 0.3] + ["--total"] * (chance.random() < 0.3)
         if chance.random() < 0.3:
-            options.append(f"--output-delimiter={chance.choice(['', ',', '<->'])}")
+            options.append(f"--output-delimiter={chance.choice(['', ',', '<->', 16 * 'x', 33 * 'x'])}")
         return Case(("compare", *options, *words, *names), shlex.join(["comm", *["-z"] * zero, *options, *names]))
     z = " -z" * zero
     merged = f"sort -m{z} {' '.join(names)} | uniq -c{z}"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis.strategies import sampled_from
 
 import gpumerge_cli
-from gpumerge_cli.arrays.joining import HOWS, How, _joined
+from gpumerge_cli.arrays import joining
+from gpumerge_cli.arrays.joining import HOWS, How, _by_threads, _joined
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Order
@@ -73,6 +77,52 @@ def test_keys_at_the_edges_of_their_dtypes(how: How, drawn: tuple[list[Any], boo
     wanted = expected(*images, how)
     assert rows_of(gpumerge_cli.join(a, b, how=how, descending=descending), how) == wanted
     assert rows_of(_joined(NOT_NUMPY, a, b, how, descending), how) == wanted
+
+
+@given(drawn=key_runs(most_runs=2), how=sampled_from(HOWS), piece=sampled_from([1, 2, 7]))
+def test_pieces_make_the_whole(drawn: tuple[list[Any], bool], how: How, piece: int) -> None:
+    """Whatever the cuts and the threads, the rows are those of one piece."""
+    runs, descending = drawn
+    a, b = runs[0], runs[-1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joining, "_PIECE", piece)
+        found = _by_threads(a, b, how, descending, 3)
+    assert rows_of(found, how) == rows_of(_joined(np, a, b, how, descending), how)
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("dtype", ["i4", "f8", "S3", "V2", "M8[D]", ">i4", "bool"])
+def test_groups_across_pieces(dtype: str, how: How, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "_PIECE", 10)
+    for sizes in ((0, 90), (90, 0), (300, 200), (40, 900)):
+        drawn = [np.sort(rng.integers(65, 67 if dtype == "bool" else 90, size)) for size in sizes]
+        if dtype in ("S3", "V2"):
+            arrays = [keys.astype(np.uint8).repeat(2).view("S2").astype(dtype) for keys in drawn]
+        else:
+            arrays = [(keys - 65).astype(dtype) for keys in drawn]
+        found = gpumerge_cli.join(*arrays, how=how, threads=2)
+        assert rows_of(found, how) == expected(*(keys.tolist() for keys in drawn), how)
+
+
+def test_pieces_are_short_unless_items_are_equal(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "_PIECE", 10)
+    a, b = np.sort(rng.integers(0, 50, 400)), np.sort(rng.integers(20, 400, 900))
+    for low, high in pairwise(joining._cuts(a, b, descending=False)):
+        for keys, start, stop in ((a, low[0], high[0]), (b, low[1], high[1])):
+            assert start <= stop
+            assert stop in (0, len(keys)) or keys[stop - 1] != keys[stop]
+            assert start == stop or stop - start <= 10 + (keys == keys[start]).sum()
+
+
+def test_unsorted_arrays_touch_no_other_memory(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their rows mean nothing, or NumPy refuses them."""
+    monkeypatch.setattr(joining, "_PIECE", 10)
+    for how in HOWS:
+        a, b = rng.integers(0, 50, 400), rng.integers(0, 50, 300)
+        with suppress(ValueError):
+            found = gpumerge_cli.join(a, b, how=how, threads=2)
+            for indices, keys in zip(found if isinstance(found, tuple) else [found], (a, b), strict=False):
+                assert ((indices >= -1) & (indices < len(keys))).all()
 
 
 def test_nan_and_nat_have_partners() -> None:

@@ -104,21 +104,24 @@ class Device:
         self._backend.merge_arrays(runs, self._keys.order, policy, out)
 
     def combined(
-        self, arrays: Sequence[Any], equals: Equals, values: Sequence[Any] | None = None
+        self, arrays: Sequence[Any], equals: Equals, values: Sequence[Any] | None = None, out: Any = None
     ) -> tuple[Any, Sequence[Any] | None]:
         """(the keys of a set, of the arrays' dtype; their rows of values, None if there are none). Waits.
 
-        More than two arrays are folded from the left.
+        More than two arrays are folded from the left. out: the keys become its first items; it has room for all that
+        there can be.
         """
         import cupy
 
         order = self._keys.order
         runs = [self.run(array) for array in arrays]
         rows = None if values is None else [cupy.ascontiguousarray(each) for each in values]
-        found, moved = self._backend.combined(runs[:2], order, equals, None if rows is None else rows[:2])
-        for at in range(2, len(runs)):
-            along = None if rows is None else [moved, rows[at]]
-            found, moved = self._backend.combined([found, runs[at]], order, equals, along)
+        target = None if out is None else out.view(self._keys.items)
+        two, along = runs[:2], None if rows is None else rows[:2]
+        for behind in range(2, len(runs)):
+            found, moved = self._backend.combined(two, order, equals, along)
+            two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
+        found, moved = self._backend.combined(two, order, equals, along, target)
         return found.view(self._keys.dtype), moved
 
     def sort(self, run: Any, request: SortRequest, out: Any) -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import same_side
+from gpumerge_cli.arrays.options import host_threads, same_side
 from gpumerge_cli.arrays.ranking import rank_of
 from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.errors import UsageError
 
 How = Literal["inner", "left", "right", "outer", "anti", "semi"]
 HOWS: tuple[How, ...] = ("inner", "left", "right", "outer", "anti", "semi")
 _NONE = -1
 """The index of a missing item."""
+# Items of an array between two cuts, beside those that equal the first one. What a thread makes of them stays in cache.
+_PIECE = 1 << 16
 
 
-def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False) -> Any:
+def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, threads: int | None = None) -> Any:
     """Join two sorted arrays: the indices of the items that equal each other.
 
     >>> import gpumerge_cli, numpy as np
@@ -41,6 +45,8 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False) -> Any
         partner. "anti" gives the items of `a` without a partner, "semi" those with one, each once.
     descending:
         The arrays are in descending order, and so is the result.
+    threads:
+        Threads of the host for arrays in its memory; all cores by default.
 
     Returns
     -------
@@ -57,8 +63,9 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False) -> Any
         raise UsageError(f"how={how!r} is no kind of join", way_out=f"use {', '.join(HOWS)}")
     given = [taken(a), taken(b)]
     ArrayKeys.of(given, None, descending)
+    with_threads = host_threads(threads)
     if not same_side(given):
-        return _joined(np, given[0], given[1], how, descending)
+        return _by_threads(given[0], given[1], how, descending, with_threads)
     import cupy
 
     from gpumerge_cli.backends.gpu.launching import calls_on, current_stream, judge_waiting
@@ -68,21 +75,59 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False) -> Any
         return _joined(cupy, given[0], given[1], how, descending)
 
 
-def _joined(xp: Any, a: Any, b: Any, how: How, descending: bool) -> Any:
-    """See join. xp: the module of the arrays, NumPy or CuPy."""
+def _by_threads(a: Any, b: Any, how: How, descending: bool, threads: int) -> Any:
+    """See join, of NumPy arrays. Each thread joins some of the pieces between cuts, which split no group of equals."""
+    cuts = _cuts(a, b, descending)
+    if len(cuts) <= 2:
+        return _joined(np, a, b, how, descending)
+
+    pieces: list[Any] = [()] * (len(cuts) - 1)
+
+    def find(number: int) -> None:
+        low, high = cuts[number], cuts[number + 1]
+        found = _joined(np, a[low[0] : high[0]], b[low[1] : high[1]], how, descending, low)
+        pieces[number] = found if isinstance(found, tuple) else (found,)
+
+    for_each(range(len(pieces)), find, threads)
+    ends = list(accumulate((len(rows[0]) for rows in pieces), initial=0))
+    columns = tuple(np.empty(ends[-1], np.int64) for _ in pieces[0])
+
+    def place(number: int) -> None:
+        for column, rows in zip(columns, pieces[number], strict=True):
+            column[ends[number] : ends[number + 1]] = rows
+
+    for_each(range(len(pieces)), place, threads)
+    return columns if len(columns) > 1 else columns[0]
+
+
+def _cuts(a: Any, b: Any, descending: bool) -> list[tuple[int, int]]:
+    """The items of `a` and of `b` ahead of each cut: ascending, from none to all.
+
+    A cut lies ahead of all items that equal every _PIECE-th item of either array.
+    """
+    keys = (a[_PIECE::_PIECE], b[_PIECE::_PIECE])
+    ahead = [np.concatenate([rank_of([run], some, descending=descending) for some in keys]) for run in (a, b)]
+    # Both ascend with the key, so each is sorted by itself. Then they ascend even if the arrays are not in order.
+    inner = zip(*(np.sort(each).tolist() for each in ahead), strict=True)
+    return sorted({(0, 0), *inner, (len(a), len(b))})
+
+
+def _joined(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tuple[int, int] = (0, 0)) -> Any:
+    """See join. xp: the module of the arrays, NumPy or CuPy. first: the indices of their first items."""
     low, partners = _partners(a, b, descending)
     if how in ("anti", "semi"):
-        return _indices(xp, (partners > 0) == (how == "semi"))
+        return _indices(xp, (partners > 0) == (how == "semi"), first[0])
     rows = xp.maximum(partners, 1) if how in ("left", "outer") else partners
     ends = xp.cumsum(rows)
     total = int(ends[-1]) if len(a) else 0
     left = _repeated(xp, rows, ends, total)
     starts = ends - rows
-    right = xp.arange(total) + (low - starts)[left]
+    right = xp.arange(first[1], first[1] + total) + (low - starts)[left]
     if how in ("left", "outer"):
         right[partners[left] == 0] = _NONE
+    left += first[0]
     if how in ("right", "outer"):
-        return _with_lone(xp, (left, right), xp.append(starts, total), *_partners(b, a, descending))
+        return _with_lone(xp, (left, right), xp.append(starts, total), _partners(b, a, descending), first[1])
     return left, right
 
 
@@ -99,12 +144,13 @@ def _repeated(xp: Any, rows: Any, ends: Any, total: int) -> Any:
     return _int64(xp.searchsorted(ends, xp.arange(total), "right"))  # CuPy repeats each item by a call of its own
 
 
-def _with_lone(xp: Any, pairs: tuple[Any, Any], starts: Any, place: Any, partners: Any) -> tuple[Any, Any]:
+def _with_lone(xp: Any, pairs: tuple[Any, Any], starts: Any, of_b: tuple[Any, Any], first: int) -> tuple[Any, Any]:
     """The rows of `pairs`, and between them those of the items of B that have no partner.
 
-    starts: the first row of each item of A, and the end of all rows. place: for each item of B, the first item of A
-    that is not ahead of it. partners: how many items of A equal it.
+    starts: the first row of each item of A, and the end of all rows. of_b: see _partners, of B. first: the index of B's
+    first item.
     """
+    place, partners = of_b
     lone = _indices(xp, partners == 0)
     at = starts[place[lone]] + xp.arange(len(lone))
     total = len(pairs[0]) + len(lone)
@@ -113,12 +159,12 @@ def _with_lone(xp: Any, pairs: tuple[Any, Any], starts: Any, place: Any, partner
     of_pairs = xp.flatnonzero(is_pair)
     left, right = xp.full(total, _NONE), xp.full(total, _NONE)
     left[of_pairs], right[of_pairs] = pairs
-    right[at] = lone
+    right[at] = lone + first
     return left, right
 
 
-def _indices(xp: Any, mask: Any) -> Any:
-    return _int64(xp.flatnonzero(mask))
+def _indices(xp: Any, mask: Any, first: int = 0) -> Any:
+    return _int64(xp.flatnonzero(mask)) + first
 
 
 def _int64(array: Any) -> Any:

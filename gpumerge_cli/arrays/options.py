@@ -81,8 +81,11 @@ def judge_aligned(array: Any, name: str) -> None:
         raise UsageError(f"{name} does not lie at multiples of its items' size", way_out="give a copy of it")
 
 
-def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> None:
-    """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays."""
+def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, longer: bool = False) -> None:
+    """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays.
+
+    longer: it may have room for more.
+    """
     judge_mask(out)
     on_device = is_cupy(arrays[0])
     if on_device and is_cupy(out) and out.device != arrays[0].device:
@@ -91,9 +94,10 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any]) -> 
             way_out="give an array on the arrays' GPU",
         )
     fits = is_cupy(out) if on_device else isinstance(out, np.ndarray)
-    if not fits or out.dtype != dtype or out.shape != (total,) or not out.flags.c_contiguous:
-        where = "CuPy" if on_device else "NumPy"
-        raise UsageError(f"out is not a contiguous {where} array of {total} items of {dtype}")
+    fits = fits and out.dtype == dtype and out.ndim == 1 and out.flags.c_contiguous
+    if not fits or len(out) < total or (len(out) > total and not longer):
+        where, or_more = "CuPy" if on_device else "NumPy", " or more" * longer
+        raise UsageError(f"out is not a contiguous {where} array of {total}{or_more} items of {dtype}")
     if on_device:
         import cupy
 

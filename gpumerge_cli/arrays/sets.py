@@ -12,10 +12,10 @@ from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host, numbered
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import host_threads, same_side
+from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.select import host
+from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
@@ -30,6 +30,9 @@ class SetOptions(TypedDict, total=False):
     values: Iterable[Any] | None
     key: str | None
     descending: bool
+    out: Any
+    backend: str
+    device: int
     threads: int | None
 
 
@@ -51,17 +54,24 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     distinct:
         Treat equal items of one array as one item. Then each item occurs at most once in the result.
     counts:
-        Keep the first of several equal keys, and say how many the result has. It does not go with distinct.
+        Keep the first of several equal keys, and say how many the result has. It goes neither with distinct nor with
+        out.
     values:
         One array for each of `arrays`, of the same length. Its rows stay beside their keys.
+    out:
+        Array for the keys, as of merge, but with room for the most items that the result can have, or for more: as many
+        as all arrays have; for intersect as many as the shortest one has, for difference as many as the first one. What
+        lies behind the result is not defined.
+    backend, device:
+        "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. "auto" is the CPU.
     key, descending, threads:
         See merge.
 
     Returns
     -------
-    The keys as a new array of the arrays' dtype, or (keys, values) if values are given; with counts, an array of int64
-    comes last. NumPy arrays, or CuPy arrays
-    for arrays on a GPU. A call on a GPU waits for the number of items, so a graph cannot capture it.
+    The keys as a new array of the arrays' dtype, or as a view of the first items of `out`; or (keys, values) if values
+    are given; with counts, an array of int64 comes last. NumPy arrays, or CuPy arrays for arrays on a GPU. A call on a
+    GPU waits for the number of items, so a graph cannot capture it.
 
     Raises
     ------
@@ -114,7 +124,7 @@ def _counted(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
     """The set, with the counts of its keys if they are asked for."""
     if not options.get("counts"):
         return _combined(equals, arrays, options)
-    judge_counts(distinct=options.get("distinct"))
+    judge_counts(distinct=options.get("distinct"), out=options.get("out"))
     found = _combined(equals, arrays, options)
     return counted(found, options.get("key"), moved=options.get("values") is not None)
 
@@ -129,34 +139,46 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
     given = [taken(array) for array in arrays]
     keys = ArrayKeys.of(given, options.get("key"), options.get("descending", False))
     on_device = same_side(given)
+    threads = host_threads(options.get("threads"))
     values = options.get("values")
     rows = None if values is None else payload(values, given)
     equals = Equals.of_sets(name, distinct=options.get("distinct", False))
+    out = options.get("out")
+    if out is not None:
+        judge_out(out, keys.dtype, equals.most(list(map(len, given))), [*given, *(rows or ())], longer=True)
     if on_device:
-        device = Device(given, keys, "gpu")
+        device = Device(given, keys, options.get("backend", "auto"))
         with device.current():
-            combined, moved = device.combined(given, equals, rows)
+            combined, moved = device.combined(given, equals, rows, out)
         return combined if rows is None else (combined, moved)
-    worker = Host(host(), host_threads(options.get("threads")))
     runs = [keys.run(array) for array in given]
     nats = [keys.nats(run) for run in runs]
-    if rows is None and not any(nats):
-        return worker.combined(runs, keys, equals).view(keys.dtype)
-    ranks = _ranks(worker, runs, keys, equals, nats)
+    # NaTs are kept out, and values are gathered, by the indices of the items.
+    items, of_items = (runs, keys) if rows is None and not any(nats) else numbered(runs, keys)
+    backend = options.get("backend", "auto")
+    chosen = "cpu" if backend == "auto" else backend  # as for sets of files
+    nbytes = sum(each.nbytes for each in items)
+    host = Host(select(chosen, options.get("device", 0), of_items.order, nbytes).backend, threads)
+    if items is runs:
+        return host.combined(runs, keys, equals, None if out is None else out.view(keys.items)).view(keys.dtype)
+    ranks = _ranks(host, items, of_items, equals, nats)
     found = gathered(runs, ranks).view(keys.dtype)
+    if out is not None:
+        out[: len(found)] = found
+        found = out[: len(found)]
     return found if rows is None else (found, gathered(rows, ranks))
 
 
 def _ranks(
-    worker: Host, runs: Sequence[Array], keys: ArrayKeys, equals: Equals, nats: Sequence[int]
+    host: Host, items: Sequence[Array], of_items: ArrayKeys, equals: Equals, nats: Sequence[int]
 ) -> NDArray[np.int64]:
-    """The indices of the items that go out, into the runs laid one behind the other. nats: the NaTs of each run."""
-    both, of_pairs = numbered(runs, keys)
-    ends = np.cumsum([len(run) for run in runs])
-    pairs = [both[end - len(run) : end] for run, end in zip(runs, ends, strict=True)]
-    parts = [keys.split(pair, count) for pair, count in zip(pairs, nats, strict=True)]
+    """The indices of the items that go out, into the arrays laid one behind the other.
+
+    items, of_items: as numbered has them. nats: the number of NaTs in each array.
+    """
+    parts = [of_items.split(each, count) for each, count in zip(items, nats, strict=True)]
     kept = [nat[low:high] for (_, nat), (low, high) in zip(parts, equals.kept(nats), strict=True)]
-    found = [worker.combined([dates for dates, _ in parts], of_pairs, equals), *kept]
-    if keys.order.descending:
+    found = [host.combined([dates for dates, _ in parts], of_items, equals), *kept]
+    if of_items.order.descending:
         found = [*kept, found[0]]
     return np.concatenate([np.ascontiguousarray(part["place"]) for part in found])

@@ -14,7 +14,7 @@ import typer
 import typer.core
 
 from gpumerge_cli.cli.help import help_text
-from gpumerge_cli.cli.options import NAMES, Argument, Command, Option, command
+from gpumerge_cli.cli.options import COMMANDS, NAMES, Argument, Command, Option, command
 from gpumerge_cli.cli.values import Values, read_value, unknown_option
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import nearest
@@ -192,17 +192,29 @@ def _options_among(rows: Sequence[Option], words: Sequence[str]) -> dict[int, Op
 
 
 def _add_shortened(parser: Any, options: Sequence[_Option], words: Sequence[str]) -> None:
-    """Have the parser know those of `words` that are the beginning of one option's long name alone."""
+    """Have the parser know those of `words` that are the beginning of one option's long name alone.
+
+    A whole name that an option of another command has, which is read in the same way, is not taken for that beginning:
+    `union --head 3` must not mean --header 3.
+    """
     written = {word.partition("=")[0] for word in words if word.startswith("--")} - {"--"}
     meant = {name: (option, on) for option in options for name, on in _long_names(option.row)} if written else {}
     for word in written - meant.keys():
         found = {one for name, one in meant.items() if name.startswith(word)}
         if len(found) == 1:
             ((option, on),) = found
+            if _is_of_another(word, option.row):
+                continue
             if option.row.takes_value:
                 parser.add_option(option, [word], option.name, "append" if option.multiple else "store")
             else:
                 parser.add_option(option, [word], option.name, "store_const", const=on)
+
+
+def _is_of_another(word: str, row: Option) -> bool:
+    """Whether an option of any command has this whole name, and takes a value if that of `row` does."""
+    others = (other for one in COMMANDS for other in one.options if word in other.names)
+    return any(other.takes_value == row.takes_value for other in others)
 
 
 def _long_names(row: Option) -> Iterator[tuple[str, bool]]:

@@ -111,10 +111,13 @@ def machines_of(request: MergeRequest | SortFilesRequest | CheckRequest) -> Iter
         yield None
         return
     from gpumerge_cli.cluster.connect import shared
-    from gpumerge_cli.cluster.crew import judge_names
     from gpumerge_cli.cluster.machines import Machines
+    from gpumerge_cli.cluster.seeing import judge_names, judge_output
+    from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 
-    judge_names(request.inputs, plain=request.items.plain)
+    judge_names(request.inputs)
+    if isinstance(request, MergeRequest | SortFilesRequest):
+        judge_output(request.output, plain=request.items.plain)
     with shared(on.cluster, on.cluster_wait) as cluster:
         yield Machines(cluster.client, on.cluster_wait, here=cluster.workers is not None)
 

@@ -18,6 +18,7 @@ from gpumerge_cli.cluster.cutting import FarCuts
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
+from gpumerge_cli.cluster.seeing import not_written, seen_of
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
 from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
 from gpumerge_cli.engine.hiring import Hired
@@ -26,14 +27,12 @@ from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import policy_of
 from gpumerge_cli.engine.supply import Spans
-from gpumerge_cli.engine.task import ChunkTask
+from gpumerge_cli.engine.task import ChunkTask, TaskWork
 from gpumerge_cli.engine.workers import About, Member
-from gpumerge_cli.errors import ClusterError, GpumergeError, InputError, OutputError, input_error
+from gpumerge_cli.errors import ClusterError, GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
-from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.urls import is_url, shown
+from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
 Noted = Callable[[ChunkTask, Answer], None]
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
 _MOST_HELD = 64 << 20
+_LEAST_PACE = 4e6
+"""Compressed bytes of an input that a worker gets through in a second, at least."""
 _TASKS = 12
 """Tasks for each thread, at least, so that all threads end at about the same time."""
 
@@ -80,11 +81,18 @@ class Crew:
 
     def shipment(self, site: Site, on: BackendRequest, memory: int | None, durable: bool) -> Shipment:
         """The shipment of a site, without its output. Raises InputError for inputs that workers cannot read."""
-        found = (_seen(one.name, plain=site.work.items.plain) for one in site.work.inputs)
+        names = [one.name for one in site.work.inputs]
+        found = (seen_of(name if one is None else one.path) for name, one in zip(names, site.copies, strict=True))
         seen = tuple(replace(one, tag=source.tag) for one, source in zip(found, site.sources, strict=True))
-        named = tuple(replace(one, name=at.path) for one, at in zip(site.work.inputs, seen, strict=True))
-        work = replace(site.work, inputs=named)
-        return Shipment(os.urandom(8).hex(), __version__, work, seen, (), on, memory, durable=durable)
+        named = tuple(replace(one, name=_everywhere(one.name)) for one in site.work.inputs)
+        return self.shipment_of(replace(site.work, inputs=named), seen, on, memory, durable)
+
+    @staticmethod
+    def shipment_of(
+        work: TaskWork, inputs: tuple[Seen, ...], on: BackendRequest, memory: int | None, durable: bool
+    ) -> Shipment:
+        """The shipment of a work, without its output. inputs: the files that workers read."""
+        return Shipment(os.urandom(8).hex(), __version__, work, inputs, (), on, memory, durable=durable)
 
     def hired(self, site: Site, shipment: Shipment, noted: Noted = lambda task, answer: None) -> Hired:
         """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
@@ -92,12 +100,10 @@ class Crew:
         noted: is told each task that is done.
         """
         names = self.judge(shipment.packed())
-        host = select.host()
-        policy = policy_of(host, site.work)
-        kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
+        launch = _launch_of(site.work)
         workers: list[Member] = []
         for address, one in self.standings.items():
-            about = About(f"{one.threads} threads of {one.host}", kernel, policy.describe(), policy.why)
+            about = replace(launch, device=f"{one.threads} threads of {one.host}")
             workers.append(RemoteWorker(f"worker {names[address]}", one.threads, about))
         return Hired(workers, self.executor(site, shipment, workers, noted), spans=self.spans(site, shipment))
 
@@ -116,7 +122,7 @@ class Crew:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
-        resources = {"GPU": 1} if gpus else {}
+        resources = {"GPU": 1} if gpus and site.work.action != "unpack" else {}
         pieces = pieces_of(site, shipment, task_bytes(site.nbytes, self.threads))
 
         def made(job: Job, stopwatch: Stopwatch) -> Executes:
@@ -158,12 +164,28 @@ class Crew:
 
 def pieces_of(site: Site, shipment: Shipment, nbytes: int) -> Pieces:
     """The pieces that the work is cut into. nbytes: of each of them, about, if it is a merge to files."""
+    if site.work.action == "unpack":
+        return Pieces(1, pace=_LEAST_PACE)
     if site.work.action != "merge":
         return Pieces(1)  # they stay as they are
     least = shipment.part_bytes
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
     return Pieces(nbytes, not site.work.equals.keeps_all, least)
+
+
+def _launch_of(work: TaskWork) -> About:
+    """The launch of the tasks of a work, as reports tell it."""
+    if work.action == "unpack":
+        return About()
+    policy = policy_of(select.host(), work)
+    kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
+    return About("", kernel, policy.describe(), policy.why)
+
+
+def _everywhere(name: str) -> str:
+    """A name that means the same to all machines that share a file system."""
+    return name if is_url(name) else os.path.abspath(name)
 
 
 def note_part(output: Output, task: ChunkTask, answer: Answer) -> None:
@@ -185,35 +207,5 @@ def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
     spots = [sink.spot for sink in output.sinks]
     found = tuple(spot for spot in spots if spot is not None)
     if len(found) < len(spots):
-        where = output.sinks[0].name
-        what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
-        way_out = "name one with -o that is not compressed, or leave --cluster out"
-        raise OutputError(what, where=where, way_out=way_out)
+        raise not_written(output.sinks[0].name)
     return found if here else tuple(replace(one, mapped=0) if isinstance(one, Spot) else one for one in found)
-
-
-def judge_names(names: Sequence[str], *, plain: bool) -> None:
-    """Raise InputError for inputs that workers cannot read in place. plain: names say nothing about compression."""
-    for name in names:
-        if not plain and compression_of(name):
-            way_out = "decompress it first, or leave --cluster out"
-            raise InputError(
-                "it is compressed, so no worker can read a piece of it", where=shown(name), way_out=way_out
-            )
-        if is_url(name):
-            continue
-        if name == STDIO or (os.path.exists(name) and not os.path.isfile(name)):
-            raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
-
-
-def _seen(name: str, *, plain: bool) -> Seen:
-    """An input as this machine sees it. Raises InputError for one that cannot be read in place."""
-    judge_names((name,), plain=plain)
-    if is_url(name):
-        return Seen(name, -1, 0)
-    path = os.path.abspath(name)
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise input_error(error, name) from None
-    return Seen(path, status.st_size, status.st_mtime_ns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Protocol
 
 from gpumerge_cli.cluster.ends import Ends
@@ -101,12 +102,14 @@ class Pieces:
     """The pieces that a job is cut into. nbytes: of a task's inputs, about.
 
     counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
-    once all ahead of it are counted, to write. least: see Ends.
+    once all ahead of it are counted, to write. least: see Ends. pace: bytes of a task that a worker gets
+    through in a second, at least, where a few tasks may take much longer than others.
     """
 
     nbytes: int
     counts: bool = False
     least: int = 0
+    pace: float = inf
 
 
 @dataclass
@@ -202,7 +205,11 @@ class ClusterExecutor:
         """Have tasks that take much too long done by other workers, too: theirs may be frozen or cut off."""
         now = time.monotonic()
         longest = max(self.pool.patience, _LOOK_LATE, _LATE * self._turnaround)
-        late = [key for key, since in self._since.items() if now - since > longest and key in self._sent]
+        late = [
+            key
+            for key, since in self._since.items()
+            if key in self._sent and now - since > longest + self._sent[key].task.nbytes / self.pieces.pace
+        ]
         if late and now - self._twins > _LOOK_LATE:
             self._twins = now
             self.pool.submit_elsewhere([self._sent[key] for key in late])

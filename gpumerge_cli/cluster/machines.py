@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from gpumerge_cli.cluster.checking import Check
+from gpumerge_cli.cluster.copies import copied
 from gpumerge_cli.cluster.crew import Crew
 from gpumerge_cli.cluster.sorting import sort
-from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.machines import Sorting
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import CheckRequest
+from gpumerge_cli.engine.request import BackendRequest, CheckRequest
 from gpumerge_cli.engine.stream import Advance, Outcome
 
 
 class Machines(Crew):
     """A crew that can do all kinds of work. See engine.machines.Machines."""
+
+    def copier(self, output: str, folders: Sequence[str], on: BackendRequest) -> Copier:
+        """See engine.machines.Machines."""
+        return partial(copied, self, output, folders, on)
 
     def check(self, inputs: Inputs, request: CheckRequest, advance: Advance) -> list[int]:
         """See engine.machines.Machines."""

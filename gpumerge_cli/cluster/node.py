@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,15 @@ from gpumerge_cli.cluster.look import judge_stores, judge_upload
 from gpumerge_cli.cluster.outlets import CountOutlet, FolderOutlet, PartsOutlet, RangeOutlet
 from gpumerge_cli.cluster.own import has_gpu, own_memory, own_threads, worker_name
 from gpumerge_cli.cluster.runs import run_sources
-from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing, shifted
+from gpumerge_cli.cluster.seeing import judge_inputs
+from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, shifted
+from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.engine.check import disorder_between
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site, opened_site
 from gpumerge_cli.engine.station import Hand, Station, sorts_again
 from gpumerge_cli.engine.task import ChunkTask, Place, Ranges, TaskResult, UnfinishedError
-from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, input_error
+from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.output_range import OutputRange
@@ -154,7 +157,7 @@ class _Bench:
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
-        self._site.outlet.stop()
+        self.outlet.stop()
 
     def close(self) -> None:
         """Close all files and give all memory back."""
@@ -163,13 +166,13 @@ class _Bench:
         self._stack.close()
 
 
-_benches: OrderedDict[str, _Bench] = OrderedDict()
+_benches: OrderedDict[str, _Bench | Unpacker] = OrderedDict()
 _over: OrderedDict[str, None] = OrderedDict()  # runs that have ended
 _lock = threading.Lock()
 
 
 @contextmanager
-def _bench(packed: Packed) -> Iterator[_Bench]:
+def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
     """The bench of a run, for one task."""
     shipment: Shipment | None = None
     with _lock:
@@ -178,7 +181,7 @@ def _bench(packed: Packed) -> Iterator[_Bench]:
             if shipment.run in _over:
                 raise ClusterError("the run has ended")
             judge_version(shipment.version)
-            _benches[packed.digest] = _Bench(shipment)
+            _benches[packed.digest] = (Unpacker if shipment.work.action == "unpack" else _Bench)(shipment)
             idle = [key for key, one in _benches.items() if not one.active and key != packed.digest]
             for key in idle[: max(0, len(_benches) - _MOST_SITES)]:
                 _benches.pop(key).close()
@@ -227,11 +230,15 @@ def cuts(packed: Packed, chunk: Chunk, targets: Sequence[int]) -> NDArray[np.int
     """Cuts of the inputs of a run inside a chunk, near to targets. See Planner.near. Raises GpumergeError."""
     low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
     with _bench(packed) as bench:
+        assert isinstance(bench, _Bench)
         return bench.planner.near(targets, low, high)
 
 
-def probe(packed: Packed) -> Standing | GpumergeError:
-    """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output."""
+def probe(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:
+    """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output.
+
+    dask_worker: this worker, which Dask fills in.
+    """
     try:
         shipment: Shipment = pickle.loads(packed.data)
         judge_version(shipment.version)
@@ -252,7 +259,8 @@ def probe(packed: Packed) -> Standing | GpumergeError:
                 )  # fmt: skip
         backend = select.host()
         host = socket.gethostname()
-        return Standing(__version__, host, own_threads(), own_memory(), has_gpu(), backend.info().name)
+        threads, memory = own_threads(dask_worker), own_memory(dask_worker)
+        return Standing(__version__, host, threads, memory, has_gpu(dask_worker), backend.info().name)
     except GpumergeError as error:
         return error
 
@@ -281,33 +289,14 @@ def judge_version(version: str) -> None:
 
 
 def _judge_files(shipment: Shipment) -> None:
-    """See judge_inputs; waits a while for runs that other machines have just made."""
+    """See judge_inputs; waits a while for runs and copies that other machines have just made."""
     until = time.monotonic() + _PATIENCE
-    while shipment.runs and time.monotonic() < until:
+    new = shipment.runs or any(shipment.work.items.copies)
+    while new and time.monotonic() < until:
         with suppress(ClusterError):
             return judge_inputs(shipment.inputs)
         time.sleep(_LOOK)
     return judge_inputs(shipment.inputs)
-
-
-def judge_inputs(inputs: Sequence[Seen]) -> None:
-    """Raise ClusterError for an input that this worker does not see as the client does."""
-    for one in inputs:
-        if one.size < 0:
-            continue
-        try:
-            status = os.stat(one.path)
-        except OSError as error:
-            problem = input_error(error, one.path)
-            raise ClusterError(
-                f"the worker at {socket.gethostname()} cannot read it: {problem.what}", where=one.path,
-                way_out="put it on a file system that all machines have, under one path",
-            ) from None  # fmt: skip
-        if (status.st_size, status.st_mtime_ns) != (one.size, one.mtime):
-            raise ClusterError(
-                f"the worker at {socket.gethostname()} has another file there", where=one.path,
-                way_out="put it on a file system that all machines have, and let nothing write to it",
-            )  # fmt: skip
 
 
 def _await(path: str) -> None:

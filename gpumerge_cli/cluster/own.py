@@ -1,4 +1,8 @@
-"""This process as a worker of Dask: its name, threads, memory and GPU. Outside of Dask it is one of one thread."""
+"""This process as a worker of Dask: its name, threads, memory and GPU. Outside of Dask it is one of one thread.
+
+Dask tells tasks alone which worker they run in. It gives that to functions of Client.run as their argument dask_worker,
+which the functions here take as `worker`.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +28,22 @@ def worker_name() -> str:
     return "here" if worker is None else str(worker.name)
 
 
-def own_threads() -> int:
+def own_threads(worker: Any = None) -> int:
     """The threads that Dask gives this worker."""
-    worker = _worker()
+    worker = worker or _worker()
     return 1 if worker is None else int(worker.state.nthreads)
 
 
-def own_memory() -> int:
+def own_memory(worker: Any = None) -> int:
     """Bytes that the chunks of this worker may take: a quarter of what Dask gives it, or of its share of the rest."""
-    worker = _worker()
+    worker = worker or _worker()
     limit = None if worker is None else worker.memory_manager.memory_limit
-    share = default_memory() * own_threads() // max(own_threads(), len(os.sched_getaffinity(0)))
+    threads = own_threads(worker)
+    share = default_memory() * threads // max(threads, len(os.sched_getaffinity(0)))
     return max(1, min(share, int(limit) // 4 if limit else share))
 
 
-def has_gpu() -> bool:
+def has_gpu(worker: Any = None) -> bool:
     """Whether this worker has the resource of a GPU."""
-    worker = _worker()
+    worker = worker or _worker()
     return worker is not None and "GPU" in worker.state.total_resources

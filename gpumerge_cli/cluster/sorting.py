@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.crew import Crew, note_part, spots_of
+from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
 from gpumerge_cli.cluster.runs import run_source
-from gpumerge_cli.cluster.shipment import Answer, Known, Shipment
+from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.machines import Sorting
 from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
@@ -28,7 +29,7 @@ from gpumerge_cli.engine.runs import joined, part_of, pieces_of
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
 from gpumerge_cli.engine.task import ChunkTask, InputName
-from gpumerge_cli.errors import InputError, OutputError, UsageError, output_error
+from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
@@ -53,13 +54,10 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
     pieces = pieces_of(inputs.sources, size)
     log = _log(job, shipment, pieces, size)
-    place, folders = output.names[0], run_folders(machines, job)
-    if is_url(place):
-        place = os.path.join(".", shown(place).rpartition("/")[2])
-        if not folders:
-            raise UsageError("a sort to an object needs a folder for its runs", way_out="name one with -T that all see")
+    folders = run_folders(machines, job)
+    place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(place, folders, log))
-    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0)
+    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
     shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
     if not request.unique and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
@@ -95,13 +93,15 @@ def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -
     path = job.request.run_log
     if path is None:
         return None
-    unknown = [one.path for one in shipment.inputs if is_url(one.path) and not one.tag]
+    pairs = zip(job.inputs.names, shipment.inputs, job.inputs.copies or repeat(None), strict=False)
+    inputs = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
+    unknown = [one.path for one in inputs if is_url(one.path) and not one.tag]
     if job.request.resume and unknown:
         raise InputError(
             "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
             way_out="leave --resume out, or copy it to a file",
         )  # fmt: skip
-    return RunLog(path, sort_name(shipment.inputs, pieces, job.inputs.order), size, resume=job.request.resume)
+    return RunLog(path, sort_name(inputs, pieces, job.inputs.order), size, resume=job.request.resume)
 
 
 def _merged(
@@ -109,7 +109,8 @@ def _merged(
 ) -> Outcome:
     """Merge the runs to the output."""
     names = tuple(InputName(source.name, "run", source.size) for source in sources)
-    work = replace(job.work, action="merge", inputs=names)
+    items = replace(job.work.items, copies=())  # runs are read as they are
+    work = replace(job.work, action="merge", inputs=names, items=items)
     parts = []
     if len(output.sinks) > 1:
         parts = Planner(sources, work.order).parts(len(output.sinks))
@@ -146,38 +147,29 @@ def run_folders(machines: Crew, job: Sorting) -> Sequence[str]:
     return (_MEMORY,) if fits else ()
 
 
-class RunFolder:
-    """A folder for the runs of a sort to `output`, which is removed at the end, whatever that is.
+class RunFolder(SharedFolder):
+    """A folder for the runs of a sort to `output`; see SharedFolder.
 
-    It lies in the first of `folders`, or beside the output: all machines see that. A lock marks it as used, and those
-    that killed runs have left are removed. log: knows a folder to go on with, and has it kept where the sort fails.
-    Raises OutputError.
+    log: knows a folder to go on with, and has it kept where the sort fails.
     """
 
     def __init__(self, output: str, folders: Sequence[str], log: RunLog | None = None) -> None:
-        place = Path(os.path.realpath(output))
-        parent = Path(os.path.abspath(folders[0])) if folders else place.parent
-        mark = _MARK if log is None else _KEPT
-        start = f".{os.fsdecode(os.fsencode(place.name)[:200])}{mark}"
-        self._lock = -1
         self._log = log
-        self.path = parent / f"{start}{os.urandom(6).hex()}"
-        try:
-            if log is None:
-                self._sweep(parent, start)
-            elif log.folder and os.path.isdir(log.folder):
-                self.path = Path(log.folder)
-            elif _KEPT in Path(log.earlier).name:
-                _remove(Path(log.earlier))
-            os.makedirs(self.path, 0o700, exist_ok=log is not None)
-            if log is not None:
-                log.begin(str(self.path))
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            with suppress(OSError):
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self.close()
-            raise output_error(error, str(parent)) from None
+        super().__init__(output, folders, _MARK if log is None else _KEPT)
+
+    def _made(self, parent: Path, start: str) -> Path:
+        log = self._log
+        if log is None:
+            return super()._made(parent, start)
+        if log.folder and os.path.isdir(log.folder):
+            path = Path(log.folder)
+        else:
+            if _KEPT in Path(log.earlier).name:
+                remove(Path(log.earlier))
+            path = self.path
+            os.mkdir(path, 0o700)
+        log.begin(str(path))
+        return path
 
     def sources(self, number: int, job: Sorting) -> list[Source]:
         """The runs as sources. Raises OutputError if bytes of them are missing."""
@@ -187,39 +179,7 @@ class RunFolder:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found
 
-    def __enter__(self) -> RunFolder:
-        return self
-
     def __exit__(self, kind: object, *_: object) -> None:
         if self._log is not None:
             self._log.close(done=kind is None)
         self.close(keep=self._log is not None and kind is not None)
-
-    def close(self, *, keep: bool = False) -> None:
-        """Remove the folder and all that is in it, unless it is kept."""
-        if not keep:
-            _remove(self.path)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-
-    @staticmethod
-    def _sweep(parent: Path, start: str) -> None:
-        """Remove the folders of runs that were killed: nobody holds their locks."""
-        for folder in parent.iterdir():
-            if folder.name.startswith(start) and folder.is_dir():
-                with suppress(OSError):
-                    lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
-                    try:
-                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        _remove(folder)
-                    finally:
-                        os.close(lock)
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder of runs; again, if a worker that was stopped has just put a last file into it."""
-    for _ in range(3):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return

@@ -54,6 +54,7 @@ def check_each(
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     sizes = [size_told(name) for name in inputs] if advance is not None else []
+    copier = None if machines is None else machines.copier("", items.folders, request.on)
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:
@@ -65,7 +66,7 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items) as files:
+            with opened((name,), items, copier=copier) as files:
                 if items.csv:  # whose keys may be names in the first header
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], items)

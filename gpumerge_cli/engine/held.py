@@ -184,8 +184,11 @@ class Spill:
         self._lock = threading.Lock()
         self._next = 0
 
-    def check_room(self, nbytes: int) -> None:
-        """Raise OutputError if a name is no folder, or if `nbytes` do not fit into all folders together."""
+    def check_room(self, nbytes: int, *, packs: bool = True) -> None:
+        """Raise OutputError if a name is no folder, or if `nbytes` do not fit into all folders together.
+
+        packs: runs could be compressed.
+        """
         free: dict[int, int] = {}
         for folder in self._folders:
             try:
@@ -198,7 +201,7 @@ class Spill:
             raise OutputError(
                 f"{format_bytes(nbytes)} of temporary files do not fit into the {room} that are free",
                 where=", ".join(self._folders),
-                way_out="name another folder with -T, or compress them with --compress-program",
+                way_out="name another folder with -T" + ", or compress them with --compress-program" * packs,
             )
 
     def stop(self) -> None:

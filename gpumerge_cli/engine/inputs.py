@@ -6,21 +6,21 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpumerge_cli.engine.opening import Advance, Passes
+from gpumerge_cli.engine.opening import Advance, Passes, is_packed
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
-from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.line_source import LineSource
@@ -46,13 +46,30 @@ _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
 _OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
+class Copier(Protocol):
+    """Has compressed inputs copied, decompressed, to where all who read them can."""
+
+    def __call__(
+        self,
+        names: Sequence[str],
+        formats: Sequence[Content],
+        stopwatch: Stopwatch,
+        told: Callable[[int], Callable[[float], None]],
+    ) -> AbstractContextManager[tuple[Copy | None, ...]]:
+        """The copy of each input, None where it is read as it is; () if all are. They are removed at the end.
+
+        told: gives a function to call with the share of an input, by its number, that was gone through. Raises
+        InputError, OutputError, ClusterError.
+        """
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Opened inputs. dtype: that of the first one, byte order included; None for lines.
 
     rest: takes the function that was told of progress while they were opened, and gives the one for the work that
     follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input.
+    start of the output where it is not that of an input. copies: see ItemRequest.
     """
 
     sources: tuple[Source, ...]
@@ -62,6 +79,7 @@ class Inputs:
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
     names: tuple[str, ...] = ()
     new_head: bytes | None = None
+    copies: tuple[Copy | None, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -122,6 +140,7 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
             plain=items.plain,
             shown=items.shown,
             folder=items.folders[number % len(items.folders)] if items.folders else None,
+            copy=items.copies[number] if items.copies else None,
         )
         for number, name in enumerate(names)
     ]
@@ -142,13 +161,15 @@ def opened(
     *,
     outputs: Sequence[str] = (),
     alike: bool = True,
+    copier: Copier | None = None,
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
-    items of all inputs are of one type, and their headers are the same.
+    items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
+    are read in their place.
     """
     formats = formats_of(names, items)
     look_at(names)
@@ -156,6 +177,10 @@ def opened(
         look_at_output(output)
     passes = Passes(names, formats, advance)
     with ExitStack() as stack:
+        if copier is not None:
+            copies = stack.enter_context(copier(names, formats, stopwatch or Stopwatch(), passes.of))
+            items = replace(items, copies=copies)
+            formats = formats_of(names, items)
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
         if alike:
             _same_items(sources)
@@ -168,7 +193,7 @@ def opened(
             order = Order.lines(records.order)
             for source in sources:
                 stack.callback(source.close)
-        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names))
+        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names), copies=items.copies)
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
         _warn(inputs)
@@ -237,14 +262,14 @@ def _open_all(
         name, chosen = names[number], formats[number]
         start = time.perf_counter()
         source = open_source(name, chosen, passes.of(number))
-        if compression_of(name) or name == STDIO:
+        if is_packed(name, chosen) or name == STDIO:
             stage = "spool" if name == STDIO else "decompress"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 
     sources: list[Source] = []
-    stored = any(map(is_url, names))
-    if not stored and not any(map(compression_of, names)):
+    stored = any(is_url(name) and chosen.copy is None for name, chosen in zip(names, formats, strict=True))
+    if not stored and not any(map(is_packed, names, formats)):
         for number in range(len(names)):
             sources.append(open_one(number))
             stack.callback(sources[-1].close)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
 from gpumerge_cli.engine.hiring import Hired
-from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.request import BackendRequest, CheckRequest, SortFilesRequest
 from gpumerge_cli.engine.site import Site
@@ -30,6 +31,9 @@ class Machines(Protocol):
     """Machines that do the tasks of a run in place of this one. why: names them, in a sentence for reports."""
 
     why: str
+
+    def copier(self, output: str, folders: Sequence[str], on: BackendRequest) -> Copier:
+        """Copies compressed inputs of a run to the first of the folders, or beside its output; "" if it has none."""
 
     def hire(self, site: Site, output: Output, on: BackendRequest, memory: int | None, durable: bool) -> Hired:
         """The workers for the tasks of a site, which write to `output`.

@@ -53,9 +53,12 @@ def merge_files(
     refuse_inputs(request.output, request.inputs)
     names = output_names(request.output, request.parts)
     outputs, alike = (*names, *counts_of(request)), request.join is None
+    copier = None if machines is None else machines.copier(names[0], request.items.folders, request.on)
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, alike=alike) as inputs,
+        opened(
+            request.inputs, request.items, stopwatch, advance, outputs=outputs, alike=alike, copier=copier
+        ) as inputs,
     ):
         advance = inputs.rest(advance)
         request, inputs = _judged(request, inputs, by_cluster=machines is not None)

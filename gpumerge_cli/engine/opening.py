@@ -57,6 +57,10 @@ class Passes:
         return lambda done, total: advance((total + done) // 2, total)
 
 
+def is_packed(name: str, chosen: Content) -> bool:
+    """Whether an input must be decompressed before it can be read."""
+    return not chosen.plain and chosen.copy is None and compression_of(name) != ""
+
+
 def _count(name: str, chosen: Content) -> int:
-    packed = not chosen.plain and compression_of(name) != ""
-    return packed + chosen.csv
+    return is_packed(name, chosen) + chosen.csv

@@ -13,6 +13,7 @@ from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
 from gpumerge_cli.engine.request import RankRequest
 from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.plan import Chunk, Planner
 
 
@@ -128,6 +129,10 @@ def answer(request: RankRequest) -> Answers:
     Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
     DisorderError if items next to a cut are not in order.
     """
+    if request.split is not None and request.split > MOST_PARTS:
+        raise UsageError(
+            f"--split {request.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
+        )
     with opened(request.inputs, request.items) as inputs:
         wanted = _items(request.of, inputs) if request.of else []
         ranks = ranks_of(inputs, request.on.threads)

@@ -198,6 +198,7 @@ class LineRanks(_Cutter):
         return self._known[-1]
 
     def cut(self, rank: int) -> Cut:
+        rank = min(rank, int(self._sizes.sum()))  # no more lines than bytes
         low = max((cut for cut in self._known if cut.rank <= rank), key=lambda cut: cut.rank)
         high = min((cut for cut in self._known if cut.rank > rank), key=lambda cut: cut.rank, default=None)
         if high is None:
@@ -209,6 +210,7 @@ class LineRanks(_Cutter):
         return found
 
     def from_end(self, count: int) -> Row:
+        count = min(count, int(self._sizes.sum()))
         bracket = _Bracket(self._zeros, self._sizes, None, self._zeros, self._line_bytes)
         return self._found(bracket, -count).positions
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
@@ -28,7 +29,7 @@ class ItemRequest:
     fixed-size records. plain: the names of files say nothing about their content, so none is compressed; for lines
     alone. shown: turns whole lines into the text to write, not compressed; without `csv`. folders: for copies of
     inputs that are compressed or pipes, in turn; none for the system's. others: in place of `records`, for the inputs
-    behind the first one; () if it holds for all.
+    behind the first one; () if it holds for all. copies: see Content.copy, for each input; () if there are none.
     """
 
     format: FormatChoice | None = None
@@ -42,6 +43,7 @@ class ItemRequest:
     shown: Callable[[bytes], bytes] | None = None
     folders: tuple[str, ...] = ()
     others: tuple[RecordRequest, ...] = ()
+    copies: tuple[Copy | None, ...] = ()
 
     @property
     def records_of(self) -> tuple[RecordRequest, ...]:

@@ -13,6 +13,7 @@ from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.task import Action, InputName, TaskWork
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
@@ -40,6 +41,11 @@ class Site:
         """Bytes of the sources that go in."""
         return sum(part.nbytes for part in self.parts) if self.parts else self.work.nbytes
 
+    @property
+    def copies(self) -> Sequence[Copy | None]:
+        """The copy of each input that is read in its place, if there is one."""
+        return self.work.items.copies or [None] * len(self.work.inputs)
+
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
@@ -64,7 +70,7 @@ def work_of(inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRe
             InputName(name, inputs.format.name, source.size)
             for name, source in zip(inputs.names, inputs.sources, strict=True)
         ),
-        replace(items, shown=None),
+        replace(items, shown=None, copies=inputs.copies),
         inputs.order,
         Equals.ALL,
         False,

@@ -59,9 +59,10 @@ def sort_files(
     outputs = (*names, *counts_of(request))
     if request.memory is not None:
         keep_no_freed_memory()
+    copier = None if machines is None else machines.copier(names[0], request.folders, request.on)
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs) as inputs,
+        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, copier=copier) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)

@@ -19,7 +19,7 @@ from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.plan import Chunk
 
-Action = Literal["merge", "sort", "check"]
+Action = Literal["merge", "sort", "check", "unpack"]
 Ranges = tuple[tuple[int, int], ...]
 
 

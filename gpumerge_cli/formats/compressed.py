@@ -5,11 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.formats.codecs import CODECS, Reader
 from gpumerge_cli.urls import shown
+
+
+class Writable(Protocol):
+    """Takes bytes in order."""
+
+    def write(self, data: Any, /) -> int:
+        """Take all of the data, and say how many bytes that was."""
 
 
 def compression_of(name: str) -> str:
@@ -45,7 +52,7 @@ def opened(stream: IO[bytes], name: str) -> Reader:
     return reader
 
 
-def unpack(raw: IO[bytes], out: IO[bytes], name: str, size: int, told: Callable[[float], None]) -> None:
+def unpack(raw: IO[bytes], out: Writable, name: str, size: int, told: Callable[[float], None]) -> None:
     """Write the content of the compressed stream `raw`, of `size` bytes, to `out`. Raises InputError, UsageError.
 
     told: called with the share of the stream that was gone through, again and again.

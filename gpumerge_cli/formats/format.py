@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from gpumerge_cli.extents import Copy
 from gpumerge_cli.order.rules import NEWLINE
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Content:
     name: of the format. dtype: None if the file says it. key: what of an item is its key, if anything was said of that.
     terminator: the byte that ends a line. header_lines: lines at the start that are not items. csv: lines are CSV's
     records, see csv_records. plain: whatever their names say, no files are compressed. shown: makes of whole lines what
-    is written. said: options say the format, so names need not. folder: for a copy, see SeekableInput.
+    is written. said: options say the format, so names need not. folder: for a copy, see SeekableInput. copy: the
+    decompressed content, where others have made it.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Content:
     shown: Callable[[bytes], bytes] | None = None
     said: bool = field(default=False, compare=False)
     folder: str | None = field(default=None, compare=False)
+    copy: Copy | None = field(default=None, compare=False)
 
     @property
     def format(self) -> Format:

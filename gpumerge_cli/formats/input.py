@@ -17,7 +17,7 @@ from typing import IO
 import numpy as np
 
 from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
-from gpumerge_cli.extents import Extent
+from gpumerge_cli.extents import Copy, Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO, Bytes
 
@@ -34,11 +34,12 @@ class SeekableInput:
     time, so any number of inputs can be merged in one pass.
 
     plain: whatever its name says, it is not compressed. told: called with the share of a compressed file that was
-    decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's.
+    decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's. copy: its
+    content, decompressed by others, which is read in its place.
     """
 
     tag = ""
-    """Tells the content of an object of a store from that of others under its name; "" for files, and if unknown."""
+    """Tells the content of an object of a store, or of a copy, from that of others under its name; else ""."""
 
     def __init__(
         self,
@@ -47,10 +48,13 @@ class SeekableInput:
         plain: bool = False,
         told: Callable[[float], None] = lambda share: None,
         folder: str | None = None,
+        copy: Copy | None = None,
     ) -> None:
         self.name = name
+        self.tag = copy.tag if copy is not None else ""
         self._folder = folder
-        packed = "" if plain else compressed.compression_of(name)
+        self._place = copy.path if copy is not None else name
+        packed = "" if plain or copy is not None else compressed.compression_of(name)
         descriptor = self._open()
         try:
             status = os.fstat(descriptor)
@@ -90,7 +94,7 @@ class SeekableInput:
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
-        copy.tag = self.tag
+        copy.tag, copy._place = self.tag, self.name
         return copy
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
@@ -164,7 +168,7 @@ class SeekableInput:
         try:
             if self.name == STDIO:
                 return os.dup(sys.stdin.fileno())
-            return os.open(self.name, os.O_RDONLY | os.O_CLOEXEC)
+            return os.open(self._place, os.O_RDONLY | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
             raise input_error(as_os_error(error), self.name) from None
 
@@ -311,6 +315,19 @@ def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], No
                 raise _changed(name)
         spool.flush()
         return os.dup(spool.fileno())
+
+
+def unpack_file(name: str, out: compressed.Writable, told: Callable[[float], None]) -> None:
+    """Write the decompressed content of a file to `out`. See naming.unpack_input."""
+    look_at(name)
+    try:
+        with open(name, "rb", buffering=0) as raw:
+            before = os.fstat(raw.fileno())
+            compressed.unpack(raw, out, name, before.st_size, told)
+            if _state_of(os.fstat(raw.fileno())) != _state_of(before):
+                raise _changed(name)
+    except OSError as error:
+        raise input_error(error, name) from None
 
 
 def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callable[[float], None]) -> None:

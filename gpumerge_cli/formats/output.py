@@ -30,18 +30,26 @@ if TYPE_CHECKING:
 
 # Mapping a file and taking the signal of its loss cost more than a few calls.
 _LEAST_MAPPED = 8 << 20
+# Room that is taken ahead of writes, where the size is not known. Shorter outputs take none.
+_AHEAD = 64 << 20
+_LEAST_AHEAD = 8 << 20
+_KEEP_SIZE = 1  # of fallocate
 FORCED = "GPUMERGE_TEST_MAPPED"
 """A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
 
 
 class OutputFile:
-    """A regular file, written at any position beside its place and renamed into it by `commit`."""
+    """A regular file, written at any position beside its place and renamed into it by `commit`.
+
+    most: about the bytes that a run may write, to this file and others; 0 if nobody knows.
+    """
 
     seekable = True
     rewrites = True
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, most: int = 0) -> None:
         self.name = name
+        self._most = most
         # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait
         # on; further ones would only be in the way.
         self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
@@ -49,6 +57,8 @@ class OutputFile:
         self._mapping: Mapping | None = None
         self._written = 0  # the end of the bytes that write_at wrote
         self._held = 0  # bytes that have their room on the file system
+        self._ahead = 0  # bytes for which `write_at` took room
+        self._takes_room = most > 0
         try:
             self._made = Replacement(name)
         except OSError as error:
@@ -135,6 +145,8 @@ class OutputFile:
             return
         view = data.data
         with self._writing:
+            if self._takes_room and not self._held:
+                self._take_room(position + len(view))
             while len(view):
                 try:
                     count = os.pwrite(self._made.descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
@@ -144,10 +156,35 @@ class OutputFile:
                 position += count
             self._written = max(self._written, position)
 
+    def _take_room(self, end: int) -> None:
+        """Take room for the bytes up to `end` and some more, if the file system can. The size stays as it is.
+
+        Otherwise some file systems look for room as the file replaces another one, for all of it at once. On ext4 the
+        rename of 0.8 GB took 0.35 s then, and 0.05 s with this room. None is taken from a file system that may become
+        full: others, and other files of this run, could lack it.
+        """
+        if end <= max(self._ahead, _LEAST_AHEAD):
+            return
+        free = os.fstatvfs(self._made.descriptor)
+        if free.f_bavail * free.f_frsize < self._most + _AHEAD:
+            return
+        start, self._ahead = self._ahead, end + min(_AHEAD, end)
+        if _libc().fallocate(self._made.descriptor, _KEEP_SIZE, start, self._ahead - start):
+            self._takes_room = False  # some of it may be taken; what does not fit is told by the write
+
+    def _give_back_room(self) -> None:
+        """Give back what _take_room took behind the end of the file."""
+        if self._ahead:
+            size = os.fstat(self._made.descriptor).st_size
+            os.ftruncate(self._made.descriptor, size + 1)  # some file systems do nothing where the size stays the same
+            os.ftruncate(self._made.descriptor, size)
+            self._ahead = 0
+
     def finish(self, *, durable: bool = False) -> None:
         """Do all of `commit` that the loss of a write, or a lack of room, may make fail; further calls do nothing."""
         self._end_mapping()
         try:
+            self._give_back_room()
             self._made.settle(durable=durable)
         except OSError as error:
             raise output_error(error, self.name) from None
@@ -245,7 +282,7 @@ def given() -> str:
 def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredOutput:
     """The right kind of output for `name`. Raises OutputError, and UsageError for some URLs.
 
-    most: about the bytes that it may have, 0 if nobody knows.
+    most: about the bytes that a run may write, to it and others; 0 if nobody knows.
     """
     if is_url(name):
         from gpumerge_cli.formats.stored_output import StoredOutput
@@ -258,10 +295,10 @@ def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredO
     try:
         kind = os.stat(name).st_mode
     except FileNotFoundError:
-        return OutputFile(name)
+        return OutputFile(name, most)
     except OSError as error:
         raise output_error(error, name) from None
-    return OutputFile(name) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
+    return OutputFile(name, most) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
 
 
 def look_at(name: str) -> None:

@@ -12,7 +12,8 @@ from gpumerge_cli.replacement import is_stream
 
 FIELD = "{part}"
 """It stands for the number of a part in the name of an output."""
-_MOST = 1 << 16
+MOST_PARTS = 1 << 16
+"""The most parts that a merge is cut into for a user."""
 
 
 def part_names(name: str, parts: int | None) -> tuple[str, ...]:
@@ -26,8 +27,8 @@ def part_names(name: str, parts: int | None) -> tuple[str, ...]:
             what = f"{name}: {FIELD} stands for the number of a part, but the output has no parts"
             raise UsageError(what, way_out="add --parts N, or give it another name")
         return (name,)
-    if not 1 <= parts <= _MOST:
-        raise UsageError(f"--parts {parts}: an output has 1 to {_MOST} parts", way_out="choose such a number")
+    if not 1 <= parts <= MOST_PARTS:
+        raise UsageError(f"--parts {parts}: an output has 1 to {MOST_PARTS} parts", way_out="choose such a number")
     if FIELD not in name:
         told = "the output is standard output" if name == STDIO else f"{name} is one file"
         raise UsageError(f"--parts {parts}: {told}", way_out=f"name the parts, for example -o 'out.{FIELD}.txt'")

@@ -155,7 +155,7 @@ def open_source(name: str, chosen: Content, told: Callable[[float], None] = lamb
     told: called with the share of the file that was gone through, again and again while it is decompressed. The records
     of CSV come as the lines of the file, see csv_records.records_of.
     """
-    file = open_input(name, plain=chosen.plain, told=told, folder=chosen.folder)
+    file = open_input(name, plain=chosen.plain, told=told, folder=chosen.folder, copy=chosen.copy)
     try:
         if chosen.format.items == "lines" and not chosen.said:
             refuse_binary(name, file.read(0, LOOKED_AT), plain=chosen.plain)

@@ -175,9 +175,21 @@ def open_url(
 def _unpacked(file: SeekableInput, told: Callable[[float], None]) -> SeekableInput:
     """The decompressed content of a file, which is closed, in an unnamed temporary file."""
 
-    def write(spool: IO[bytes]) -> None:
-        with io.BufferedReader(_Stream(file), 1 << 20) as raw:
-            compressed.unpack(raw, spool, file.name, file.size, told)
-        file.check_unchanged()
+    return file.replaced(lambda spool: _unpack(file, spool, told))
 
-    return file.replaced(write)
+
+def _unpack(file: SeekableInput, out: compressed.Writable, told: Callable[[float], None]) -> None:
+    with io.BufferedReader(_Stream(file), 1 << 20) as raw:
+        compressed.unpack(raw, out, file.name, file.size, told)
+    file.check_unchanged()
+
+
+def unpack_url(url: str, out: compressed.Writable, told: Callable[[float], None]) -> str:
+    """See naming.unpack_input."""
+    stored = StoredInput(url)
+    file = stored if stored.ranged else stored.download()
+    try:
+        _unpack(file, out, told)
+    finally:
+        file.close()
+    return stored.tag

@@ -63,6 +63,12 @@ class Equals(Enum):
         """The name in SETS, or "join"; "merge" for the others."""
         return self.value.rpartition(" ")[2] if self.groups else "merge"
 
+    def most(self, counts: Sequence[int]) -> int:
+        """The most items that a set has of one or more runs of so many items."""
+        if self.name_of_set == "intersect":
+            return min(counts)
+        return counts[0] if self.name_of_set == "difference" else sum(counts)
+
     def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.
 

@@ -2,10 +2,8 @@
 // that goes out holds what the margin needs: a number, or the case of sets.cuh in which the row went out.
 #pragma once
 
-struct Beside {
-    const Margin& margin;
-    const Lines& lines;
-
+class Beside {
+public:
     static constexpr long long SHORT = 32;  // bytes of a text that is copied at once
 
     // The text beside a row. SHORT bytes of it are readable if it is no longer.
@@ -15,21 +13,28 @@ struct Beside {
         bool ahead, out;  // whether it stands ahead of the line; whether the row goes out
     };
 
+    Beside(const Margin& margin, const Lines& lines) : margin(margin), lines(lines)
+    {
+        if (margin.kind != COLUMNS) return;
+        const int64_t lengths[] = {margin.equal, margin.only_a, margin.only_b};
+        const unsigned char* text = margin.text;
+        for (int column = 0; column < COLUMN_COUNT; text += lengths[column] > 0 ? lengths[column] : 0, ++column) {
+            const int64_t bytes = lengths[column];
+            unsigned char* const room = column_rooms_[column];
+            for (int64_t at = 0; at < bytes && bytes <= SHORT; ++at) room[at] = text[at];
+            columns_[column] = {bytes > SHORT ? text : room, bytes > 0 ? bytes : 0, true, bytes >= 0};
+        }
+    }
+    Beside(const Beside&) = delete;
+    Beside& operator=(const Beside&) = delete;
+
     bool counts() const { return margin.kind >= COUNT_AHEAD; }
     bool has_text() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
-    // A row's text. It lies in the room, or lasts as long as the margin.
+    // A row's text. It lies in the room, or lasts as long as this object and the margin.
     Said said(const Item& row, unsigned char (&room)[SHORT]) const
     {
-        if (margin.kind == COLUMNS) {
-            const int64_t lengths[] = {margin.equal, margin.only_a, margin.only_b};
-            const int64_t bytes = lengths[row.prefix];
-            const unsigned char* text = margin.text;
-            for (uint64_t at = 0; at < row.prefix; ++at) text += lengths[at] > 0 ? lengths[at] : 0;
-            if (bytes > SHORT) return {text, bytes, true, true};
-            for (int64_t at = 0; at < bytes; ++at) room[at] = text[at];
-            return {room, bytes > 0 ? bytes : 0, true, bytes >= 0};
-        }
+        if (margin.kind == COLUMNS) return columns_[row.prefix];
         const bool ahead = margin.kind == COUNT_AHEAD;
         int digits = 1;
         for (uint64_t left = row.prefix / 10; left > 0; left /= 10) ++digits;
@@ -106,6 +111,12 @@ private:
     {
         for (long long done = 0; done < bytes; done += 64) ::copy<64>(out + done, line + done);
     }
+
+    static constexpr int COLUMN_COUNT = 3;
+    const Margin& margin;
+    const Lines& lines;
+    Said columns_[COLUMN_COUNT];  // by the case in which a row goes out
+    unsigned char column_rooms_[COLUMN_COUNT][SHORT] = {};
 };
 
 // Moves the first of equal neighbours to out, which may be the rows themselves, each with the number of its equals as its

@@ -275,6 +275,7 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
         (["--of", "1", "--stats"], "-v is for the items of --range"),
         (["--split", "0"], "--split: '0' is no number for it; write 1 or more"),
+        (["--split", "65537"], "--split 65537: a merge is cut into 1 to 65536 parts; choose fewer"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(
@@ -329,6 +330,30 @@ def test_disorder_where_items_are_read(tmp_path: Path, capfd: Captured) -> None:
     assert run(["merge", "-q", str(tmp_path / "a.i32"), "--head", "2", "-o", str(tmp_path / "out.i32")]) == 2
     assert "a.i32@1: disorder" in capfd.readouterr().err
     assert not (tmp_path / "out.i32").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["merge", "--head", "NUMBER"], "a\nb\nc\n"),
+        (["merge", "--tail", "NUMBER"], "a\nb\nc\n"),
+        (["rank", "--range", "1:NUMBER"], "b\nc\n"),
+        (["rank", "--range", "-NUMBER:2"], "a\nb\n"),
+        (["rank", "--at", "NUMBER"], "--at NUMBER: the merge has 3 lines; ask for a rank from 0 to 3"),
+    ],
+)
+@pytest.mark.parametrize("number", [1 << 31, (1 << 63) - 1, 1 << 63, 10**30])
+def test_numbers_beyond_those_of_machines(
+    words: list[str], wanted: str, number: int, tmp_path: Path, capfd: Captured
+) -> None:
+    (tmp_path / "a").write_text("a\nc\n")
+    (tmp_path / "b").write_text("b\n")
+    asked = [word.replace("NUMBER", str(number)) for word in words]
+    code = run([*asked, "-q", str(tmp_path / "a"), str(tmp_path / "b")])
+    captured = capfd.readouterr()
+    told = captured.out if code == 0 else captured.err
+    assert wanted.replace("NUMBER", str(number)) in told
+    assert code == (2 if wanted.startswith("--at") else 0)
 
 
 def test_empty_files(tmp_path: Path, capfd: Captured) -> None:

@@ -177,12 +177,16 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in options.NAMES if name != "sort"])
 def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: int) -> None:
-    """A beginning of a long name is read as the one option that begins so, or refused."""
+    """A beginning of a long name is read as the one option that begins so, or refused.
+
+    A whole name of another command's option is refused if it would be read in the same way.
+    """
     rows = [row for row in options.command(name).options if row.name not in ("help", "version")]
     longs = {one[2:]: (row, True) for row in rows for one in row.names if one.startswith("--")}
     longs |= {f"no-{long}": (row, False) for long, (row, _) in [*longs.items()] if not row.takes_value}
     longs |= {row.off: (row, False) for row in rows if row.off}
     known = {*longs, *(["help"] * (name in options.NAMES))}
+    elsewhere = {(one[2:], row.takes_value) for each in options.COMMANDS for row in each.options for one in row.names}
     chance = random.Random(seed)
     for long in chance.choices([*longs], k=40):
         short = long[: chance.randint(1, len(long))]
@@ -190,7 +194,10 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
         row, on = longs[short if short in longs else long]
         value = row.choices[-1] if row.choices else "1M" if row.kind in ("size", "count") else "1"
         words = [f"--{short}={value}" if row.takes_value else f"--{short}", *["x"] * (name in ("batch", "generate"))]
-        if len(found) > 1 and short not in known:
+        if short not in known and (short, row.takes_value) in elsewhere and len(found) == 1:
+            with pytest.raises(UsageError, match=f"there is no option --{short}"):
+                given_to(name, words)
+        elif len(found) > 1 and short not in known:
             with pytest.raises(UsageError, match="may be several options; write one of"):
                 given_to(name, words)
         else:
@@ -248,6 +255,29 @@ def test_names_of_files_may_look_like_options(
     assert door.run(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")
     assert {*map(str, Path().iterdir())} == {"--count", "--help"}
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["union", "--head", "3", "a"], "--header"),
+        (["check", "--head=3", "a"], "--header"),
+        (["merge", "--version", "a"], "--version-sort"),
+        (["merge", "--items=3", "a"], "--items-per-thread"),
+    ],
+)
+def test_whole_names_of_other_options_are_not_shortened_ones(
+    words: list[str], near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """merge --head takes the first items, and gpumerge --version tells its version."""
+    assert door.run(words) == 2
+    assert f"did you mean {near}?" in capsys.readouterr().err
+
+
+def test_join_takes_head_as_coreutils_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").write_text("z 1\na 2\n")
+    assert door.run(["join", "-q", "--head", str(tmp_path / "a"), str(tmp_path / "a")]) == 0
+    assert capfd.readouterr().out == "z 1 1\na 2 2\n"
 
 
 @pytest.mark.parametrize(

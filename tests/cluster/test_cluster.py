@@ -224,18 +224,13 @@ def test_disorder_is_told_as_it_is_here(machines: Machines, tmp_path: Path) -> N
     [
         ("a.i32", "out.i32.gz", OutputError),
         ("a.i32", "/dev/null", OutputError),
-        ("a.i32.gz", "out.i32", InputError),
         ("/dev/null", "out.txt", InputError),
     ],
 )
 def test_what_a_cluster_cannot_reach(
     name: str, output: str, kind: type[Exception], machines: Machines, tmp_path: Path
 ) -> None:
-    import gzip
-
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    with gzip.open(tmp_path / "a.i32.gz", "wb") as file:
-        file.write((tmp_path / "a.i32").read_bytes())
     before = set(os.listdir(tmp_path))
     for do, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
         with pytest.raises(kind):

@@ -272,11 +272,11 @@ def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest
 def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
-    seen = crew._seen
-    monkeypatch.setattr(crew, "_seen", lambda name, plain: replace(seen(name, plain=plain), mtime=7))
+    seen = crew.seen_of
+    monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), mtime=7))
     with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
         merge_files(request, machines=Here(1, 0))
-    monkeypatch.setattr(crew, "_seen", lambda name, plain: replace(seen(name, plain=plain), path="/none/a.i32"))
+    monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
     with pytest.raises(ClusterError, match="cannot read it: no such file"):
         merge_files(request, machines=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
@@ -383,3 +383,12 @@ def test_what_is_no_run_log_is_left_alone(text: str, resume: bool, tmp_path: Pat
         sort_files(request, machines=Here(1, 0))
     assert (tmp_path / "log").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]
+
+
+def test_runs_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(1000, dtype=np.int32).tofile(tmp_path / "a.i32")
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    monkeypatch.setattr(os, "statvfs", lambda folder: SimpleNamespace(f_bavail=1, f_frsize=10))
+    with pytest.raises(OutputError, match=r"4.00 kB of temporary files do not fit .*; name another folder with -T$"):
+        sort_files(request, machines=Here(1, 0))
+    assert os.listdir(tmp_path) == ["a.i32"]

@@ -33,7 +33,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
-from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError, UsageError
+from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_objects import Multipart
 from gpumerge_cli.order import Order
@@ -234,9 +234,7 @@ def test_runs_of_a_sort_to_an_object_need_a_folder(bucket: Bucket) -> None:
     assert not bucket.uploads
 
 
-def test_compressed_objects_are_refused(bucket: Bucket) -> None:
-    with pytest.raises(InputError, match="it is compressed, so no worker can read a piece of it; decompress it first"):
-        crew.judge_names((bucket.url("a.txt.gz"),), plain=False)
+def test_compressed_objects_are_not_written(bucket: Bucket) -> None:
     with pytest.raises(OutputError, match="name one with -o that is not compressed"):
         merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy.gz")), machines=Here(1, 0))
     assert not bucket.uploads

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,9 @@ import pytest
 
 from gpumerge_cli.cluster import sorting
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
-from gpumerge_cli.errors import ClusterError, InputError
+from gpumerge_cli.errors import ClusterError, InputError, UsageError
 from gpumerge_cli.formats import stored_input
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.s3_objects import S3Object
@@ -111,3 +113,20 @@ def test_a_worker_without_credentials_is_told(bucket: Bucket, tmp_path: Path, mo
     with pytest.raises(ClusterError, match=r"the worker at .* cannot read it: access is denied; on that machine: set"):
         sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
     assert not list(tmp_path.iterdir())
+
+
+def test_compressed_objects(bucket: Bucket, tmp_path: Path, rng: np.random.Generator) -> None:
+    keys = [np.sort(rng.integers(0, 3000, 8000, np.int32)) for _ in range(2)]
+    names = tuple(bucket.put(f"{number}.i32.gz", gzip.compress(one.tobytes())) for number, one in enumerate(keys))
+    output, expected = str(tmp_path / "out.i32"), np.sort(np.concatenate(keys))
+    merge_files(MergeRequest(names, output), machines=Here(1, 0))
+    assert np.array_equal(np.fromfile(output, np.int32), expected)
+    sort_files(SortFilesRequest(names[::-1], output), machines=Here(2, 3))
+    assert np.array_equal(np.fromfile(output, np.int32), expected)
+    assert os.listdir(tmp_path) == ["out.i32"]
+    with pytest.raises(UsageError, match="compressed inputs need a folder for their copies; name one with -T"):
+        merge_files(MergeRequest(names, bucket.url("out.i32")), machines=Here(1, 0))
+    items = ItemRequest(folders=(str(tmp_path),))
+    merge_files(MergeRequest(names, bucket.url("out.i32"), items=items), machines=Here(1, 0))
+    assert np.array_equal(np.frombuffer(bucket.get("out.i32"), np.int32), expected)
+    assert os.listdir(tmp_path) == ["out.i32"]

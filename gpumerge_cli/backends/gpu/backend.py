@@ -184,15 +184,23 @@ class GpuBackend:
         with device_errors(), self._device:
             return prepare(Kind(operation, order, runs, value_bytes), self._device.id, self._limits)
 
-    def combined(self, arrays: Sequence[Any], order: Order, equals: Equals, values: Sequence[Any] | None = None) -> Any:
+    def combined(
+        self,
+        arrays: Sequence[Any],
+        order: Order,
+        equals: Equals,
+        values: Sequence[Any] | None = None,
+        out: Any = None,
+    ) -> Any:
         """The set of one or two sorted CuPy arrays of keys, and of their values (None if there are none).
 
-        It waits for the number of items. values: contiguous arrays of rows, one for each of the arrays.
+        It waits for the number of items. values: contiguous arrays of rows, one for each of the arrays. out: an array
+        for the keys, which has room for most_items.
         """
         with device_errors(), self._device:
-            for array in arrays:
+            for array in (*arrays, *(() if out is None else (out,))):
                 check_array(array, order)
-            return combined(arrays, order, equals, values, (self._device.id, self._limits))
+            return combined(arrays, order, equals, values, (self._device.id, self._limits), out)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """See Backend. CuPy arrays, sorted on the current stream without waiting.

@@ -180,16 +180,22 @@ def walk_of(device: int, order: Order, limits: DeviceLimits, equals: Equals, val
 
 
 def combined(
-    arrays: Sequence[Any], order: Order, equals: Equals, values: Sequence[Any] | None, on: tuple[int, DeviceLimits]
+    arrays: Sequence[Any],
+    order: Order,
+    equals: Equals,
+    values: Sequence[Any] | None,
+    on: tuple[int, DeviceLimits],
+    out: Any = None,
 ) -> tuple[Any, Any]:
     """The set of one or two sorted arrays of keys, and the rows of their values, on the current device.
 
-    on: the number of the device, and its limits. The results hold at most twice the memory that they need.
+    on: the number of the device, and its limits. out: the keys become its first items. New arrays hold at most twice
+    the memory that they need.
     """
     m, n = len(arrays[0]), len(arrays[-1]) if len(arrays) > 1 else 0
     room = most_items(equals, m, n) if len(arrays) > 1 else m
     row = None if values is None else values[0].itemsize * prod(values[0].shape[1:])
-    keys = cupy.empty(room, arrays[0].dtype)
+    keys = cupy.empty(room, arrays[0].dtype) if out is None else out[:room]
     moved = None if values is None else cupy.empty((room, *values[0].shape[1:]), values[0].dtype)
     if room == 0:
         return keys, moved
@@ -203,7 +209,8 @@ def combined(
         runs.append((runs[0][0], 0))
         places += places
     count = walk(runs, keys.data.ptr, room, places, moved.data.ptr if moved is not None and row else 0)
-    return _cut(keys, count), None if moved is None else _cut(moved, count)
+    found = _cut(keys, count) if out is None else keys[:count]
+    return found, None if moved is None else _cut(moved, count)
 
 
 def alone(equals: Equals) -> Equals:

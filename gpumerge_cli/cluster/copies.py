@@ -1,0 +1,88 @@
+"""Compressed inputs of a cluster: before anything else, tasks decompress them to a shared folder, one each."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cluster.folder import SharedFolder, place_of
+from gpumerge_cli.cluster.outlets import CountOutlet
+from gpumerge_cli.cluster.seeing import seen_of
+from gpumerge_cli.cluster.shipment import Answer
+from gpumerge_cli.cluster.unpacker import copy_name, unpacking
+from gpumerge_cli.engine.executor import Job
+from gpumerge_cli.engine.opening import is_packed
+from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.site import Site
+from gpumerge_cli.engine.supply import Supply
+from gpumerge_cli.engine.task import ChunkTask, Place
+from gpumerge_cli.errors import OutputError, UsageError
+from gpumerge_cli.extents import Copy
+from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.naming import size_told
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.plan import Chunk
+from gpumerge_cli.urls import shown
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cluster.crew import Crew
+
+_MARK = ".gpumerge-copies-"
+
+
+@contextmanager
+def copied(
+    crew: Crew,
+    output: str,
+    folders: Sequence[str],
+    on: BackendRequest,
+    names: Sequence[str],
+    formats: Sequence[Content],
+    stopwatch: Stopwatch,
+    told: Callable[[int], Callable[[float], None]],
+) -> Iterator[tuple[Copy | None, ...]]:
+    """See engine.inputs.Copier, and engine.machines.Machines.copier for the first ones of the arguments."""
+    packed = [number for number, chosen in enumerate(formats) if is_packed(names[number], chosen)]
+    if not packed:
+        yield ()
+        return
+    with SharedFolder(*_place(crew, output, folders, names[packed[0]]), _MARK) as folder:
+        inputs = tuple(seen_of(names[number]) for number in packed)
+        sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
+        starts = [sum(sizes[:at]) for at in range(len(sizes))]
+        largest = sorted(range(len(packed)), key=lambda at: -sizes[at])  # that none of them is begun last
+        site = Site(unpacking(inputs), (), CountOutlet())
+        found: dict[int, Copy] = {}
+
+        def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
+            return ChunkTask(site.work, turn, chunk.ranges, Place(largest[turn], 0))
+
+        def noted(task: ChunkTask, answer: Answer) -> None:
+            at = task.place.part
+            path = str(folder.path / copy_name(at))
+            if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
+                raise OutputError("a temporary file has become shorter", where=path)
+            found[packed[at]] = Copy(path, answer.tag)
+            told(packed[at])(1.0)
+
+        shipment = crew.shipment_of(site.work, inputs, on, None, False)
+        hired = crew.hired(site, replace(shipment, folder=str(folder.path)), noted)
+        chunks = [Chunk(((0, sizes[at]),), starts[at]) for at in largest]
+        supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
+        job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
+        hired.executor(job, stopwatch).run()
+        yield tuple(found.get(number) for number in range(len(names)))
+
+
+def _place(crew: Crew, output: str, folders: Sequence[str], first: str) -> tuple[str, Sequence[str]]:
+    """Arguments of SharedFolder: a name, and the folders. Raises UsageError if no folder is known that all see."""
+    why = "compressed inputs need a folder for their copies"
+    if output:
+        return place_of(output, folders, why), folders
+    if not folders and not crew.here:
+        raise UsageError(why, way_out="name one with -T that all see")
+    return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)

@@ -1,0 +1,69 @@
+"""Inputs as one machine sees them, held against what another one sees."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+
+from gpumerge_cli.cluster.shipment import Seen
+from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.urls import is_url, shown
+
+
+def judge_names(names: Sequence[str]) -> None:
+    """Raise InputError for inputs that workers cannot read."""
+    for name in names:
+        if not is_url(name) and (name == STDIO or (os.path.exists(name) and not os.path.isfile(name))):
+            raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
+
+
+def judge_output(name: str, *, plain: bool) -> None:
+    """Raise OutputError for an output that workers cannot write, as far as its name tells.
+
+    plain: names say nothing about compression.
+    """
+    special = name == STDIO or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
+    if special or (not plain and compression_of(name)):
+        raise not_written("standard output" if name == STDIO else shown(name))
+
+
+def not_written(name: str) -> OutputError:
+    """The error for an output that workers cannot write. name: in messages."""
+    what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
+    return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
+
+
+def seen_of(name: str) -> Seen:
+    """An input as this machine sees it. Raises InputError for one that workers cannot read."""
+    judge_names((name,))
+    if is_url(name):
+        return Seen(name, -1, 0)
+    path = os.path.abspath(name)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise input_error(error, name) from None
+    return Seen(path, status.st_size, status.st_mtime_ns)
+
+
+def judge_inputs(inputs: Sequence[Seen]) -> None:
+    """Raise ClusterError for an input that this worker does not see as the client does."""
+    for one in inputs:
+        if one.size < 0:
+            continue
+        try:
+            status = os.stat(one.path)
+        except OSError as error:
+            problem = input_error(error, one.path)
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} cannot read it: {problem.what}", where=one.path,
+                way_out="put it on a file system that all machines have, under one path",
+            ) from None  # fmt: skip
+        if (status.st_size, status.st_mtime_ns) != (one.size, one.mtime):
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} has another file there", where=one.path,
+                way_out="put it on a file system that all machines have, and let nothing write to it",
+            )  # fmt: skip

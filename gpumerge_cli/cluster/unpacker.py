@@ -1,0 +1,105 @@
+"""The work of a worker that decompresses inputs: each task makes a plain copy of one in a shared folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.cluster.outlets import CountOutlet
+from gpumerge_cli.cluster.seeing import judge_inputs
+from gpumerge_cli.cluster.shipment import Seen, Shipment
+from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.task import ChunkTask, InputName, TaskResult, TaskWork
+from gpumerge_cli.errors import ClusterError, output_error
+from gpumerge_cli.formats.naming import unpack_input
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.rules import LineOrder
+
+
+def unpacking(inputs: Sequence[Seen]) -> TaskWork:
+    """The work of decompressing inputs, whose items do not matter."""
+    names = tuple(InputName(one.path, "text", max(0, one.size)) for one in inputs)
+    return TaskWork("unpack", names, ItemRequest(), Order.lines(LineOrder()), Equals.ALL, False, LaunchRequest(), 1.0)
+
+
+def copy_name(number: int) -> str:
+    """The name of the copy of an input."""
+    return f"copy-{number:06}"
+
+
+class Unpacker:
+    """Decompresses the inputs of a shipment to its folder. A copy appears whole or not at all."""
+
+    def __init__(self, shipment: Shipment) -> None:
+        self.shipment = shipment
+        self.active = 0
+        self.outlet = CountOutlet()
+
+    def do(self, task: ChunkTask) -> tuple[TaskResult, str]:
+        """Decompress the input that is the task's part; the result, and the tag of the input's state.
+
+        Raises InputError, OutputError, ClusterError.
+        """
+        number, start = task.place.part, time.perf_counter()
+        one = self.shipment.inputs[number]
+        final = Path(self.shipment.folder) / copy_name(number)
+        path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
+        judge_inputs([one])
+        try:
+            with open(path, "xb", buffering=0) as file:
+                tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._went_on)
+                nbytes = file.tell()
+            judge_inputs([one])
+            _name(path, final)
+        except OSError as error:
+            raise output_error(error, self.shipment.folder) from None
+        finally:
+            path.unlink(missing_ok=True)
+        spans = [Span("decompress", time.perf_counter() - start, nbytes)]
+        return TaskResult([0], written=nbytes, nbytes=task.nbytes, spans=spans, part=number), tag
+
+    def _went_on(self, share: float) -> None:
+        if self.outlet.is_over(0):
+            raise ClusterError("the run was stopped")
+
+    def stop(self) -> None:
+        """Have tasks under way end soon."""
+        self.outlet.stop()
+
+    def close(self) -> None:
+        """It keeps nothing."""
+
+
+class _Copy:
+    """A file to be written, whose errors are the output's."""
+
+    def __init__(self, file: IO[bytes], folder: str) -> None:
+        self._file = file
+        self._folder = folder
+
+    def write(self, data: Any, /) -> int:
+        """See Writable. Raises OutputError."""
+        view = memoryview(data)
+        try:
+            while len(view):
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            raise output_error(error, self._folder) from None
+        return len(data)
+
+
+def _name(path: Path, final: Path) -> None:
+    """Give a copy its name, unless a twin has made it: others may read that one by now, and judge it by its time."""
+    try:
+        os.link(path, final)
+    except FileExistsError:
+        return
+    except OSError:  # the file system has no links
+        if not final.exists():
+            os.replace(path, final)

@@ -1,0 +1,89 @@
+"""Workers with the resource GPU: they alone get the pieces, and merge and sort them on their GPU."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
+from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster.calls import workers_of
+from gpumerge_cli.cluster.connect import Connection, connected
+from gpumerge_cli.cluster.local import _START
+from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.request import BackendRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.report.model import MergeReport
+from tests.cluster.test_fit_workers import ROOT, _await
+
+_ITEMS = 300_000
+_ON_GPU = {"upload", "download"}
+"""Stages that pieces have on a GPU alone."""
+
+
+@contextmanager
+def _worker_with_gpu(cluster: Connection) -> Iterator[None]:
+    """A worker of two threads that has the resource, beside those that have not."""
+    before = len(workers_of(cluster.client))
+    words = [cluster.client.scheduler.address, "--name", "gpu", "--no-nanny", "--no-dashboard", "--nthreads", "2"]
+    words += ["--resources", "GPU=1", "--host", "127.0.0.1"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", _START, ROOT, *words], **quiet) as process:
+        try:
+            _await(lambda: len(workers_of(cluster.client)) > before)
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Machines]:
+    """Of one worker without a GPU, and one that says that it has one."""
+    with connected("local:1") as cluster, _worker_with_gpu(cluster):
+        yield Machines(cluster.client, 60.0)
+
+
+def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
+    assert np.array_equal(np.fromfile(output, np.int32), expected)
+    assert {one.name for one in told.worker_reports if one.chunks} == {"worker gpu"}
+    stages = {one.stage for one in told.timeline if one.lane == "worker gpu"}
+    assert (stages >= _ON_GPU) == gpu, stages
+
+
+@pytest.mark.parametrize("kind", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_pieces_go_to_the_worker_with_the_gpu(
+    kind: str,
+    machines: Machines,
+    tmp_path: Path,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    """Without a GPU, the resource stands in for one, and the worker's CPU does the pieces."""
+    if kind == "gpu":
+        request.getfixturevalue("gpu_backend")
+    on = BackendRequest("gpu" if kind == "gpu" else "auto")
+    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 18)
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 18)
+    values = rng.integers(0, 1 << 30, (2, _ITEMS), np.int32)
+    names: dict[str, list[str]] = {"sorted": [], "loose": []}
+    for number, one in enumerate(values):
+        for what, items in (("sorted", np.sort(one)), ("loose", one)):
+            names[what].append(str(tmp_path / f"{what}{number}.i32"))
+            items.tofile(names[what][-1])
+    expected, output = np.sort(values.ravel()), tmp_path / "out.i32"
+    merged = merge_files(MergeRequest(tuple(names["sorted"]), str(output), on=on), machines=machines)
+    _held_against(merged, output, expected, gpu=kind == "gpu")
+    assert {one.threads for one in machines.standings.values() if one.gpu} == {2}
+    output.unlink()
+    made = sort_files(SortFilesRequest(tuple(names["loose"]), str(output), on=on), machines=machines)
+    _held_against(made, output, expected, gpu=kind == "gpu")
