@@ -158,6 +158,12 @@ def test_many_rows(rng: np.random.Generator) -> None:
         ([1], [1.0], "inner", "different dtypes"),
         ([[1]], [[1]], "inner", "2 dimensions"),
         (["x"], ["y"], "inner", "no dtype of keys"),
+        (
+            np.zeros(1, "i4,f8"),
+            np.zeros(1, "i4,f8"),
+            "inner",
+            r"join takes no records; give a field of each, as a\['f0'\]",
+        ),
     ],
 )
 def test_what_is_refused(a: Any, b: Any, how: Any, said: str) -> None:

@@ -142,6 +142,10 @@ def test_out_with_just_the_room_for_the_most_items() -> None:
         (lambda a: a.base, "out shares memory with an input"),
         (lambda a: a.base[1:], "out shares memory with an input"),
         (lambda a: np.empty(20, np.int32), "out is not a contiguous NumPy array of 8 or more items of int64"),
+        (
+            lambda a: np.empty(20, ">i8"),
+            "of 8 or more items of int64; its bytes are swapped: give one in the machine's",
+        ),
         (lambda a: np.empty(20, int)[::2], "out is not a contiguous NumPy array"),
         (lambda a: np.empty((8, 1), int), "out is not a contiguous NumPy array"),
         (lambda a: [0] * 20, "out is not a contiguous NumPy array"),

@@ -62,6 +62,9 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     if how not in HOWS:
         raise UsageError(f"how={how!r} is no kind of join", way_out=f"use {', '.join(HOWS)}")
     given = [taken(a), taken(b)]
+    for array in given:
+        if array.dtype.names:
+            raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
     ArrayKeys.of(given, None, descending)
     with_threads = host_threads(threads)
     if not same_side(given):

@@ -97,7 +97,9 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, 
     fits = fits and out.dtype == dtype and out.ndim == 1 and out.flags.c_contiguous
     if not fits or len(out) < total or (len(out) > total and not longer):
         where, or_more = "CuPy" if on_device else "NumPy", " or more" * longer
-        raise UsageError(f"out is not a contiguous {where} array of {total}{or_more} items of {dtype}")
+        swapped = isinstance(out, np.ndarray) and out.dtype != dtype and out.dtype.newbyteorder("=") == dtype
+        way_out = "its bytes are swapped: give one in the machine's byte order" if swapped else ""
+        raise UsageError(f"out is not a contiguous {where} array of {total}{or_more} items of {dtype}", way_out=way_out)
     if on_device:
         import cupy
 
