@@ -18,11 +18,16 @@ def cache_folder() -> str:
 
 def read_own(path: Path) -> bytes:
     """The bytes of the file. Raises OSError, also if another user could have written the file; a line says so once."""
-    with open(path, "rb") as file:  # first, because most often there is none
+    with open(path, "rb", opener=_without_waiting) as file:  # first, because most often there is none
         for folder in _folders(path):
             _judge(folder, folder.stat())
         _judge(path, os.fstat(file.fileno()))
         return file.read()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """An opener. What another user put there may be a pipe, which nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def write_own(path: Path, data: bytes) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -193,3 +195,23 @@ def test_costs_that_others_may_have_written_are_not_believed(
     place.parent.chmod(0o777)
     with pytest.raises(PermissionError):
         save(MODEL)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o777])
+def test_a_pipe_in_the_place_of_the_costs_is_not_waited_for(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = save(MODEL)
+    place.unlink()
+    os.mkfifo(place, 0o600)
+    place.parent.chmod(mode)
+    found: list[Costs] = []
+    reader = threading.Thread(target=lambda: found.append(load()))
+    reader.start()
+    reader.join(5)
+    waited = reader.is_alive()
+    if waited:
+        os.close(os.open(place, os.O_WRONLY))
+        reader.join()
+    assert (waited, found) == (False, [Costs()])
