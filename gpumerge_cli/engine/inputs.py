@@ -323,7 +323,7 @@ def _same_items(sources: Sequence[Source]) -> None:
             raise InputError(
                 f"holds {_items(source)}, but {first.name} holds {_items(first)}",
                 where=source.name,
-                way_out="convert one of them: a merge needs one type",
+                way_out="convert one of them: all inputs need one type",
             )
 
 

@@ -221,7 +221,7 @@ WHOLE = "say --record-size, or --dtype with fields, if it holds records"
         (
             "s.npy v.npy --key-size 2",
             "v.npy: holds records of 12 bytes, but s.npy holds records of 12 bytes (id <u4, x <f8); convert one of "
-            "them: a merge needs one type",
+            "them: all inputs need one type",
         ),
         (
             "a.dat --record-size 10 -o out.i32",
