@@ -26,7 +26,7 @@ def read_own(path: Path) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """An opener. What another user put there may be a pipe, which nobody writes to."""
+    """Open a file for `open`. If another user made it a pipe, a plain open would wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -113,7 +113,7 @@ class Case:
 
     @property
     def rule(self) -> str:
-        """What happens to equal items."""
+        """The name of the set, or of the way in which the merge treats equal items."""
         return self.unique.value if isinstance(self.unique, Equals) else f"unique {self.unique}"
 
     @property

@@ -54,8 +54,8 @@ class Host:
         try:
             workspace.merge(self.backend.resolve(LaunchRequest(), keys.order, len(runs), equals), equals)
             found = workspace.download()
-            target = np.empty(workspace.merged_bytes // keys.items.itemsize, keys.items) if out is None else out
-            target = target[: workspace.merged_bytes // keys.items.itemsize]
+            count = workspace.merged_bytes // keys.items.itemsize
+            target = np.empty(count, keys.items) if out is None else out[:count]
             target.view(np.uint8)[:] = found
             return target
         finally:

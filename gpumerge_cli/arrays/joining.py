@@ -18,7 +18,7 @@ How = Literal["inner", "left", "right", "outer", "anti", "semi"]
 HOWS: tuple[How, ...] = ("inner", "left", "right", "outer", "anti", "semi")
 _NONE = -1
 """The index of a missing item."""
-# Items of an array between two cuts, beside those that equal the first one. What a thread makes of them stays in cache.
+# A cut follows so many items of either array. The indices of such a piece fit into a core's cache.
 _PIECE = 1 << 16
 
 

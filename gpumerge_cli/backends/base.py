@@ -197,7 +197,7 @@ class CountingWorkspace(Workspace, Protocol):
     """A workspace of the GPU, which also counts equal items."""
 
     def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
-        """Merge as `merge` does, or make a set. Of equal items in the result the first one stays. They are counted."""
+        """Merge or combine as `merge` does, and put out the first of equal items. `equals` has their numbers then."""
 
     def equals(self) -> Bytes:
         """The numbers of equals of each item that went out, as int64; valid until the next `merge_counted`."""

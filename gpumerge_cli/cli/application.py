@@ -144,16 +144,17 @@ class Reader(typer.core.TyperCommand):
             if not option.row.takes_value:
                 names = [f"--no-{name[2:]}" for name in option.opts if name.startswith("--")]
                 parser.add_option(option, names, option.name, "store_const", const=False)
+        named = _by_name(options)
         read = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
             args = list(args)
-            among = _options_among([option.row for option in options], args)
+            among = _options_among(named, args)
             for at, row in among.items():
                 if row.value_is_optional and "=" not in args[at]:
                     args[at] += f"={row.choices[0]}"
             words = ctx.meta[_WORDS] = tuple(args[at] for at in among)
-            _add_shortened(parser, options, words)
+            _add_shortened(parser, named, words)
             found = read(args=args)
             ctx.meta[_SEQUENCE] = tuple(param.name for param in found[2] if param.name in ("key", "field"))
             return found
@@ -165,12 +166,20 @@ class Reader(typer.core.TyperCommand):
         return self.work(values_of(ctx))
 
 
-def _options_among(rows: Sequence[Option], words: Sequence[str]) -> dict[int, Option]:
+_Named = Mapping[str, tuple[_Option, bool]]
+"""By a long name: its option, and whether it puts a flag on."""
+
+
+def _by_name(options: Sequence[Any]) -> _Named:
+    return {name: (option, on) for option in options for name, on in _long_names(option.row)}
+
+
+def _options_among(named: _Named, words: Sequence[str]) -> dict[int, Option]:
     """The options whose long names are among words, by their places.
 
     Other words may look like options: values, and those behind "--".
     """
-    meant = {name: row for row in rows for name, _ in _long_names(row)}
+    rows = {option.row for option, _ in named.values()}
     valued = {row.letter for row in rows if row.letter and row.takes_value}
     found = {}
     places = iter(enumerate(words))
@@ -180,9 +189,9 @@ def _options_among(rows: Sequence[Option], words: Sequence[str]) -> dict[int, Op
         if word == "--":
             break
         if word.startswith("--"):
-            rows_meant = {meant[long] for long in ([name] if name in meant else meant) if long.startswith(name)}
-            if len(rows_meant) == 1:
-                (found[at],) = rows_meant
+            meant = {named[long][0].row for long in ([name] if name in named else named) if long.startswith(name)}
+            if len(meant) == 1:
+                (found[at],) = meant
                 value_follows = found[at].takes_value and not found[at].value_is_optional and not has_value
         elif word.startswith("-") and word != "-":
             value_follows = next((place for place, letter in enumerate(word) if letter in valued), 0) == len(word) - 1
@@ -191,16 +200,15 @@ def _options_among(rows: Sequence[Option], words: Sequence[str]) -> dict[int, Op
     return found
 
 
-def _add_shortened(parser: Any, options: Sequence[_Option], words: Sequence[str]) -> None:
+def _add_shortened(parser: Any, named: _Named, words: Sequence[str]) -> None:
     """Have the parser know those of `words` that are the beginning of one option's long name alone.
 
     A whole name that an option of another command has, which is read in the same way, is not taken for that beginning:
     `union --head 3` must not mean --header 3.
     """
     written = {word.partition("=")[0] for word in words if word.startswith("--")} - {"--"}
-    meant = {name: (option, on) for option in options for name, on in _long_names(option.row)} if written else {}
-    for word in written - meant.keys():
-        found = {one for name, one in meant.items() if name.startswith(word)}
+    for word in written - named.keys():
+        found = {one for name, one in named.items() if name.startswith(word)}
         if len(found) == 1:
             ((option, on),) = found
             if _is_of_another(word, option.row):
@@ -238,7 +246,7 @@ class _Group(typer.core.TyperGroup):
         read = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
-            _add_shortened(parser, [option for option in self.params if isinstance(option, _Option)], args)
+            _add_shortened(parser, _by_name([option for option in self.params if isinstance(option, _Option)]), args)
             return read(args=args)
 
         parser.parse_args = parse_args

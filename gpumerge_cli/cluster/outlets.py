@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
 
@@ -173,15 +173,18 @@ class FolderOutlet(RangeOutlet):
         A run of an earlier sort may be torn, so its checksum tells whether it stays.
         """
         final, crc = self._folder / run_name(part), self.crc
-        try:
-            os.link(path, final)
-        except OSError:  # it is there, or the file system has no links
-            there = os.path.exists(final) and (not self._sums or self.has(part, Known(nbytes, crc, ())))
-            self._own.crc = crc
-            if not there:
-                os.replace(path, final)
-                return
-        os.unlink(path)
+        name_once(path, final, stays=lambda: not self._sums or self.has(part, Known(nbytes, crc, ())))
+        self._own.crc = crc  # not that of the run that was there
+        path.unlink(missing_ok=True)
+
+
+def name_once(path: Path, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
+    """Give a file the name `final`, unless a file that `stays` has it. `path` may be left. Raises OSError."""
+    try:
+        os.link(path, final)
+    except OSError:  # there is one, or the file system has no links
+        if not (final.exists() and stays()):
+            os.replace(path, final)
 
 
 def run_name(number: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.cluster.outlets import CountOutlet
+from gpumerge_cli.cluster.outlets import CountOutlet, name_once
 from gpumerge_cli.cluster.seeing import judge_inputs
 from gpumerge_cli.cluster.shipment import Seen, Shipment
 from gpumerge_cli.engine.request import ItemRequest
@@ -56,7 +56,7 @@ class Unpacker:
                 tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._went_on)
                 nbytes = file.tell()
             judge_inputs([one])
-            _name(path, final)
+            name_once(path, final)  # others may read the copy of a twin by now, and judge it by its time
         except OSError as error:
             raise output_error(error, self.shipment.folder) from None
         finally:
@@ -92,14 +92,3 @@ class _Copy:
         except OSError as error:
             raise output_error(error, self._folder) from None
         return len(data)
-
-
-def _name(path: Path, final: Path) -> None:
-    """Give a copy its name, unless a twin has made it: others may read that one by now, and judge it by its time."""
-    try:
-        os.link(path, final)
-    except FileExistsError:
-        return
-    except OSError:  # the file system has no links
-        if not final.exists():
-            os.replace(path, final)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -191,56 +190,6 @@ def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixtu
     (folder / "a.txt").write_text("1\n5\n9\n")
     assert run([*command, "--resume-failed"]) == 0
     assert outputs(folder) == OUTPUTS
-
-
-def test_of_a_thousand_mistakes_the_first_are_told(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    job = '[[job]]\noperation = "merge"\nuniqe = true\noutput = "{job}"\ninputs = "a.txt"\n'
-    path = folder / "jobs.toml"
-    path.write_text(job * 1000)
-    assert run(["batch", str(path)]) == 2
-    *told, last = capfd.readouterr().err.splitlines()
-    assert told == [f"gpumerge: {path}:{3 + 5 * at}: there is no uniqe; did you mean unique?" for at in range(20)]
-    assert last == f"gpumerge: {path}: 1000 mistakes, 980 of them not shown; mend them; no job was run"
-
-
-def test_a_batch_reads_the_folder_of_its_outputs_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = '[[job]]\noperation = "merge"\nnumeric-sort = true\noutput = "out/{job}.txt"\ninputs = "a.txt"\n'
-    (folder / "jobs.toml").write_text(jobs * 50)
-    (folder / "out").mkdir()
-    left = folder / "out" / f".7.txt.gpumerge-{'0' * 12}"  # of a run that was killed
-    left.touch()
-    read: list[str] = []
-    really = os.scandir
-
-    def scandir(place: Any = ".") -> Any:
-        read.append(os.fspath(place))
-        return really(place)
-
-    monkeypatch.setattr(os, "scandir", scandir)
-    assert run(["batch", "-q", str(folder / "jobs.toml")]) == 0
-    assert read.count(str(folder / "out")) == 1
-    assert sorted(os.listdir(folder / "out")) == sorted(f"{number}.txt" for number in range(1, 51))
-
-
-def test_jobs_with_the_same_options_read_their_own_files(
-    folder: Path, seed: int, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Options are read once for all jobs that have the same ones."""
-    rng = random.Random(seed)
-    text, expected = "", {}
-    for number in range(1, 41):
-        numeric, reverse, once = (rng.random() < 0.5 for _ in range(3))
-        operation = rng.choice(("merge", "union", "intersect"))
-        lines = [str(rng.randrange(50)) for _ in range(rng.randrange(1, 9))]
-        lines.sort(key=int if numeric else str, reverse=reverse)
-        (folder / f"in{number}").write_text("".join(f"{line}\n" for line in lines))
-        expected[f"{number}.out"] = "".join(f"{line}\n" for line in (dict.fromkeys(lines) if once else lines))
-        text += f'[[job]]\noperation = "{operation}"\ninputs = "in{number}"\noutput = "{number}.out"\n'
-        text += "numeric-sort = true\n" * numeric + "reverse = true\n" * reverse
-        text += ("unique = true\n" if operation == "merge" else "distinct = true\n") * once
-    (folder / "jobs.toml").write_text(text)
-    assert run(["batch", "-q", str(folder / "jobs.toml")]) == 0, capfd.readouterr().err
-    assert {name: (folder / name).read_text() for name in expected} == expected
 
 
 def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

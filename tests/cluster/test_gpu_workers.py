@@ -47,7 +47,7 @@ def _worker_with_gpu(cluster: Connection) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def machines() -> Iterator[Machines]:
-    """Of one worker without a GPU, and one that says that it has one."""
+    """Machines of two workers. One has no GPU, and the other one says that it has a GPU."""
     with connected("local:1") as cluster, _worker_with_gpu(cluster):
         yield Machines(cluster.client, 60.0)
 

@@ -22,7 +22,7 @@ from gpumerge_cli.backends.gpu.source import (
     shape_macros,
     walk_macros,
 )
-from gpumerge_cli.backends.gpu.walks import RULES, most_items
+from gpumerge_cli.backends.gpu.walks import RULES
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import Keys, Lines, Order
 from gpumerge_cli.order.equals import Equals
@@ -123,7 +123,7 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def case(number: int, variant: Walk, a: Run, b: Run, turn: int, *, loose: bool = False) -> Case:
-    room = most_items(variant.equals, len(a), len(b))
+    room = variant.equals.most([len(a), len(b)])
     expected = b"" if loose else set_of(variant.order, a, b, variant.equals).tobytes()
     return Case(
         number, "sort", a.tobytes(), b.tobytes(), expected, len(a), len(b),
@@ -135,7 +135,7 @@ def row_case(
     number: int, variant: Walk, order: Order, a: list[bytes], b: list[bytes], turn: int, *, loose: bool = False
 ) -> Case:
     """Runs of lines with their terminators, or of records that are merged as rows."""
-    room = most_items(variant.equals, len(a), len(b))
+    room = variant.equals.most([len(a), len(b)])
     expected = [] if loose else reference.set_of([a, b], key_of_row(order), variant.equals)
     return Case(
         number, "sort", b"".join(a), b"".join(b), b"".join(expected),

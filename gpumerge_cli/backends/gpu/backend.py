@@ -195,7 +195,7 @@ class GpuBackend:
         """The set of one or two sorted CuPy arrays of keys, and of their values (None if there are none).
 
         It waits for the number of items. values: contiguous arrays of rows, one for each of the arrays. out: an array
-        for the keys, which has room for most_items.
+        for the keys, with room for equals.most of them.
         """
         with device_errors(), self._device:
             for array in (*arrays, *(() if out is None else (out,))):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.text_kernels import NO_TEXT, Context
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, most_items, walk_shape
+from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, walk_shape
 from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
@@ -48,7 +48,7 @@ class Fold:
         rest = rest or [(result[0], 0)]
         for left, run in zip(reversed(range(len(rest))), rest, strict=True):
             to = out if left % 2 == 0 else scratch()
-            room = most_items(self._equals, result[1], run[1])
+            room = self._equals.most([result[1], run[1]])
             result = (to, self._walk([result, run], to, room, [], 0, text) if room else 0)
         return result[1]
 

@@ -85,11 +85,6 @@ def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> tuple[
     return (*partition_macros(_RUNS, batched=False), ("WALK", 1)), (*walking, *shaped)
 
 
-def most_items(equals: Equals, m: int, n: int) -> int:
-    """The most items that go out of runs of m and n."""
-    return {"intersect": min(m, n), "difference": m}.get(equals.name_of_set, m + n)
-
-
 class Walk:
     """Sets of two runs that are ready to launch on the current device: of keys, and of values if there are columns.
 
@@ -193,7 +188,7 @@ def combined(
     the memory that they need.
     """
     m, n = len(arrays[0]), len(arrays[-1]) if len(arrays) > 1 else 0
-    room = most_items(equals, m, n) if len(arrays) > 1 else m
+    room = equals.most(list(map(len, arrays)))
     row = None if values is None else values[0].itemsize * prod(values[0].shape[1:])
     keys = cupy.empty(room, arrays[0].dtype) if out is None else out[:room]
     moved = None if values is None else cupy.empty((room, *values[0].shape[1:]), values[0].dtype)
