@@ -38,7 +38,7 @@ class SharedFolder:
 
     def _made(self, parent: Path, start: str) -> Path:
         """Make the folder in `parent`; its name begins with `start`."""
-        _sweep(parent, start)
+        sweep(parent, start)
         os.mkdir(self.path, 0o700)
         return self.path
 
@@ -71,7 +71,7 @@ def place_of(output: str, folders: Sequence[str], why: str) -> str:
     return os.path.join(".", shown(output).rpartition("/")[2])
 
 
-def _sweep(parent: Path, start: str) -> None:
+def sweep(parent: Path, start: str) -> None:
     """Remove the folders that killed runs have left: nobody holds their locks."""
     for folder in parent.iterdir():
         if folder.name.startswith(start) and folder.is_dir():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import gpumerge_cli
+from gpumerge_cli.cluster.folder import sweep
 
 _FOLDER = "gpumerge-workers-"
 _LOOK = 0.1
@@ -34,9 +34,9 @@ class LocalWorkers:
     def __init__(self, address: str, number: int, threads: int) -> None:
         self._address = address
         self._threads = threads
-        _sweep(Path(tempfile.gettempdir()))
+        sweep(Path(tempfile.gettempdir()), _FOLDER)
         self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
-        self._used = _locked(Path(self._folder.name), os.O_CREAT)
+        self._used = _locked(Path(self._folder.name))
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self.processes = [self._started(each) for each in range(number)]
@@ -78,21 +78,12 @@ class LocalWorkers:
         os.close(self._used)
 
 
-def _locked(folder: Path, flags: int = 0) -> int:
-    """A descriptor that marks a folder as used. Raises OSError if another process has one."""
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+def _locked(folder: Path) -> int:
+    """A descriptor that marks a folder as used, which `sweep` leaves alone. Raises OSError."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
         raise
     return lock
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the folders of runs that were killed: nobody holds their locks."""
-    for folder in parent.glob(f"{_FOLDER}*"):
-        with suppress(OSError):
-            lock = _locked(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
