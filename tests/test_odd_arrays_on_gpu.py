@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,14 @@ MISALIGNED: dict[str, Callable[[Any, Any], Any]] = {
     "is_sorted": lambda keys, bad: gpumerge_cli.is_sorted(bad[::-1]),
     "merge of runs with values": lambda keys, bad: gpumerge_cli.merge(keys, bad, values=[keys, keys]),
     "merge of many runs with values": lambda keys, bad: gpumerge_cli.merge(*[bad] * 20, values=[keys] * 20),
+    "union": lambda keys, bad: gpumerge_cli.union(keys, bad),
+    "intersect of three": lambda keys, bad: gpumerge_cli.intersect(keys, keys, bad[::2]),
+    "union(out=)": lambda keys, bad: gpumerge_cli.union(keys, out=bad),
+    "sort(counts=)": lambda keys, bad: gpumerge_cli.sort(bad, counts=True),
+    "rank": lambda keys, bad: gpumerge_cli.rank([keys, bad], 9),
+    "rank_of": lambda keys, bad: gpumerge_cli.rank_of([bad], keys),
+    "rank_of of keys": lambda keys, bad: gpumerge_cli.rank_of([keys], bad),
+    "join": lambda keys, bad: gpumerge_cli.join(keys, bad),
 }
 
 
@@ -176,6 +185,29 @@ def test_misaligned_values_are_copied(
             *map(cupy.asarray, runs), values=[odd[: count // 2][::step], odd[count // 2 :][::step]]
         )
         for one, two in zip(found, gpumerge_cli.merge(*runs, values=parts), strict=True):
+            assert same_bits(one.get(), two)
+
+
+@pytest.mark.parametrize("behind", [1, 4])
+@pytest.mark.parametrize(("dtype", "row"), [("int64", ()), ("int32", (2, 2)), ("complex128", ()), ("uint16", (5,))])
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_misaligned_values_of_sets_are_copied(
+    gpu_backend: Backend, rng: np.random.Generator, runs: int, dtype: str, row: tuple[int, ...], behind: int
+) -> None:
+    """Also where their items are aligned, but not the words that the kernel moves them in."""
+    import cupy
+
+    keys = [np.sort(rng.integers(0, 1000, 700).astype(np.int32)) for _ in range(runs)]
+    values, odd = [], []
+    for _ in range(runs):
+        count = prod((700, *row)) * np.dtype(dtype).itemsize
+        values.append(rng.integers(0, 256, count, np.uint8).view(dtype).reshape(700, *row))
+        room = cupy.zeros(count + behind, np.uint8)
+        room[behind:] = cupy.asarray(values[-1].reshape(-1).view(np.uint8))
+        odd.append(room[behind:].view(dtype).reshape(700, *row))
+    for combine in (gpumerge_cli.union, gpumerge_cli.intersect, gpumerge_cli.difference, gpumerge_cli.symmetric):
+        found = combine(*map(cupy.asarray, keys), values=odd)
+        for one, two in zip(found, combine(*keys, values=values), strict=True):
             assert same_bits(one.get(), two)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_aligned
-from gpumerge_cli.arrays.payload import joined, moves_along
+from gpumerge_cli.arrays.payload import joined, moves_along, readable
 from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
@@ -111,11 +111,9 @@ class Device:
         More than two arrays are folded from the left. out: the keys become its first items; it has room for all that
         there can be.
         """
-        import cupy
-
         order = self._keys.order
         runs = [self.run(array) for array in arrays]
-        rows = None if values is None else [cupy.ascontiguousarray(each) for each in values]
+        rows = None if values is None else [readable(each) for each in values]
         target = None if out is None else out.view(self._keys.items)
         two, along = runs[:2], None if rows is None else rows[:2]
         for behind in range(2, len(runs)):

@@ -41,6 +41,10 @@ def float_pairs(order: Order, rng: np.random.Generator) -> Iterator[tuple[np.nda
         odd = rng.random(160) < share
         drawn[odd] = rng.choice(special, int(odd.sum()))
         yield in_order(order, drawn[:90]), in_order(order, drawn[90:])
+    # The numbers of one run meet the NaNs of the other, whichever run a merge by number takes such a pair from.
+    with_nans, numbers = (in_order(order, np.repeat([1, last], 30).astype(order.dtype)) for last in (np.nan, 2))
+    yield with_nans, numbers
+    yield numbers, with_nans
 
 
 def narrow_pairs(order: Order, rng: np.random.Generator) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
