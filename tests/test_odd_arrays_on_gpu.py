@@ -188,6 +188,48 @@ def test_misaligned_values_are_copied(
             assert same_bits(one.get(), two)
 
 
+def test_items_of_others_are_ranked(gpu_backend: Backend) -> None:
+    import cupy
+
+    keys, other = cupy.arange(1000), cupy.cuda.Stream(non_blocking=True)
+    for array in (keys[::-1][:9].copy(), keys[:0]):
+        for protocol in ("interface", "DLPack"):
+            given = Offers(array, None if protocol == "interface" else other, protocol)
+            assert gpumerge_cli.rank_of([keys], given).tolist() == array.tolist()
+            assert gpumerge_cli.rank_of([keys.get()], given).tolist() == array.tolist()
+    with pytest.raises(UsageError, match="the array of items does not lie"):
+        gpumerge_cli.rank_of([keys], cupy.zeros(17, np.uint8)[1:].view(np.int64))
+
+
+EMPTY: dict[str, Callable[[Any, Any], Any]] = {
+    "merge": lambda keys, empty: gpumerge_cli.merge(keys, empty),
+    "merge of many": lambda keys, empty: gpumerge_cli.merge(empty, keys, *[empty] * 20),
+    "merge(kernel=)": lambda keys, empty: gpumerge_cli.merge(empty, keys, kernel="tiled"),
+    "merge(values=)": lambda keys, empty: gpumerge_cli.merge(keys, empty, values=[keys, empty])[0],
+    "union": lambda keys, empty: gpumerge_cli.union(keys, empty),
+    "union of three": lambda keys, empty: gpumerge_cli.union(empty, empty, keys),
+    "difference": lambda keys, empty: gpumerge_cli.difference(keys, empty),
+    "symmetric(values=)": lambda keys, empty: gpumerge_cli.symmetric(empty, keys, values=[empty, keys])[1],
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize("count", [5, 100_000])
+@pytest.mark.parametrize("dtype", ["int16", "float32", "int64"])
+def test_empty_arrays_may_lie_at_any_byte(gpu_backend: Backend, name: str, count: int, dtype: str) -> None:
+    import cupy
+
+    keys = cupy.arange(count).astype(dtype)
+    keys.sort()
+    empty = cupy.zeros(32, np.uint8)[3:3].view(dtype)
+    for _ in range(2):
+        assert (EMPTY[name](keys, empty) == keys).all()
+    assert gpumerge_cli.sort(empty).size == gpumerge_cli.argsort(empty).size == 0
+    assert gpumerge_cli.is_sorted(empty)
+    assert gpumerge_cli.rank_of([keys, empty], keys[:1]).tolist() == [0]
+    assert gpumerge_cli.intersect(keys, empty).size == 0
+
+
 @pytest.mark.parametrize("behind", [1, 4])
 @pytest.mark.parametrize(("dtype", "row"), [("int64", ()), ("int32", (2, 2)), ("complex128", ()), ("uint16", (5,))])
 @pytest.mark.parametrize("runs", [1, 2, 3])

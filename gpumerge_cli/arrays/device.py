@@ -9,7 +9,7 @@ from typing import Any
 
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_aligned
-from gpumerge_cli.arrays.payload import joined, moves_along, readable
+from gpumerge_cli.arrays.payload import contiguous, joined, moves_along, readable
 from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
@@ -64,9 +64,7 @@ class Device:
 
     def run(self, array: Any) -> Any:
         """The array as the backend takes it: contiguous, of dtype ArrayKeys.items."""
-        import cupy
-
-        return cupy.ascontiguousarray(array).view(self._keys.items)
+        return contiguous(array).view(self._keys.items)
 
     def images(self, array: Any) -> Any:
         """The key images of an array: unsigned integers that ascend where its keys are in order."""
@@ -79,11 +77,9 @@ class Device:
 
         It is launched like all further calls of its kind, which find it prepared.
         """
-        import cupy
-
         from gpumerge_cli.backends.gpu.launching import lasting
 
-        arrays = [cupy.ascontiguousarray(array) for array in arrays]
+        arrays = [contiguous(array) for array in arrays]
         order = self._keys.order
         kind = kind_of(operation, arrays, order.descending, values, self._device.id)
         prepared = remembered(kind)

@@ -36,6 +36,16 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     return found
 
 
+def contiguous(array: Any) -> Any:
+    """The CuPy array, or a contiguous copy of it. If it has no items, it is a new one.
+
+    An empty array may lie at any address, but kernels need one that is a multiple of an item's size.
+    """
+    import cupy
+
+    return cupy.ascontiguousarray(array) if array.size else cupy.empty(array.shape, array.dtype)
+
+
 def readable(values: Any) -> Any:
     """A contiguous CuPy array with the rows of another one, whose items a GPU can read."""
     import cupy

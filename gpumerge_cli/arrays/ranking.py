@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import same_side
+from gpumerge_cli.arrays.options import judge_aligned, same_side
 from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
-from gpumerge_cli.arrays.taking import is_cupy, taken
+from gpumerge_cli.arrays.taking import is_cupy, lies_on_gpu, taken
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -105,7 +105,11 @@ def rank_of(
     given, keys, on_device = _taken(arrays, key, descending)
     if side not in ("left", "right"):
         raise UsageError(f"side={side!r} is no side", way_out='use "left" or "right"')
+    items = taken(items) if lies_on_gpu(items) else items
     if on_device:
+        if is_cupy(items):
+            same_side([*given, items])
+            judge_aligned(items, "the array of items")
         return _ranks_on_device(given, keys, items, side)
     runs = [keys.keys_in(array) for array in given]
     wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_aligned, judge_out, same_side
+from gpumerge_cli.arrays.payload import contiguous
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import Backend, SortRequest
@@ -81,7 +82,7 @@ def _on_gpus(
         judge_aligned(part, "an array")
         with part.device:
             judge_waiting(current_stream(), "a sort by several GPUs")
-            parts.append(cupy.ascontiguousarray(part).view(keys.items))
+            parts.append(contiguous(part).view(keys.items))
             targets.append(cupy.empty(len(part), keys.dtype) if outs is None else outs[number])
     backend: Any = gpu.create(numbers)
     policy = backend.resolve_sort(request, keys.order, sum(part.nbytes for part in parts))
