@@ -261,7 +261,7 @@ class ReferenceWorkspace:
             return item_key(self._order, item)
         return _image_of(np.frombuffer(item, np.uint8), self._order)[0]
 
-    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
             judge_recursion(sum(self.counts))
         # A merge here sorts all that there is.

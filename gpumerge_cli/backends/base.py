@@ -171,10 +171,11 @@ class Workspace(Protocol):
         went out before, so none of these goes out. A set: the items that it has of the runs go out.
         """
 
-    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         """Sort the uploaded items of all runs, stably. The uploaded items stay as they are.
 
-        unique: the same as for `merge`, but no set.
+        unique: the same as for `merge`, but no set. by_parts: only `outputs` will take the result, so it need not lie in
+        memory as a whole.
         """
 
     def download(self) -> Bytes:

@@ -235,7 +235,7 @@ class Hand:
         if equals is None and not work.equals.keeps_all:
             unique = first_of_equals(site.sources, piece, work.order)
         if isinstance(policy, SortPolicy):
-            workspace.sort(policy, unique)
+            workspace.sort(policy, unique, by_parts=True)
         else:
             workspace.merge(policy, unique)
         workspace.spans.insert(0, read)

@@ -82,7 +82,7 @@ def test_standard_input_is_not_sorted_again() -> None:
 
 
 class _WrongWorkspace(ReferenceWorkspace):
-    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         super().sort(policy, unique)
         if policy.algorithm == "bottom-up":
             self._out = self._out[::-1]

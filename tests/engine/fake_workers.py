@@ -104,9 +104,9 @@ class FakeDevice:
         return workspace
 
     def _troubled(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        def act(*arguments: Any) -> Any:
+        def act(*arguments: Any, **options: Any) -> Any:
             self._act(step.__name__)
-            return step(*arguments)
+            return step(*arguments, **options)
 
         return act
 

@@ -72,10 +72,10 @@ class SeveralWorkspace(GpuWorkspace):
         self.counts = [self._order.count(length) or 0 for length in lengths]
         self.merged_bytes = sum(lengths)
 
-    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         """See Workspace. For parts it returns when all are sorted."""
         if self._spread is None:
-            super().sort(policy, unique)
+            super().sort(policy, unique, by_parts=by_parts)
             return
         total = self.merged_bytes = sum(self.counts) * self._order.item_bytes
         begun = time.perf_counter()

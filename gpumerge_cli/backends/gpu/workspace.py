@@ -180,7 +180,7 @@ class GpuWorkspace:
             elif not isinstance(unique, Equals):
                 self._drop_equals(unique, total // self._order.item_bytes)
 
-    def sort(self, policy: SortPolicy, unique: Unique = None) -> None:
+    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
         total = self.merged_bytes = self._total
         self.dropped = 0
