@@ -174,8 +174,8 @@ class Workspace(Protocol):
     def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         """Sort the uploaded items of all runs, stably. The uploaded items stay as they are.
 
-        unique: the same as for `merge`, but no set. by_parts: only `outputs` will take the result, so it need not lie in
-        memory as a whole.
+        unique: the same as for `merge`, but no set. by_parts: only `outputs` will take the result, so it need not lie
+        in memory as a whole.
         """
 
     def download(self) -> Bytes:

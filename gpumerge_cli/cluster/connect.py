@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cluster.calls import asked, await_workers
 from gpumerge_cli.cluster.local import LocalWorkers
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
-_LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
+_LOCAL = re.compile(r"local(?::([1-9][0-9]{0,8}))?")
+_MOST_OF_A_CORE = 16
+"""Processes of this machine for each core, at most."""
 _ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
 _CONNECT = 10.0
 """Seconds in which a scheduler must answer."""
@@ -55,6 +58,9 @@ def connected(address: str, patience: float = 60.0) -> Iterator[Connection]:
         _be_quiet()
         local = _LOCAL.fullmatch(address)
         number = int(local[1] or _processes()) if local else 1
+        most = _MOST_OF_A_CORE * cores()
+        if local and number > most:
+            raise UsageError(f"--cluster {address}: too many processes for this machine", way_out=f"use {most} at most")
         cluster = _local(number, stack) if local else Connection(_remote(address, stack))
         await_workers(cluster.client, patience, number)
         _judge_versions(cluster.client)

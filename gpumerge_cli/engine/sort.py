@@ -14,7 +14,7 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.machines import Machines, Sorting
-from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place, made_by_cpu
+from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
@@ -68,8 +68,7 @@ def sort_files(
         advance = inputs.rest(advance)
         judge_margin(request.margin, inputs)
         if request.margin is not None:
-            why = made_by_cpu("counts of sorted files")
-            judge_place(why, request.on.backend, by_cluster=machines is not None)
+            judge_place("", request.on.backend, by_cluster=machines is not None)
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]
@@ -127,7 +126,10 @@ def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: 
         output.reserve(sizes)
         if sorts_on_devices(request.on.backend, inputs.order, inputs.nbytes):
             output.populate()
-    return selected_for(request.on if request.margin is None else replace(request.on, backend="cpu"), inputs)
+    on = request.on
+    if request.margin is not None and on.backend == "auto":  # no GPU has been measured on counts of files
+        on = replace(on, backend="cpu")
+    return selected_for(on, inputs)
 
 
 def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:

@@ -110,10 +110,13 @@ class Station:
             workspace.upload([len(item), len(item)])
             if work.check:
                 workspace.disorder()
+            equals = work.equals if work.equals.is_set else None
             if isinstance(self.policy, SortPolicy):
                 workspace.sort(self.policy)
+            elif work.margin is not None and self.backend.remote:
+                cast(CountingWorkspace, workspace).merge_counted(self.policy, equals)
             else:
-                workspace.merge(self.policy, work.equals if work.equals.is_set else None)
+                workspace.merge(self.policy, equals)
             workspace.download()
         finally:
             workspace.close()
@@ -226,7 +229,7 @@ class Hand:
                 raise FoundDisorderError(disorder.run)
         equals = work.equals if work.equals.is_set else None
         if work.margin is not None:
-            assert not isinstance(policy, SortPolicy), "the CPU sorts and counts"
+            assert not isinstance(policy, SortPolicy), "a GPU counts as it merges"
             counting = cast(CountingWorkspace, workspace)
             counting.merge_counted(policy, equals)
             workspace.spans.insert(0, read)

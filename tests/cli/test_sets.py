@@ -78,7 +78,6 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["merge", "--count=beside", "{a}"], "no word for it"),
         (["sort", "--count", "{n}"], "beside plain lines of text"),
         (["sort", "--count", "--csv", "{a}"], "beside plain lines of text"),
-        (["sort", "--count", "--backend", "gpu", "{a}"], "counts of sorted files are made by the CPU alone"),
         (["sort", "--count", "--check", "{a}"], "options -co are incompatible"),
         (["sort", "--count", "--compare", "{a}"], "--compare sorts and writes no output"),
         (["sort", "--count=beside", "{a}"], "no word for it"),

@@ -104,6 +104,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
     [
         ("127.0.0.1:1", ClusterError, "no scheduler answers; start one there"),
         ("no such file", UsageError, "no such file, and no address"),
+        ("local:9999", UsageError, "too many processes for this machine; use [0-9]+ at most"),
         ("local:0", UsageError, "no such file, and no address; .* N from 1 on"),
     ],
 )

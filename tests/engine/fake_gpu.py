@@ -187,6 +187,18 @@ def merge_many(
     kernels.merge(policy, runs, out)
 
 
+def sort_directly(kernels: FakeKernels, policy: Any, order: Order, items: tuple[int, int], out: int, room: Any) -> None:
+    """See local.sort_directly."""
+    kernels.merge(policy, [items], out)
+
+
+def sort_items(
+    kernels: FakeKernels, policy: Any, items: tuple[int, int], to: Any, text: tuple[int, int] = (0, 0)
+) -> None:
+    """See sorting.sort_items."""
+    kernels.merge(policy, [items], to.out, *text)
+
+
 class FakeWalk:
     """walks.Walk, by the CPU's library, and for rows by the plain rule. The room behind what goes out is poisoned."""
 
@@ -243,9 +255,9 @@ def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
-    """Until the test ends, runs on "gpu" take this backend, which makes sets, and merges that are counted."""
+    """Until the test ends, runs on "gpu" take this backend, which makes sets, sorts, and merges that are counted."""
     backend = pytest.importorskip("gpumerge_cli.backends.gpu.backend", reason="needs CuPy", exc_type=ImportError)
-    from gpumerge_cli.backends.gpu import buffers, folding, workspace
+    from gpumerge_cli.backends.gpu import buffers, folding, text, workspace
 
     def copy(to: int, source: int, nbytes: int, kind: int, stream: int) -> None:
         ctypes.memmove(to, source, nbytes)
@@ -272,6 +284,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     monkeypatch.setattr(workspace, "Lanes", lambda devices: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(folding, "Walk", FakeWalk)
     monkeypatch.setattr(workspace, "merge_many", merge_many)
+    monkeypatch.setattr(workspace, "sort_directly", sort_directly)
+    monkeypatch.setattr(text, "sort_items", sort_items)
     monkeypatch.setattr(backend, "Kernels", FakeKernels)
     monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
     monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))

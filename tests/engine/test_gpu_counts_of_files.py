@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.engine import runs as engine_runs
+from gpumerge_cli.engine import sort as engine_sort
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
-from tests.engine.fake_gpu import stand_in
+from tests.engine.fake_gpu import FakeKernels, stand_in
 from tests.linekeys import key_of
 from tests.pairs import one_of_each
 
@@ -61,6 +64,68 @@ def same_as_on_cpu(
     assert (report.items, report.dropped, report.written) == (by_cpu.items, by_cpu.dropped, by_cpu.written)
     assert [file.items for file in report.inputs] == [file.items for file in by_cpu.inputs]
     return report
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorts of many runs for small files."""
+    cut = engine_runs.pieces_of
+    monkeypatch.setattr(engine_sort, "pieces_of", lambda sources, size: cut(sources, 3000))
+    monkeypatch.setattr(engine_runs, "shares", lambda *arguments: Shares(3, 4096))
+
+
+def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: ItemRequest, **more: Any) -> MergeReport:
+    """The report of a GPU's sort, whose output and counts are those of the CPU."""
+    told = []
+    for backend in ("gpu", "cpu"):
+        margin = Margin(count, file=str(folder / f"{backend}.npy") if count == "apart" else None)
+        on, output = BackendRequest(backend, threads=3), str(folder / f"{backend}.out")
+        told.append(engine_sort.sort_files(SortFilesRequest(tuple(names), output, items, on, margin=margin, **more)))
+    for suffix in ("out", *["npy"] * (count == "apart")):
+        assert (folder / f"gpu.{suffix}").read_bytes() == (folder / f"cpu.{suffix}").read_bytes(), suffix
+    report, by_cpu = told
+    assert (report.backend, by_cpu.backend) == ("gpu", "cpu")
+    assert (report.items, report.dropped, report.written) == (by_cpu.items, by_cpu.dropped, by_cpu.written)
+    return report
+
+
+@pytest.mark.usefixtures("small_pieces", "device")
+@pytest.mark.parametrize("spills", [False, True])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float64"])
+def test_sorts_of_numbers(dtype: str, spills: bool, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    for items in (0, 1, 400, 30_000):
+        whole = rng.integers(0, 110, items).astype(dtype)
+        if dtype == "float64":
+            whole[whole == 0] = rng.choice([0.0, -0.0], int((whole == 0).sum()))
+            whole[rng.random(items) < 0.01] = np.nan
+        names = [write(f"{number}.raw", part) for number, part in enumerate(np.split(whole, [items // 3]))]
+        sorted_as_on_cpu(names, tmp_path, "apart", ItemRequest("raw", dtype), always_spill=spills)
+        assert np.load(tmp_path / "gpu.npy").sum() == items
+
+
+@pytest.mark.usefixtures("small_pieces", "device")
+@pytest.mark.parametrize("count", ["ahead", "after", "apart"])
+@pytest.mark.parametrize("turn", range(4))
+def test_sorts_of_lines(count: str, turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    order = LINES[turn]
+    end = bytes([order.terminator])
+    words = [b"", b"a", b"A", b"0", b"00", b"1.0", b"x" * 70 + b"1", *(b"%d" % number for number in range(2, 90))]
+    for most in (0, 3, 9000):
+        lines = [words[at] + end for at in rng.integers(0, len(words), most)]
+        names = [write("a.txt", b"".join(lines[: most // 2])), write("b.txt", b"".join(lines[most // 2 :]))]
+        for spills in (False, True):
+            sorted_as_on_cpu(names, tmp_path, count, ItemRequest("text", lines=order), always_spill=spills)
+
+
+@pytest.mark.usefixtures("small_pieces", "device")
+@pytest.mark.parametrize("kind", range(4))
+def test_sorts_of_records(kind: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    size, offset, key = RECORDS[kind]
+    records = rng.integers(0, 256, (3000, size), np.uint8)
+    records[:, offset : offset + Order.records(size, offset, key).width] &= 1
+    dtype, width = (None, key) if isinstance(key, int) else (key.str, None)
+    items = ItemRequest("raw", dtype, records=RecordRequest(size, offset or None, width))
+    sorted_as_on_cpu([write("a.raw", records)], tmp_path, "apart", items)
 
 
 @pytest.mark.usefixtures("small_chunks", "device")
@@ -137,6 +202,19 @@ def test_numbers_of_any_width(count: str, write: Write, tmp_path: Path) -> None:
     names = [write(f"{number}.txt", run) for number, run in enumerate(runs)]
     same_as_on_cpu(names, tmp_path, Equals.FIRST, count, ItemRequest("text"))
     assert b"200000" in (tmp_path / "gpu.out").read_bytes()
+
+
+def test_the_kernel_that_counts_is_warm(monkeypatch: pytest.MonkeyPatch, write: Write, tmp_path: Path) -> None:
+    """It is compiled ahead of the first chunk, and two equal items are counted meanwhile."""
+    stand_in(monkeypatch)
+    counts: list[int] = []
+    really = FakeKernels.count_equals
+    monkeypatch.setattr(
+        FakeKernels, "count_equals", lambda self, items, *text: counts.append(items[1]) or really(self, items, *text)
+    )
+    names = [write(f"{number}.i32", np.arange(100, dtype=np.int32)) for number in range(2)]
+    same_as_on_cpu(names, tmp_path, Equals.FIRST, "apart", ItemRequest("raw", "int32"))
+    assert counts == [2, 200]
 
 
 @pytest.mark.usefixtures("small_chunks", "device")

@@ -128,8 +128,8 @@ class CpuWorkspace:
     def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
             judge_recursion(sum(self.counts))
-        # Rows that go by parts are gathered when they are received, into the same room again and again. New memory takes
-        # longer than the sort.
+        # Rows that go by parts are gathered when they are received, into the same room again and again. New memory
+        # takes longer than the sort.
         self._by_parts |= by_parts and self._order.is_rows
         sort = self._own.gm_sort_rows if self._by_parts else self._own.gm_sort
         self._put_out(sort, sort_spec(policy), equals(unique))
