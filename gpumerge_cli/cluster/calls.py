@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,39 @@ def run_on_all(
 ) -> Any:
     """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
     return asked(client, lambda: client.run(function, argument, on_error=on_error), seconds)
+
+
+def of_each(
+    client: Client,
+    addresses: Iterable[str],
+    call: Callable[[str], Awaitable[Any]],
+    seconds: float,
+    grace: float,
+) -> dict[str, Any]:
+    """The outcomes of a call for each worker, by their addresses; the errors of those that raise.
+
+    Workers that do not answer are left out: one that is frozen, or cut off, must not keep others waiting for long.
+    seconds: in which the first one must answer. grace: seconds that others have after it, or thrice its time if that is
+    more. Raises ClusterError if the scheduler goes away.
+    """
+
+    async def outcomes() -> dict[str, Any]:
+        asked_of = {address: asyncio.ensure_future(call(address)) for address in addresses}
+        waiting, start = set(asked_of.values()), time.monotonic()
+        try:
+            if waiting:
+                _, waiting = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if waiting and len(waiting) < len(asked_of):
+                _, waiting = await asyncio.wait(waiting, timeout=max(grace, 3 * (time.monotonic() - start)))
+        finally:
+            for one in waiting:
+                one.cancel()
+        done = {address: one for address, one in asked_of.items() if one.done() and not one.cancelled()}
+        return {address: one.exception() or one.result() for address, one in done.items()}
+
+    found: dict[str, Any] = client.sync(outcomes)
+    judge_alive(client)
+    return found
 
 
 def workers_of(client: Client) -> dict[str, Listed]:

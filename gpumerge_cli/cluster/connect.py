@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cluster.calls import asked, await_workers
+from gpumerge_cli.cluster.calls import asked, await_workers, of_each, workers_of
 from gpumerge_cli.cluster.local import LocalWorkers
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
@@ -179,13 +179,20 @@ def _place_in(path: str) -> str:
 
 def _judge_versions(client: Client) -> None:
     """Raise ClusterError if scheduler or workers have another Dask or Python than this process."""
+    from distributed.versions import get_versions
+
+    async def told_by(address: str) -> Any:
+        message = {"op": "versions", "packages": []}
+        return (await client.scheduler.broadcast(msg=message, workers=[address], on_error="ignore")).get(address)
+
     try:
-        versions = asked(client, client.get_versions)
+        of_scheduler = asked(client, lambda: client.scheduler.versions(packages=[]))
     except OSError:
-        raise ClusterError("the cluster does not tell its versions", way_out="look into its logs") from None
-    own = versions["client"]
-    others = {"the scheduler": versions["scheduler"]}
-    others |= {f"the worker at {address}": told for address, told in versions["workers"].items()}
+        raise ClusterError("the scheduler does not tell its version", way_out="look into its logs") from None
+    own = get_versions()
+    others = {"the scheduler": of_scheduler}
+    answers = of_each(client, workers_of(client), told_by, _CONNECT, _CONNECT)
+    others |= {f"the worker at {address}": told for address, told in answers.items()}
     for who, told in others.items():
         if not isinstance(told, dict):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import Listed, await_workers, no_package, run_on_all, workers_of
+from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
 from gpumerge_cli.cluster.cutting import FarCuts
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Noted = Callable[[ChunkTask, Answer], None]
+_STORES = 300.0
+"""Seconds in which a first worker must have looked at stores, which may be slow, or ask for several tries."""
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
 _MOST_HELD = 64 << 20
 _LEAST_PACE = 4e6
@@ -64,6 +67,7 @@ class Crew:
         self.patience = patience
         self.why = "asked for"
         self.standings: dict[str, Standing] = {}
+        self._mute: set[str] = set()  # addresses of workers that do not answer
 
     @property
     def threads(self) -> int:
@@ -136,28 +140,36 @@ class Crew:
         """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
         until = time.monotonic() + self.patience
         self.standings = {}
+        shipment: Shipment = pickle.loads(packed.data)
+        stored = shipment.part_bytes or any(is_url(one.path) for one in shipment.inputs)
         while not self.standings:
             await_workers(self.client, self.patience)
-            told = self._probed(packed)
+            told = self._probed(packed, _STORES if stored else ANSWERS)
             self.standings = {address: one for address, one in told.items() if isinstance(one, Standing)}
             if not self.standings and time.monotonic() > until:
-                problem = next(iter(told.values()), "there is none")
-                raise ClusterError(f"no worker answers: {problem}", way_out="look into the logs of the workers")
+                problem = "".join(f": {one}" for one in list(told.values())[:1])
+                raise ClusterError(f"no worker answers{problem}", way_out="look into the logs of the workers")
         known = workers_of(self.client)
         return {address: known.get(address, Listed(address, 0)).name for address in self.standings}
 
-    def _probed(self, packed: Packed) -> dict[str, Any]:
-        """The standing of each worker, or an error of its connection. Raises the errors of all other kinds."""
-        try:
-            told: dict[str, Any] = run_on_all(self.client, node.probe, packed, on_error="return")
-        except ImportError as error:
-            raise no_package(error) from None
-        except OSError:  # a worker has gone away
-            return {}
+    def _probed(self, packed: Packed, seconds: float) -> dict[str, Any]:
+        """The standing of each worker, or an error of its connection. Raises the errors of all other kinds.
+
+        seconds: in which the first one must answer. Workers that do not are not asked again while others answer: a
+        frozen one would have each step of a sort wait. One that wakes is judged as those that come late.
+        """
+
+        async def probed(address: str) -> Any:
+            return (await self.client.run(node.probed, packed, workers=[address], on_error="return"))[address]
+
+        there = set(workers_of(self.client))
+        told = of_each(self.client, there - self._mute or there, probed, seconds, ANSWERS)
+        if told:
+            self._mute = there - told.keys()
         for one in told.values():
             if isinstance(one, GpumergeError):
                 raise one
-            if not isinstance(one, Standing | OSError):
+            if not isinstance(one, Standing | OSError | KeyError):
                 raise no_package(one)
         return told
 

@@ -60,7 +60,7 @@ class FitWorkers:
 
     async def _judge(self, address: str, name: str) -> None:
         try:
-            told = await self.client.run(node.probe, self._packed, workers=[address], on_error="return")
+            told = await self.client.run(node.probed, self._packed, workers=[address], on_error="return")
             found = told[address]
         except (Exception, asyncio.CancelledError) as error:
             found = error

@@ -5,6 +5,7 @@ A task writes nothing but its own range of the output, so a task that is done tw
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import socket
@@ -46,6 +47,7 @@ _MOST_SITES = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
 _PATIENCE, _LOOK = 10.0, 0.1
 """Seconds in which a file that another machine has just made must come to be seen; and between two looks for it."""
+_SHARED = "write to a file system that all machines have, under one path"
 
 
 class _Bench:
@@ -248,21 +250,25 @@ def probe(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:
             if isinstance(spot, PartsSpot):
                 judge_upload(spot)
                 continue
-            _await(spot.path)
+            _await(spot.path, "the output's folder", _SHARED)
+            if not os.access(spot.path, os.W_OK):
+                raise _unwritten(spot.name)
             OutputRange(spot.name, spot.path).abort()
         if shipment.folder:
-            _await(shipment.folder)
-            if not os.access(shipment.folder, os.W_OK):
-                raise ClusterError(
-                    f"the worker at {socket.gethostname()} cannot write to it", where=shipment.folder,
-                    way_out="name a folder with -T that all machines may write to",
-                )  # fmt: skip
+            _await(shipment.folder, "the folder for temporary files", "name one with -T that all machines see")
+            if not os.access(shipment.folder, os.W_OK | os.X_OK):
+                raise _unwritten(shipment.folder)
         backend = select.host()
         host = socket.gethostname()
         threads, memory = own_threads(dask_worker), own_memory(dask_worker)
         return Standing(__version__, host, threads, memory, has_gpu(dask_worker), backend.info().name)
     except GpumergeError as error:
         return error
+
+
+async def probed(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:
+    """See probe, in a thread: stores and file systems may be slow, and Dask must go on meanwhile."""
+    return await asyncio.to_thread(probe, packed, dask_worker)
 
 
 def forget(run: str) -> None:
@@ -299,15 +305,26 @@ def _judge_files(shipment: Shipment) -> None:
     return judge_inputs(shipment.inputs)
 
 
-def _await(path: str) -> None:
-    """Wait a while until the file is seen, which another machine has just made. Raises ClusterError."""
+def _unwritten(where: str) -> ClusterError:
+    """The error for a file, or folder, of the client that this worker may not write."""
+    return ClusterError(
+        f"the worker at {socket.gethostname()} may not write to it", where=where,
+        way_out="run workers as the user who gives the command",
+    )  # fmt: skip
+
+
+def _await(path: str, what: str, way_out: str) -> None:
+    """Wait a while until the file or folder is seen, which another machine has just made. Raises ClusterError.
+
+    what: the folder that it lies in, in messages.
+    """
     until = time.monotonic() + _PATIENCE
     while not os.path.exists(path):
         if not os.path.isdir(os.path.dirname(path)) or time.monotonic() > until:
             raise ClusterError(
-                f"the worker at {socket.gethostname()} does not see the output's folder",
+                f"the worker at {socket.gethostname()} does not see {what}",
                 where=os.path.dirname(path),
-                way_out="write to a file system that all machines have, under one path",
+                way_out=way_out,
             )
         time.sleep(_LOOK)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
+from errno import EACCES
 
 from gpumerge_cli.cluster.shipment import Seen
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
@@ -56,12 +57,16 @@ def judge_inputs(inputs: Sequence[Seen]) -> None:
             continue
         try:
             status = os.stat(one.path)
+            if not os.access(one.path, os.R_OK):
+                raise PermissionError(EACCES, os.strerror(EACCES))
         except OSError as error:
             problem = input_error(error, one.path)
+            way_out = "put it on a file system that all machines have, under one path"
+            if isinstance(error, PermissionError):
+                way_out = "run workers as the user who gives the command"
             raise ClusterError(
-                f"the worker at {socket.gethostname()} cannot read it: {problem.what}", where=one.path,
-                way_out="put it on a file system that all machines have, under one path",
-            ) from None  # fmt: skip
+                f"the worker at {socket.gethostname()} cannot read it: {problem.what}", where=one.path, way_out=way_out
+            ) from None
         if (status.st_size, status.st_mtime_ns) != (one.size, one.mtime):
             raise ClusterError(
                 f"the worker at {socket.gethostname()} has another file there", where=one.path,

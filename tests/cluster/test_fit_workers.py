@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import crew, executor, fit
+from gpumerge_cli.cluster import connect, crew, executor, fit, node
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
@@ -25,7 +27,8 @@ from gpumerge_cli.cluster.local import _START
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.shipment import Answer, Packed
 from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.measure import Stopwatch
 
@@ -184,3 +187,26 @@ def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     ClusterExecutor([RemoteWorker("worker here")], job, Stopwatch(), _Slow(), Pieces(1)).run()
     assert len(took) == 3
+
+
+def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
+    cluster: Connection, request_: MergeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cluster.workers is not None
+    monkeypatch.setattr(crew, "ANSWERS", 1.0)
+    monkeypatch.setattr(connect, "_CONNECT", 1.0)
+    frozen = cluster.workers.processes[0]
+    frozen.send_signal(signal.SIGSTOP)
+    try:
+        connect._judge_versions(cluster.client)
+        machines = Machines(cluster.client, 1.0)
+        sort_files(SortFilesRequest(request_.inputs, request_.output), machines=machines)
+        assert len(machines.standings) == 1
+    finally:
+        frozen.send_signal(signal.SIGCONT)
+    assert _is_whole(request_)
+
+
+def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "probe", lambda packed, worker: threading.get_ident())
+    assert asyncio.run(node.probed(None)) != threading.get_ident()  # type: ignore[arg-type, comparison-overlap]

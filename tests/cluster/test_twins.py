@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import shutil
 from collections.abc import Sequence
@@ -294,6 +295,45 @@ def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypat
     monkeypatch.setattr(crew, "spots_of", elsewhere)
     with pytest.raises(ClusterError, match="does not see the output's folder"):
         merge_files(request, machines=Here(1, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    judge = Here.judge
+
+    def elsewhere(machines: Here, packed: Packed) -> dict[str, str]:
+        shipment: Shipment = pickle.loads(packed.data)
+        return judge(machines, replace(shipment, folder=shipment.folder and "/none/x").packed())
+
+    monkeypatch.setattr(node, "_PATIENCE", 0.0)
+    monkeypatch.setattr(Here, "judge", elsewhere)
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    with pytest.raises(ClusterError, match=r"/none: .* does not see the folder for temporary files; name one with -T"):
+        sort_files(request, machines=Here(1, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+@pytest.mark.parametrize("kind", ["input", "output", "folder"])
+def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
+    judge = Here.judge
+
+    def allowed(path: Any, mode: int) -> bool:
+        name = os.path.basename(path)
+        return kind != ("input" if name == "a.i32" else "folder" if "runs" in name else "output")
+
+    def as_another(machines: Here, packed: Packed) -> dict[str, str]:
+        with monkeypatch.context() as patches:
+            patches.setattr(os, "access", allowed)
+            return judge(machines, packed)
+
+    monkeypatch.setattr(Here, "judge", as_another)
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    with pytest.raises(ClusterError, match=r"the worker at .* (cannot|may not) .*; run workers as the user who gives"):
+        sort_files(request, machines=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
