@@ -71,10 +71,13 @@ class Shipment:
 
 @dataclass(frozen=True)
 class Packed:
-    """A pickled shipment. digest: its name; a worker that knows it leaves `data` as it is."""
+    """A pickled shipment. digest: its name; a worker that knows it leaves `data` as it is.
+
+    Dask's logs show the arguments of calls that fail. So `data`, which may have the password of a URL, is not shown.
+    """
 
     digest: str
-    data: bytes
+    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)

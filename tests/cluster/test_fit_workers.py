@@ -210,3 +210,8 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
 def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "probe", lambda packed, worker: threading.get_ident())
     assert asyncio.run(node.probed(None)) != threading.get_ident()  # type: ignore[arg-type, comparison-overlap]
+
+
+def test_logs_of_workers_show_no_password() -> None:
+    told = Packed("digest", b"https://me:hush@example.org/a.txt")
+    assert "hush" not in repr((told,))

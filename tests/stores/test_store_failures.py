@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from botocore import exceptions as failures
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.formats import stored_output
@@ -87,6 +89,34 @@ def test_a_store_that_stops_to_give(
     assert not bucket.uploads
 
 
+@pytest.mark.parametrize("tries", [1, 7])
+def test_answers_that_break_off(
+    tries: int, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Requests whose answers break off are sent as often as those that are refused."""
+    reads = iter(range(tries, 0, -1))
+
+    class Torn:
+        def __init__(self, body: Any) -> None:
+            self.body = body
+
+        def read(self) -> bytes:
+            if next(reads, 0):
+                raise failures.IncompleteReadError(actual_bytes=1, expected_bytes=2)
+            found: bytes = self.body.read()
+            return found
+
+    client = s3_objects._client()
+    monkeypatch.setitem(client.meta.config.retries, "total_max_attempts", 8)
+    get = client.get_object
+    monkeypatch.setattr(client, "get_object", lambda **options: {"Body": Torn(get(**options)["Body"])})
+    url = bucket.put("a.txt", b"a\n")
+    assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
+    assert Path("out.txt").read_bytes() == b"a\n"
+    reads = iter(range(9, 0, -1))
+    _refused(["merge", "-q", url, "-o", "out.txt"], "the store's answers broke off 8 times; try later", capsys)
+
+
 def test_an_object_that_changes(bucket: Bucket, proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
     urls, _ = _inputs(bucket)
 
@@ -123,7 +153,7 @@ REFUSED = [
     ("merge s3://{} -o o.txt", "it names no object; write s3://BUCKET/KEY"),
     ("merge s3://{}/a.txt -o https://here/o.txt", "https://here/o.txt: https URLs are inputs alone; write to s3://"),
     ("merge ftp://here/a.txt -o o.txt", "stores of the scheme 'ftp' are not known here; use s3, gs, az, http, https,"),
-    ("merge s3://me:{secret}@{}/a.txt -o o.txt", "users and passwords do not belong into s3 URLs; leave them out"),
+    ("merge s3://me:{secret}@{}/a.txt -o o.txt", "users and passwords do not belong in s3 URLs; leave them out"),
     ("merge s3://{}/a.txt?X-Amz-Signature={secret} -o o.txt", "a query follows it, which s3 URLs do not have; leave"),
     ("merge --debug http://me:{secret}@127.0.0.1:9/a.txt?s={secret} -o o.txt", "http://127.0.0.1:9/a.txt: the store"),
     (

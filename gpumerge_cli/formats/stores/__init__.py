@@ -66,7 +66,7 @@ def _judge(url: str, *, written: bool) -> None:
         return
     if "@" in url.partition("://")[2].partition("/")[0]:
         way_out = "leave them out, and set the variables that the store's own tools read"
-        raise UsageError(f"{name}: users and passwords do not belong into {scheme} URLs", way_out=way_out)
+        raise UsageError(f"{name}: users and passwords do not belong in {scheme} URLs", way_out=way_out)
     if url != name:
         raise UsageError(f"{name}: a query follows it, which {scheme} URLs do not have", way_out="leave it out")
     if not place or not key or key.endswith("/"):

@@ -25,7 +25,7 @@ from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError
 _ATTEMPTS = 8
 """Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
 _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 30
-_BODY_ATTEMPTS = 5
+_LONGEST_PAUSE = 10.0
 _SENDING_SECONDS = 5.0
 """Seconds for which an upload that is dropped waits for parts that are under way."""
 _UNDER_WAY_BYTES, _MOST_UNDER_WAY = 128 << 20, 8
@@ -207,20 +207,18 @@ class S3Object:
         return Found(answer["ContentLength"], answer["ETag"])
 
     def read(self, start: int, stop: int, found: Found) -> bytes:
-        for attempt in range(_BODY_ATTEMPTS):
+        attempts = int(_client().meta.config.retries["total_max_attempts"])
+        for attempt in range(attempts):
+            if attempt:
+                time.sleep(min(0.1 * 2**attempt, _LONGEST_PAUSE))
             with _told():
                 answer = _client().get_object(**self._named, Range=f"bytes={start}-{stop - 1}", IfMatch=found.tag)
-                try:
+                # The library sends requests again, but answers that break off are the caller's.
+                with suppress(failures.HTTPClientError, failures.IncompleteReadError):
                     data: bytes = answer["Body"].read()
-                except (failures.HTTPClientError, failures.IncompleteReadError):
-                    # The library sends requests again, but answers that break off are the caller's.
-                    if attempt == _BODY_ATTEMPTS - 1:
-                        raise
-                    time.sleep(0.1 * 2**attempt)
-                    continue
-            if len(data) == stop - start:
-                return data
-        raise StoreError("the store gave fewer bytes than it was asked for", "try again")
+                    if len(data) == stop - start:
+                        return data
+        raise StoreError(f"the store's answers broke off {attempts} times", "try later, or raise AWS_MAX_ATTEMPTS")
 
     def blocks(self) -> Iterator[bytes]:
         found = self.look()
