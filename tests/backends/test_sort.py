@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend, LaunchRequest, SortRequest, Unique
+from gpumerge_cli.backends.cpu import workspace as cpu_workspace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
@@ -109,6 +110,48 @@ def test_lines_by_parts(backend: Backend, case: Any, part: int) -> None:
     order = Order.lines(numeric=numeric, descending=descending)
     expected = as_text(sorted_lines(lines, numeric=numeric, descending=descending))
     assert sorted_by_parts(backend, order, as_text(lines), part) == expected
+
+
+def _outputs_by_parts(
+    backend: Backend, order: Order, texts: list[bytes], unique: Unique, part: int, long: bool
+) -> list[tuple[bytes, bytes]]:
+    """Each text sorted plainly, and for `outputs` alone, in one workspace. long: it expects far smaller chunks."""
+    found = []
+    workspace = backend.workspace(order, 1 if long else max(1, *map(len, texts)), threads=2)
+    try:
+        for text in texts:
+            plain = []
+            for by_parts in (False, True):
+                workspace.staging(len(text))[:] = np.frombuffer(text, np.uint8)
+                workspace.upload([len(text)])
+                workspace.sort(backend.resolve_sort(SortRequest(), order, len(text)), unique, by_parts=by_parts)
+                with pytest.MonkeyPatch.context() as patches:
+                    patches.setattr(cpu_workspace, "_PART", part)
+                    out = b"".join(one.tobytes() for one in workspace.outputs())
+                plain.append((out, workspace.merged_bytes, workspace.dropped))
+            assert plain[0] == plain[1]
+            found.append((text, plain[1][0]))
+    finally:
+        workspace.close()
+    return found
+
+
+@pytest.mark.parametrize("unique", [None, "first"])
+@settings(max_examples=15)
+@given(cases=st.lists(line_runs(most_runs=3), min_size=1, max_size=3), part=st.integers(1, 50), long=st.booleans())
+def test_outputs_by_parts_are_those_of_a_plain_sort(
+    backend: Backend, unique: Unique, cases: list[Any], part: int, long: bool
+) -> None:
+    texts = [as_text([line for run in runs for line in run]) for runs, _, _ in cases]
+    for text, out in _outputs_by_parts(backend, Order.lines(), texts, unique, part, long):
+        lines = text.split(b"\n")[:-1]
+        assert out == as_text(sorted(set(lines) if unique else lines))
+
+
+@pytest.mark.parametrize("unique", [None, "first"])
+def test_records_by_parts_are_those_of_a_plain_sort(backend: Backend, rng: np.random.Generator, unique: Unique) -> None:
+    texts = [rng.integers(0, 4, 13 * count, np.uint8).tobytes() for count in (5000, 0, 77)]
+    assert _outputs_by_parts(backend, Order.records(13, 2, np.dtype("S3")), texts, unique, 997, False)
 
 
 @pytest.mark.parametrize("unique", [None, "first"])
