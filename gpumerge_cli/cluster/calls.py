@@ -123,8 +123,10 @@ def _gone() -> ClusterError:
 
 
 def no_package(error: BaseException) -> ClusterError:
-    """The error for a worker that cannot load this program's part for workers."""
+    """The error for a worker that cannot load this program's part for workers, or has no room for it."""
     told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, RuntimeError | MemoryError):
+        return ClusterError(f"a worker cannot begin: {told}", way_out="look at the limits of its machine")
     return ClusterError(
         f"a worker cannot load gpumerge: {told}", way_out="install gpumerge[cluster] of one version on all machines"
     )

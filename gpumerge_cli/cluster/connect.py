@@ -119,7 +119,12 @@ def _local(number: int, stack: ExitStack) -> Connection:
     stack.callback(_close, cluster)
     client = Client(cluster.scheduler_address, set_as_default=False, timeout=_CONNECT)
     stack.callback(_close, client)
-    workers = LocalWorkers(cluster.scheduler_address, number, threads)
+    try:
+        workers = LocalWorkers(cluster.scheduler_address, number, threads)
+    except (OSError, RuntimeError) as error:
+        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        way_out = "use fewer, or raise the limits on processes and open files (ulimit)"
+        raise ClusterError(f"{number} workers cannot be started here: {told.lower()}", way_out=way_out) from None
     stack.callback(workers.close)
     return Connection(client, workers)
 

@@ -107,7 +107,8 @@ class Crew:
         launch = _launch_of(site.work)
         workers: list[Member] = []
         for address, one in self.standings.items():
-            about = replace(launch, device=f"{one.threads} threads of {one.host}")
+            threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
+            about = replace(launch, device=f"{threads} of {one.host}")
             workers.append(RemoteWorker(f"worker {names[address]}", one.threads, about))
         return Hired(workers, self.executor(site, shipment, workers, noted), spans=self.spans(site, shipment))
 

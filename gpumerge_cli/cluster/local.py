@@ -29,6 +29,7 @@ class LocalWorkers:
     """So many worker processes of one scheduler, of so many threads each.
 
     They have no nanny, since one that is killed while it starts is never started again by it, or only much later.
+    Raises OSError or RuntimeError, as a limit on processes or threads has it; none is left then.
     """
 
     def __init__(self, address: str, number: int, threads: int) -> None:
@@ -39,9 +40,15 @@ class LocalWorkers:
         self._used = _locked(Path(self._folder.name))
         self._ended = threading.Event()
         self._lock = threading.Lock()
-        self.processes = [self._started(each) for each in range(number)]
+        self.processes: list[subprocess.Popen[bytes]] = []
         self._keeper = threading.Thread(target=self._keep, name="gpumerge workers", daemon=True)
-        self._keeper.start()
+        try:
+            for each in range(number):
+                self.processes.append(self._started(each))
+            self._keeper.start()
+        except BaseException:
+            self.close()
+            raise
 
     def _started(self, number: int) -> subprocess.Popen[bytes]:
         package = str(Path(gpumerge_cli.__file__).parent.parent)
@@ -66,7 +73,8 @@ class LocalWorkers:
     def close(self) -> None:
         """End all of them at once: what they were at is not wanted any more."""
         self._ended.set()
-        self._keeper.join(_END)
+        if self._keeper.ident is not None:
+            self._keeper.join(_END)
         with self._lock:
             for process in self.processes:
                 with suppress(OSError):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, crew, executor, fit, node
+from gpumerge_cli.cluster import connect, crew, executor, fit, local, node
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
@@ -30,6 +30,7 @@ from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import TaskResult
+from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
 
 ROOT = str(Path(__file__).parents[2])
@@ -215,3 +216,23 @@ def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch)
 def test_logs_of_workers_show_no_password() -> None:
     told = Packed("digest", b"https://me:hush@example.org/a.txt")
     assert "hush" not in repr((told,))
+
+
+@pytest.mark.parametrize("error", [OSError(11, "Resource temporarily unavailable"), KeyboardInterrupt()])
+def test_workers_that_cannot_all_start_leave_none(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = local.LocalWorkers._started
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def second_fails(workers: local.LocalWorkers, number: int) -> subprocess.Popen[bytes]:
+        if begun:
+            raise error
+        begun.append(started(workers, number))
+        return begun[0]
+
+    monkeypatch.setattr(local.LocalWorkers, "_started", second_fails)
+    told = "2 workers cannot be started here: resource" if isinstance(error, OSError) else None
+    with pytest.raises(ClusterError if told else KeyboardInterrupt, match=told), connect.connected("local:2"):
+        pass
+    assert begun[0].poll() is not None
+    words: Any = begun[0].args
+    assert not os.path.exists(words[words.index("--local-directory") + 1])
