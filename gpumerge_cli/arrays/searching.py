@@ -34,7 +34,8 @@ def co_ranks_of_images(xp: Any, runs: Sequence[Any], ranks: Any) -> Any:
     digits = xp.arange(1, 1 << bits).astype(dtype)
     last = xp.zeros(ranks.shape, dtype)
     for place in reversed(range(0, 8 * dtype.itemsize, bits)):
-        # For each digit the largest image below it. The digit is the number of those that too few items reach up to.
+        # For each digit the largest image with a lesser one. The digit is the number of those up to which there are too
+        # few items.
         below = last[:, None] | ((digits << dtype.type(place)) - dtype.type(1))
         too_few = ranks_of_images(xp, runs, below.reshape(-1), "right").reshape(below.shape) < ranks[:, None]
         last = last | (too_few.sum(axis=1).astype(dtype) << dtype.type(place))
