@@ -20,353 +20,32 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Unique
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
-from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import DTYPES, Lines, Order
+from gpumerge_cli.order import Lines
 from gpumerge_cli.order.equals import Equals, Margin
-from tests import line_orders
 from tests.apart import each
+from tests.fuzz_cases import ORDERS, Case, Runs, drawn, end_of, key_by, place_of, sorted_lines, sorted_records
 from tests.linekeys import key_of
-from tests.oracles import first_keys, first_records, merged_keys, merged_records, number_of
+from tests.oracles import first_keys, first_records, merged_keys
 from tests.reference import set_of
-from tests.strategies import as_text, special_values
+from tests.strategies import as_text
 
-KEY_ORDERS = [Order.of(dtype, descending=down) for dtype in DTYPES for down in (False, True)]
-LINE_ORDERS = [Order.lines(order) for order in line_orders.LINE_ORDERS]
-RECORD_KEYS: list[tuple[int, int, np.dtype[Any] | int]] = [
-    (4, 0, np.dtype("i2")),
-    (8, 0, np.dtype("i4")),
-    (8, 3, np.dtype(">u4")),
-    (12, 0, np.dtype("i8")),
-    (16, 8, np.dtype("f8")),
-    (16, 1, 5),
-    (100, 0, 10),
-    (7, 2, np.dtype(">f4")),
-]
-"""Size, place of the key and the key: those of 4, 8, 12 and 16 bytes move whole on a GPU, the others as rows."""
-RECORD_ORDERS = [Order.records(*key, descending=down) for key in RECORD_KEYS for down in (False, True)]
-ORDERS = KEY_ORDERS + LINE_ORDERS + RECORD_ORDERS
-SHAPES = ("uniform", "few", "equal", "specials", "disjoint", "disjoint the other way", "blocky")
-DISORDERS = ("shuffled", "reversed", "nearly in order")
-UNIQUES: tuple[Unique, ...] = (None, None, "first", "ahead")
-SETS = tuple(equals for equals in Equals if equals.is_set)
-COUNTS = ("ahead", "after", "apart")
-
-_BLOCKS = (1, 2, 3, 16, 31, 32, 64, 96, 128, 256, 512, 1024)
-_PATHS: tuple[dict[str, Any], ...] = ({}, {}, {"block_size": 32, "items_per_thread": 4, "transfer": "vector"})
-_MOST_RUNS = 20
-_SMALL, _LARGE = 18_000, 150_000
-_LONG_LINE = 60
 _SHOWN = 10
 _BATCH = 500
-
-Runs = list[NDArray[Any]] | list[list[bytes]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One merge: its items, its launch, and the lengths of its runs.
-
-    disorder: how the runs are out of order, or "". budget: the bytes of memory for a merge of files; None for a merge
-    in a workspace. count: the place of the numbers of equal items (see Margin), or "".
-    """
-
-    number: int
-    order: Order
-    shape: str
-    policy: LaunchPolicy
-    unique: Unique
-    threads: int
-    lengths: tuple[int, ...]
-    request: LaunchRequest
-    disorder: str = ""
-    budget: int | None = None
-    count: str = ""
-
-    def describe(self) -> str:
-        """The whole case, in one line."""
-        way = "in memory" if self.budget is None else f"files within {self.budget}"
-        return (
-            f"case {self.number}: {self.order.describe()}, {self.shape}, {self.policy.describe()}, "
-            f"{self.rule}, {self.threads} threads, lengths {list(self.lengths)}, "
-            f"{self.disorder or 'in order'}, {self.counted}, {way}"
-        )
-
-    @property
-    def is_set(self) -> bool:
-        """Whether it is a set of the runs, and no merge."""
-        return isinstance(self.unique, Equals)
-
-    @property
-    def rule(self) -> str:
-        """The name of the set, or of the way in which the merge treats equal items."""
-        return self.unique.value if isinstance(self.unique, Equals) else f"unique {self.unique}"
-
-    @property
-    def counted(self) -> str:
-        """Whether equal items are counted."""
-        return f"counts {self.count}" if self.count else "no counts"
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds that the case counts for."""
-        return (
-            self.order.describe(),
-            self.shape,
-            self.policy.rung,
-            self.rule,
-            self.disorder or "in order",
-            self.counted,
-            "in memory" if self.budget is None else "files",
-            f"{'1 run' if len(self.lengths) == 1 else '2 runs' if len(self.lengths) == 2 else 'more runs'}",
-        )
-
-
-def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
-    """Case `number` and its sorted runs."""
-    random = np.random.default_rng([seed, number])
-    order = ORDERS[number % len(ORDERS)]
-    count = int(random.choice([1, 2, 2, 2, 2, 3, int(random.integers(4, _MOST_RUNS + 1))]))
-    unique = UNIQUES[int(random.integers(len(UNIQUES)))]
-    if random.random() < 1 / 3:
-        equals = SETS[int(random.integers(len(SETS)))]
-        unique, request = equals, LaunchRequest()
-        policy = backend.resolve(request, order, count, equals)
-    else:
-        request, policy = _policy(random, order, backend, count)
-    shape = str(random.choice(SHAPES))
-    lengths = _lengths(random, policy, count, order)
-    threads = int(random.choice([1, 1, 2, 3, 5]))
-    case = Case(number, order, shape, policy, unique, threads, lengths, request)
-    make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
-    runs: Runs = make(random, case)
-    if random.random() < 0.25:
-        case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique="first" if unique == "ahead" else unique)
-    if random.random() < 0.25:
-        case = replace(case, disorder=str(random.choice(DISORDERS)), unique=unique if case.is_set else None)
-        runs = [_disordered(random, case.disorder, run) for run in runs]  # type: ignore[assignment]
-    distinct = isinstance(case.unique, Equals) and case.unique.is_distinct
-    of_lines = isinstance(order, Lines)
-    may_count = case.budget is not None and not case.disorder and not distinct
-    if may_count and random.random() < (0.8 if of_lines else 0.3):
-        count = str(random.choice(COUNTS)) if of_lines else "apart"
-        case = replace(case, count=count, unique=case.unique if case.is_set else "first")
-    return case, runs
-
-
-def _disordered(random: np.random.Generator, disorder: str, run: Any) -> Any:
-    at = np.arange(len(run))
-    if disorder == "shuffled":
-        random.shuffle(at)
-    elif disorder == "reversed":
-        at = at[::-1]
-    elif len(run):
-        for a, b in random.integers(0, len(run), (3, 2)):
-            at[a], at[b] = at[b], at[a]
-    return [run[place] for place in at] if isinstance(run, list) else run[at]
-
-
-def _policy(
-    random: np.random.Generator, order: Order, backend: Backend, runs: int
-) -> tuple[LaunchRequest, LaunchPolicy]:
-    """A kernel with random launch options that the backend accepts, and the launch that the backend makes of them."""
-    while True:
-        kernel = KERNELS[int(random.integers(len(KERNELS)))]
-        request = LaunchRequest(kernel)
-        variant = named(kernel)
-        if variant.fans_in:
-            request = replace(request, **_PATHS[int(random.integers(len(_PATHS)))])
-        else:
-            wishes: dict[str, Any] = {"block_size": int(random.choice(_BLOCKS))}
-            wishes["items_per_thread"] = int(random.integers(1, 20))
-            if variant.tile:
-                wishes |= {"tile_size": int(random.integers(1, 3000)), "blocks": int(random.integers(1, 200))}
-            if variant.loads:
-                wishes["tile_load"] = str(random.choice(variant.loads))
-            # tile_load is kept, since both ways are to be met alike.
-            kept = {name: value for name, value in wishes.items() if name == "tile_load" or random.random() < 0.5}
-            request = replace(request, **kept)
-        try:
-            return request, backend.resolve(request, order, runs)
-        except UsageError:
-            continue
-
-
-def _lengths(random: np.random.Generator, policy: LaunchPolicy, count: int, order: Order) -> tuple[int, ...]:
-    """Lengths: none, one, a few, about a tile or a block's share, or any length. Short ones are more likely."""
-    most = _LARGE if random.random() < 0.01 else _SMALL
-    most //= 10 if isinstance(order, Lines) else 1
-    edges = [max(1, policy.tile_size), max(1, policy.block_size * policy.items_per_thread), 32, 256]
-    room = max(2, most // count)
-    found = []
-    for _ in range(count):
-        kind = int(random.integers(6))
-        if kind < 2:
-            length = kind
-        elif kind == 2:
-            length = int(random.integers(0, 13))
-        elif kind == 3:
-            length = int(random.choice(edges)) * int(random.integers(1, 4)) + int(random.integers(-1, 2))
-        else:
-            length = int(2 ** random.uniform(0, np.log2(room)))
-        found.append(min(length, room))
-    return tuple(found)
-
-
-def _key_runs(random: np.random.Generator, case: Case) -> list[NDArray[Any]]:
-    dtype = case.order.dtype
-
-    def bits(size: int) -> NDArray[Any]:
-        # A conversion of random values would never give a NaN with a payload, or a subnormal.
-        return random.integers(0, 256, (size, dtype.itemsize), np.uint8).view(dtype).reshape(-1)
-
-    total = sum(case.lengths)
-    if case.shape == "uniform":
-        keys = bits(total)
-    elif case.shape == "specials":
-        keys = random.choice(special_values(dtype), total)
-    elif case.shape == "few":
-        keys = random.choice(np.concatenate([bits(int(random.integers(1, 6))), special_values(dtype)[:2]]), total)
-    elif case.shape == "equal":
-        # All NaNs are equal, and both zeros: which of them is where shows stability.
-        kinds = [bits(1)]
-        if dtype.kind == "f":
-            kinds += [np.array([0.0, -0.0], dtype), special_values(dtype)[-4:]]
-        keys = random.choice(kinds[int(random.integers(len(kinds)))], total)
-    else:
-        keys = merged_keys([bits(total)], descending=case.order.descending)
-    pieces = _dealt(random, case)
-    return [merged_keys([keys[piece]], descending=case.order.descending) for piece in pieces]
-
-
-def _dealt(random: np.random.Generator, case: Case) -> list[NDArray[np.int64]]:
-    """The items of each run: one stretch of all sorted items, or many stretches in turn."""
-    total = sum(case.lengths)
-    owners = np.repeat(np.arange(len(case.lengths)), case.lengths)
-    if case.shape == "disjoint the other way":
-        owners = owners[::-1]
-    elif case.shape == "blocky" and total:
-        # Every run's share is cut into stretches, and the stretches of all runs are shuffled.
-        edges = np.unique(
-            np.concatenate([[0], random.integers(0, total, max(1, total // 50)), np.cumsum(case.lengths)])
-        )
-        stretches = [owners[a:b] for a, b in pairwise(edges)]
-        owners = np.concatenate([stretches[at] for at in random.permutation(len(stretches))] or [owners])
-    return [np.flatnonzero(owners == run) for run in range(len(case.lengths))]
-
-
-def _record_runs(random: np.random.Generator, case: Case) -> list[list[bytes]]:
-    order, total = case.order, sum(case.lengths)
-    records = random.integers(0, 256, (total, order.record), np.uint8)
-    key = records[:, order.offset : order.offset + order.width]
-    pool = random.integers(0, 256, ({"equal": 1, "few": 4, "specials": 30}.get(case.shape, 400), order.width), np.uint8)
-    if case.shape == "specials":
-        pool &= 0x81  # so that many differ in few bits
-    if case.shape != "uniform":
-        key[:] = pool[random.integers(0, len(pool), total)]
-    items = _sorted_records([record.tobytes() for record in records], order)
-    if case.shape not in ("disjoint", "disjoint the other way", "blocky"):
-        items = [items[at] for at in random.permutation(total)]
-    return [_sorted_records([items[at] for at in piece], order) for piece in _dealt(random, case)]
-
-
-def _sorted_records(records: Sequence[bytes], order: Order) -> list[bytes]:
-    return merged_records(records, *_place(order), descending=order.descending) if records else []
-
-
-def _place(order: Order) -> tuple[int, np.dtype[Any] | int]:
-    """The place and the type of a record's key, as the oracles take them."""
-    return next(key[1:] for key in RECORD_KEYS if Order.records(*key, descending=order.descending) == order)
-
-
-def _line_runs(random: np.random.Generator, case: Case) -> list[list[bytes]]:
-    make = _LINES[int(random.integers(len(_LINES)))]
-    distinct = {"equal": 1, "few": 4, "specials": 30}.get(case.shape, 400)
-    pool = [make(random).replace(end_of(case.order), b"") for _ in range(distinct)]
-    pool = _sorted_lines(pool, case.order)
-    total = sum(case.lengths)
-    index = random.integers(0, len(pool), total)
-    if case.shape in ("disjoint", "disjoint the other way", "blocky"):
-        index.sort()
-    pieces = _dealt(random, case)
-    return [_sorted_lines([pool[at] for at in index[piece]], case.order) for piece in pieces]
-
-
-def _binary(random: np.random.Generator) -> bytes:
-    return random.bytes(int(random.integers(0, 20)))
-
-
-def _letters(random: np.random.Generator) -> bytes:
-    return bytes(random.choice(list(b"ab"), int(random.integers(0, _LONG_LINE))).astype(np.uint8))
-
-
-def _prefixed(random: np.random.Generator) -> bytes:
-    # Longer than the prefix that is compared first.
-    return b"common prefix " * int(random.integers(1, 4)) + b"%d" % random.integers(0, 50)
-
-
-def _numbers(random: np.random.Generator) -> bytes:
-    text = b" " * int(random.integers(0, 2)) + b"-" * int(random.integers(0, 2)) + b"0" * int(random.integers(0, 3))
-    text += b"%d" % random.integers(0, 10 ** int(random.integers(1, 18)))
-    if random.random() < 0.3:
-        text += b".%d" % random.integers(0, 1000)
-    return text + [b"", b"", b"a", b" x", b"-"][int(random.integers(5))]
-
-
-def _fields(random: np.random.Generator) -> bytes:
-    names = [b"", b"a", b"B", b"v1.10.tar.gz", b"v1.9", b"v1.09", b"jan", b"Feb 1", b"MAR", b"1e3", b"-inf", b"~1.0~"]
-    numbers = [_numbers(random) + [b"", b"K", b"M", b"e-2"][int(random.integers(4))] for _ in range(2)]
-    between = [b",", b",", b" ", b" \t"][int(random.integers(4))]
-    return between.join([names[int(random.integers(len(names)))], *numbers, names[int(random.integers(len(names)))]])
-
-
-_LINES: tuple[Callable[[np.random.Generator], bytes], ...] = (
-    _binary,
-    _letters,
-    _prefixed,
-    _numbers,
-    _numbers,
-    _fields,
-    _fields,
-)
-
-
-def end_of(order: Order) -> bytes:
-    """The terminator of lines."""
-    assert order.text is not None
-    return bytes([order.text.terminator])
-
-
-def _by(order: Order) -> Callable[[bytes], Any]:
-    """The key function of lines. For simple orders it is written in the plainest way."""
-    assert order.text is not None
-    if not order.text.simple:
-        return key_of(order)
-    if not order.text.numeric:
-        return bytes
-    return number_of if order.text.stable else lambda line: (number_of(line), line)
-
-
-def _sorted_lines(lines: Sequence[bytes], order: Order) -> list[bytes]:
-    """Python's stable sort; its `reverse` leaves ties as they are."""
-    assert order.text is not None
-    by = _by(order)
-    keys = {line: by(line) for line in set(lines)}
-    return sorted(lines, key=lambda line: keys[line], reverse=order.text.simple and order.text.reverse)
 
 
 def expected(case: Case, runs: Runs) -> bytes:
@@ -377,18 +56,18 @@ def expected(case: Case, runs: Runs) -> bytes:
     if isinstance(case.unique, Equals):
         return _expected_set(case, runs, case.unique)
     if case.order.record:
-        records = _sorted_records([record for run in runs for record in run], case.order)
+        records = sorted_records([record for run in runs for record in run], case.order)
         if case.unique and records:
-            records = first_records(records, *_place(case.order))[case.unique == "ahead" :]
+            records = first_records(records, *place_of(case.order))[case.unique == "ahead" :]
         return b"".join(records)
     if not isinstance(case.order, Lines):
         keys: NDArray[Any] = merged_keys(runs, descending=case.order.descending)  # type: ignore[arg-type]
         if case.unique:
             keys = first_keys(keys)[case.unique == "ahead" :]
         return keys.tobytes()
-    lines = _sorted_lines([line for run in runs for line in run], case.order)
+    lines = sorted_lines([line for run in runs for line in run], case.order)
     if case.unique:
-        same = _by(case.order)
+        same = key_by(case.order)
         firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
         lines = firsts[case.unique == "ahead" :]
     return as_text(lines, end_of(case.order))
@@ -475,7 +154,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
         if isinstance(order, Lines):
             items = ItemRequest("text", lines=order.text)
         elif order.record:
-            offset, key = _place(order)
+            offset, key = place_of(order)
             if isinstance(key, int):
                 items = ItemRequest("raw", reverse=order.descending, records=RecordRequest(order.record, offset, key))
             else:
@@ -565,6 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--backend", choices=("gpu", "cpu"), default="cpu")
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
+    parser.add_argument("--seconds", type=float, help="end after so many, though cases are left")
     parser.add_argument("--only", type=int, metavar="N", help="run case N alone, and show it")
     parser.add_argument("-o", "--output", metavar="FILE", help="write what is printed to a file too")
     wish = parser.parse_args(arguments)
@@ -591,15 +271,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tell(f"seed {seed}, {len(numbers)} cases on {wish.backend}: {asked.wrong or asked.kinds[0]}")
     begun = time.monotonic()
     counts: Counter[str] = Counter()
-    failures = 0
+    done = failures = 0
     for ended in each(case, sorted(numbers, key=_by_order), workers=wish.workers, batch=_BATCH):
         counts.update(ended.kinds)
         if ended.wrong:
             failures += 1
             _tell(ended.wrong, wish.backend, seed, ended.number, failures, tell)
+        done += 1
+        if wish.seconds and time.monotonic() - begun > wish.seconds:
+            break
     for kind, count in sorted(counts.items()):
         tell(f"  {count:6} {kind}")
-    tell(f"{len(numbers) - failures} of {len(numbers)} right, in {time.monotonic() - begun:.0f} s")
+    left = f", {len(numbers) - done} not run" if done < len(numbers) else ""
+    tell(f"{done - failures} of {len(numbers)} right{left}, in {time.monotonic() - begun:.0f} s")
     if wish.output:
         with open(wish.output, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")

@@ -82,7 +82,7 @@ def waiting_calls(count: int) -> dict[str, Call]:
         "union of three": Call(lambda: gpumerge_cli.union(a, b, a), 4, 0, fills=2, waits=2),
         "intersect(values=)": Call(lambda: gpumerge_cli.intersect(a, b, values=[a, b]), 2, 0, fills=1, waits=1),
         "sort(counts=)": Call(lambda: gpumerge_cli.sort(a, counts=True), 20, 0, fills=4, waits=1),
-        "rank": Call(lambda: gpumerge_cli.rank([a, b], count), 320, 0, fills=110),
+        "rank": Call(lambda: gpumerge_cli.rank([a, b], count), 100, 0, fills=40),
         "rank_of": Call(lambda: gpumerge_cli.rank_of([a, b], a), 9, 0, fills=4),
         "join": Call(lambda: gpumerge_cli.join(a, b), 24, 0, fills=8, waits=1),
     }

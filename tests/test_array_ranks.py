@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import gpumerge_cli
-from gpumerge_cli.arrays import ranking
+from gpumerge_cli.arrays import ranking, searching
 from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
@@ -80,8 +80,12 @@ def test_ranks_are_those_of_the_merge(dtype: str, descending: bool, rng: np.rand
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "i8", "f2", "f4", "f8"])
-def test_searches_in_images_give_the_same_ranks(dtype: str, descending: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("few", [0, 1024])
+def test_searches_in_images_give_the_same_ranks(
+    few: int, dtype: str, descending: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A GPU's arrays are ranked by these functions, here with NumPy in place of CuPy."""
+    monkeypatch.setattr(searching, "_FEW", few)
     order = Keys.of_dtype(dtype, descending=descending)
     for number in (1, 2, 5):
         runs = [gpumerge_cli.sort(drawn(dtype, rng), descending=descending) for _ in range(number)]

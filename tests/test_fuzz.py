@@ -15,18 +15,18 @@ from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, Unique
 from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.order import Lines, Order
 from gpumerge_cli.order.equals import Equals
-from tests import fuzz, fuzz_api, fuzz_device
+from tests import fuzz, fuzz_api, fuzz_cases, fuzz_device
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
 def test_random_cases_are_right(backend: Backend, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
-    seed, count = int(rng.integers(2**32)), 6 * len(fuzz.ORDERS)
+    seed, count = int(rng.integers(2**32)), 6 * len(fuzz_cases.ORDERS)
     if backend.name == "gpu":  # in use here, so in no fork
         lines: list[str] = []
         counts, failures = fuzz.run(backend, seed, range(count), lines.append)
         assert failures == 0, "\n".join(lines)
-        assert all(counts[order.describe()] == 6 for order in fuzz.ORDERS)
+        assert all(counts[order.describe()] == 6 for order in fuzz_cases.ORDERS)
     else:
         code = fuzz.main(["--backend", backend.name, "--seed", str(seed), "--cases", str(count)])
         assert code == 0, capsys.readouterr().out
@@ -108,13 +108,13 @@ def test_wrong_results_of_calls_on_arrays_as_they_lie_are_found(
 
 def test_cases_are_of_every_kind() -> None:
     backend = CpuBackend()
-    cases = [fuzz.drawn(3, number, backend)[0] for number in range(600)]
-    assert {case.shape for case in cases} == set(fuzz.SHAPES)
+    cases = [fuzz_cases.drawn(3, number, backend)[0] for number in range(600)]
+    assert {case.shape for case in cases} == set(fuzz_cases.SHAPES)
     assert {case.policy.kernel for case in cases} == set(KERNELS)
-    assert {case.unique for case in cases} == {None, "first", "ahead", *fuzz.SETS}
+    assert {case.unique for case in cases} == {None, "first", "ahead", *fuzz_cases.SETS}
     assert {case.unique for case in cases if case.disorder and case.budget} >= {None, Equals.UNION}
-    assert {case.disorder for case in cases} == {"", *fuzz.DISORDERS}
-    assert {case.count for case in cases} == {"", *fuzz.COUNTS}
+    assert {case.disorder for case in cases} == {"", *fuzz_cases.DISORDERS}
+    assert {case.count for case in cases} == {"", *fuzz_cases.COUNTS}
     budgets = [case.budget for case in cases if case.budget is not None]
     assert min(budgets) < 100
     assert max(budgets) > 10_000_000
@@ -125,8 +125,8 @@ def test_cases_are_of_every_kind() -> None:
 
 
 def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
-    for number in range(4 * len(fuzz.ORDERS)):
-        case, runs = fuzz.drawn(5, number, ReferenceBackend())
+    for number in range(4 * len(fuzz_cases.ORDERS)):
+        case, runs = fuzz_cases.drawn(5, number, ReferenceBackend())
         assert [len(run) for run in runs] == list(case.lengths)
         for run in runs if not case.disorder else ():
             if case.order.record:

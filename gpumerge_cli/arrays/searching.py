@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+_FEW = 1024
+"""So many ranks at most are searched byte by byte, by 255 searches at once. More are searched bit by bit."""
+
 
 def ranks_of_images(xp: Any, runs: Sequence[Any], wanted: Any, side: Literal["left", "right"]) -> Any:
     """The number of items of all runs ahead of each wanted image; with side "right", also those that equal it.
@@ -23,15 +26,19 @@ def co_ranks_of_images(xp: Any, runs: Sequence[Any], ranks: Any) -> Any:
     """The number of items of each run among the first `ranks` of their merge.
 
     runs: ascending images, 1-D. ranks: int64, 1-D, none beyond the number of all items. The result is int64, of shape
-    (ranks, runs). The image of the last of these items is found bit by bit, which takes a search in each run for each
-    bit. Its equals are then taken from the runs in turn.
+    (ranks, runs). The image of the last of these items is found digit by digit, the highest one first. Its equals are
+    then taken from the runs in turn.
     """
     dtype = runs[0].dtype
+    bits = 8 if ranks.size <= _FEW else 1
+    digits = xp.arange(1, 1 << bits).astype(dtype)
     last = xp.zeros(ranks.shape, dtype)
-    for place in reversed(range(8 * dtype.itemsize)):
-        bit = dtype.type(1 << place)
-        too_few = ranks_of_images(xp, runs, last | (bit - dtype.type(1)), "right") < ranks
-        last = last | too_few.astype(dtype) * bit
+    for place in reversed(range(0, 8 * dtype.itemsize, bits)):
+        # For each digit the largest image with a lesser one. The digit is the number of those up to which there are too
+        # few items.
+        below = last[:, None] | ((digits << dtype.type(place)) - dtype.type(1))
+        too_few = ranks_of_images(xp, runs, below.reshape(-1), "right").reshape(below.shape) < ranks[:, None]
+        last = last | (too_few.sum(axis=1).astype(dtype) << dtype.type(place))
     ahead = [xp.searchsorted(run, last, "left") for run in runs]
     equal = [xp.searchsorted(run, last, "right") - count for run, count in zip(runs, ahead, strict=True)]
     left = ranks - sum(ahead)

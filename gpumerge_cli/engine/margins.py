@@ -49,10 +49,10 @@ def made_by_cpu(what: str) -> str:
     return f"{what} are made by the CPU alone"
 
 
-def judge_place(why: str, backend: str, *, by_cluster: bool) -> None:
-    """Raise UsageError if a backend or a cluster was asked for that makes no sets, joins or counts.
+def judge_place(*, by_cluster: bool, backend: str = "auto", why: str = "") -> None:
+    """Raise UsageError if a cluster or a backend was asked for that makes no sets, joins or counts.
 
-    why: see by_cpu.
+    why: see by_cpu; "" if every backend makes them.
     """
     if by_cluster:
         raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")

@@ -109,7 +109,7 @@ def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple
         request, inputs = prepared(request, inputs)
     judge_margin(request.margin, inputs)
     if request.by_groups:
-        judge_place(by_cpu(request), request.on.backend, by_cluster=by_cluster)
+        judge_place(by_cluster=by_cluster, backend=request.on.backend, why=by_cpu(request))
     return request, inputs
 
 
@@ -131,7 +131,7 @@ def _choice(request: MergeRequest, inputs: Inputs, nbytes: int) -> Choice:
     on = request.on
     if request.by_groups:
         why = by_cpu(request)
-        judge_place(why, on.backend, by_cluster=False)
+        judge_place(by_cluster=False, backend=on.backend, why=why)
         if on.backend == "auto":  # no GPU has been measured on sets of files
             chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
             return replace(chosen, why=why or _BY_CPU)

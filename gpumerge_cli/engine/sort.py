@@ -68,7 +68,7 @@ def sort_files(
         advance = inputs.rest(advance)
         judge_margin(request.margin, inputs)
         if request.margin is not None:
-            judge_place("", request.on.backend, by_cluster=machines is not None)
+            judge_place(by_cluster=machines is not None)
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]
