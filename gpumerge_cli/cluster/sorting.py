@@ -147,6 +147,11 @@ def run_folders(machines: Crew, job: Sorting) -> Sequence[str]:
     return (_MEMORY,) if fits else ()
 
 
+def _is_kept(folder: str) -> bool:
+    """Whether a folder that a log names holds kept runs. Who knows what wrote the log: others are not to be removed."""
+    return _KEPT in Path(folder).name
+
+
 class RunFolder(SharedFolder):
     """A folder for the runs of a sort to `output`; see SharedFolder.
 
@@ -161,10 +166,10 @@ class RunFolder(SharedFolder):
         log = self._log
         if log is None:
             return super()._made(parent, start)
-        if log.folder and os.path.isdir(log.folder):
+        if _is_kept(log.folder) and os.path.isdir(log.folder):
             path = Path(log.folder)
         else:
-            if _KEPT in Path(log.earlier).name:
+            if _is_kept(log.earlier):
                 remove(Path(log.earlier))
             path = self.path
             os.mkdir(path, 0o700)

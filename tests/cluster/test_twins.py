@@ -402,6 +402,27 @@ def test_a_kept_folder_that_was_removed_costs_no_second_one(tmp_path: Path, monk
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
 
 
+def test_a_log_that_names_a_folder_of_others_costs_them_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    values = np.arange(20_000, dtype=np.int32)
+    values.tofile(tmp_path / "a.i32")
+    log, others = tmp_path / "log", tmp_path / "others"
+    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    with monkeypatch.context() as patch:
+        patch.setattr(Troubled, "_do", failing_from(4))
+        with pytest.raises(ClusterError, match="a test"):
+            sort_files(request, machines=Here(1, 0))
+    (kept,) = tmp_path.glob(".out*")
+    log.write_text(log.read_text().replace(str(kept), str(others)))
+    others.mkdir()
+    (others / "letter").write_text("dear\n")
+    sort_files(replace(request, resume=True), machines=Here(1, 0))
+    assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), values)
+    assert [path.name for path in others.iterdir()] == ["letter"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
