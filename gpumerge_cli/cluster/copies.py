@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cluster.folder import SharedFolder, place_of
@@ -34,55 +34,60 @@ if TYPE_CHECKING:
 _MARK = ".gpumerge-copies-"
 
 
-@contextmanager
-def copied(
-    crew: Crew,
-    output: str,
-    folders: Sequence[str],
-    on: BackendRequest,
-    names: Sequence[str],
-    formats: Sequence[Content],
-    stopwatch: Stopwatch,
-    told: Callable[[int], Callable[[float], None]],
-) -> Iterator[tuple[Copy | None, ...]]:
-    """See engine.inputs.Copier, and engine.machines.Machines.copier for the first ones of the arguments."""
-    packed = [number for number, chosen in enumerate(formats) if is_packed(names[number], chosen)]
-    if not packed:
-        yield ()
-        return
-    with SharedFolder(*_place(crew, output, folders, names[packed[0]]), _MARK) as folder:
-        inputs = tuple(seen_of(names[number]) for number in packed)
-        sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
-        starts = [sum(sizes[:at]) for at in range(len(sizes))]
-        largest = sorted(range(len(packed)), key=lambda at: -sizes[at])  # that none of them is begun last
-        site = Site(unpacking(inputs), (), CountOutlet())
-        found: dict[int, Copy] = {}
+@dataclass(frozen=True)
+class Copies:
+    """Copies inputs of a run by the tasks of a crew. See engine.machines.Machines.copier for the fields."""
 
-        def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
-            return ChunkTask(site.work, turn, chunk.ranges, Place(largest[turn], 0))
+    crew: Crew
+    output: str
+    folders: Sequence[str]
+    on: BackendRequest
 
-        def noted(task: ChunkTask, answer: Answer) -> None:
-            at = task.place.part
-            path = str(folder.path / copy_name(at))
-            if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
-                raise OutputError("a temporary file has become shorter", where=path)
-            found[packed[at]] = Copy(path, answer.tag)
-            told(packed[at])(1.0)
+    @contextmanager
+    def __call__(
+        self,
+        names: Sequence[str],
+        formats: Sequence[Content],
+        stopwatch: Stopwatch,
+        told: Callable[[int], Callable[[float], None]],
+    ) -> Iterator[tuple[Copy | None, ...]]:
+        """See engine.inputs.Copier."""
+        packed = [number for number, chosen in enumerate(formats) if is_packed(names[number], chosen)]
+        if not packed:
+            yield ()
+            return
+        with SharedFolder(*self._place(names[packed[0]]), _MARK) as folder:
+            inputs = tuple(seen_of(names[number]) for number in packed)
+            sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
+            starts = [sum(sizes[:at]) for at in range(len(sizes))]
+            largest = sorted(range(len(packed)), key=lambda at: -sizes[at])  # that none of them is begun last
+            site = Site(unpacking(inputs), (), CountOutlet())
+            found: dict[int, Copy] = {}
 
-        shipment = crew.shipment_of(site.work, inputs, on, None, False)
-        hired = crew.hired(site, replace(shipment, folder=str(folder.path)), noted)
-        chunks = [Chunk(((0, sizes[at]),), starts[at]) for at in largest]
-        supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
-        job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
-        hired.executor(job, stopwatch).run()
-        yield tuple(found.get(number) for number in range(len(names)))
+            def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
+                return ChunkTask(site.work, turn, chunk.ranges, Place(largest[turn], 0))
 
+            def noted(task: ChunkTask, answer: Answer) -> None:
+                at = task.place.part
+                path = str(folder.path / copy_name(at))
+                if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
+                    raise OutputError("a temporary file has become shorter", where=path)
+                found[packed[at]] = Copy(path, answer.tag)
+                told(packed[at])(1.0)
 
-def _place(crew: Crew, output: str, folders: Sequence[str], first: str) -> tuple[str, Sequence[str]]:
-    """Arguments of SharedFolder: a name, and the folders. Raises UsageError if no folder is known that all see."""
-    why = "compressed inputs need a folder for their copies"
-    if output:
-        return place_of(output, folders, why), folders
-    if not folders and not crew.here:
-        raise UsageError(why, way_out="name one with -T that all see")
-    return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)
+            shipment = self.crew.shipment_of(site.work, inputs, self.on, None, False)
+            hired = self.crew.hired(site, replace(shipment, folder=str(folder.path)), noted)
+            chunks = [Chunk(((0, sizes[at]),), starts[at]) for at in largest]
+            supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
+            job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
+            hired.executor(job, stopwatch).run()
+            yield tuple(found.get(number) for number in range(len(names)))
+
+    def _place(self, first: str) -> tuple[str, Sequence[str]]:
+        """Arguments of SharedFolder: a name, and the folders. Raises UsageError if no folder is known that all see."""
+        why = "compressed inputs need a folder for their copies"
+        if self.output:
+            return place_of(self.output, self.folders, why), self.folders
+        if not self.folders and not self.crew.here:
+            raise UsageError(why, way_out="name one with -T that all see")
+        return os.path.basename(shown(first)), self.folders or (tempfile.gettempdir(),)

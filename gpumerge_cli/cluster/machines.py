@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 
 from gpumerge_cli.cluster.checking import Check
-from gpumerge_cli.cluster.copies import copied
+from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.crew import Crew
 from gpumerge_cli.cluster.sorting import sort
 from gpumerge_cli.engine.inputs import Copier, Inputs
@@ -22,7 +21,7 @@ class Machines(Crew):
 
     def copier(self, output: str, folders: Sequence[str], on: BackendRequest) -> Copier:
         """See engine.machines.Machines."""
-        return partial(copied, self, output, folders, on)
+        return Copies(self, output, folders, on)
 
     def check(self, inputs: Inputs, request: CheckRequest, advance: Advance) -> list[int]:
         """See engine.machines.Machines."""
