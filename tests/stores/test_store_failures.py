@@ -94,7 +94,7 @@ def test_answers_that_break_off(
     tries: int, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Requests whose answers break off are sent as often as those that are refused."""
-    reads = iter(range(tries, 0, -1))
+    reads, closed = iter(range(tries, 0, -1)), []
 
     class Torn:
         def __init__(self, body: Any) -> None:
@@ -106,6 +106,10 @@ def test_answers_that_break_off(
             found: bytes = self.body.read()
             return found
 
+        def close(self) -> None:
+            closed.append(self)
+            self.body.close()
+
     client = s3_objects._client()
     monkeypatch.setitem(client.meta.config.retries, "total_max_attempts", 8)
     get = client.get_object
@@ -113,6 +117,7 @@ def test_answers_that_break_off(
     url = bucket.put("a.txt", b"a\n")
     assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == b"a\n"
+    assert len(closed) == tries
     reads = iter(range(9, 0, -1))
     _refused(["merge", "-q", url, "-o", "out.txt"], "the store's answers broke off 8 times; try later", capsys)
 

@@ -213,11 +213,15 @@ class S3Object:
                 time.sleep(min(0.1 * 2**attempt, _LONGEST_PAUSE))
             with _told():
                 answer = _client().get_object(**self._named, Range=f"bytes={start}-{stop - 1}", IfMatch=found.tag)
-                # The library sends requests again, but answers that break off are the caller's.
-                with suppress(failures.HTTPClientError, failures.IncompleteReadError):
-                    data: bytes = answer["Body"].read()
-                    if len(data) == stop - start:
-                        return data
+                body = answer["Body"]
+                try:
+                    data: bytes = body.read()
+                except (failures.HTTPClientError, failures.IncompleteReadError):
+                    # The library sends requests again, but answers that break off are the caller's.
+                    body.close()
+                    continue
+            if len(data) == stop - start:
+                return data
         raise StoreError(f"the store's answers broke off {attempts} times", "try later, or raise AWS_MAX_ATTEMPTS")
 
     def blocks(self) -> Iterator[bytes]:
