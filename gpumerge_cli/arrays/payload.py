@@ -48,13 +48,13 @@ def contiguous(array: Any) -> Any:
 
 def readable(values: Any) -> Any:
     """A contiguous CuPy array with the rows of another one, whose items a GPU can read."""
-    import cupy
-
     if not is_aligned(values):
+        import cupy
+
         size = values.itemsize
         as_bytes = cupy.ndarray((*values.shape, size), cupy.uint8, values.data, (*values.strides, 1))
         return as_bytes.copy().view(values.dtype).reshape(values.shape)
-    return cupy.ascontiguousarray(values)
+    return contiguous(values)
 
 
 def moves_along(rows: Any) -> bool:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,8}))?")
+_ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
 _MOST_OF_A_CORE = 16
 """Processes of this machine for each core, at most."""
-_ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
 _CONNECT = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE = 3.0
@@ -100,7 +100,7 @@ def _be_quiet() -> None:
 
 
 def _processes() -> int:
-    return max(1, len(os.sched_getaffinity(0)) // 4)
+    return max(1, cores() // 4)
 
 
 def _local(number: int, stack: ExitStack) -> Connection:
@@ -108,7 +108,7 @@ def _local(number: int, stack: ExitStack) -> Connection:
     import dask
     from distributed import Client, LocalCluster
 
-    threads = max(1, len(os.sched_getaffinity(0)) // number)
+    threads = max(1, cores() // number)
     stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": _FAILURES}))
     try:
         cluster = LocalCluster(

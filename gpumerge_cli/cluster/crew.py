@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -103,7 +102,7 @@ class Crew:
 
         noted: is told each task that is done.
         """
-        names = self.judge(shipment.packed())
+        names = self.judge(shipment)
         launch = _launch_of(site.work)
         workers: list[Member] = []
         for address, one in self.standings.items():
@@ -114,7 +113,7 @@ class Crew:
 
     def spans(self, site: Site, shipment: Shipment) -> Spans | None:
         """Has workers cut the inputs of a merge if they lie far from here; None if this machine cuts them."""
-        if site.work.action != "merge" or not any(is_url(one.path) for one in shipment.inputs):
+        if site.work.action != "merge" or not shipment.reads_urls:
             return None
         packed = shipment.packed()
         fit = FitWorkers(self.client, packed, self.standings)
@@ -137,12 +136,11 @@ class Crew:
 
         return made
 
-    def judge(self, packed: Packed) -> dict[str, str]:
+    def judge(self, shipment: Shipment) -> dict[str, str]:
         """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
         until = time.monotonic() + self.patience
         self.standings = {}
-        shipment: Shipment = pickle.loads(packed.data)
-        stored = shipment.part_bytes or any(is_url(one.path) for one in shipment.inputs)
+        packed, stored = shipment.packed(), shipment.part_bytes or shipment.reads_urls
         while not self.standings:
             await_workers(self.client, self.patience)
             told = self._probed(packed, _STORES if stored else ANSWERS)

@@ -12,6 +12,7 @@ from gpumerge_cli.engine.task import TaskResult, TaskWork
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.measure import Span
+from gpumerge_cli.urls import is_url
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Shipment:
     def part_bytes(self) -> int:
         """Bytes that each task's result has at least, but for the last one; 0 if any number will do."""
         return max((spot.part_bytes for spot in self.spots if isinstance(spot, PartsSpot)), default=0)
+
+    @property
+    def reads_urls(self) -> bool:
+        """Whether any input is a URL."""
+        return any(is_url(one.path) for one in self.inputs)
 
     def packed(self) -> Packed:
         """The shipment as it travels with every task."""

@@ -49,7 +49,7 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     site = Site(replace(job.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
     shipment = machines.shipment(site, request.on, request.memory, request.durable)
     shipment = replace(shipment, spots=spots_of(output, here=machines.here))
-    machines.judge(shipment.packed())
+    machines.judge(shipment)
     # Pieces must be those of the log, even if the workers are others now.
     size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
     pieces = pieces_of(inputs.sources, size)

@@ -25,7 +25,7 @@ from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker,
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.local import _START
 from gpumerge_cli.cluster.machines import Machines
-from gpumerge_cli.cluster.shipment import Answer, Packed
+from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
@@ -77,8 +77,8 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     seen: list[FitWorkers] = []
 
     class Joined(Machines):
-        def judge(self, packed: Packed) -> dict[str, str]:
-            names = super().judge(packed)
+        def judge(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge(shipment)
             late.append(_worker_of_another_version(cluster))
             late[-1].__enter__()
             return names
@@ -108,8 +108,8 @@ def test_a_worker_that_comes_late_takes_part(cluster: Connection, request_: Merg
     class Unknown(Machines):
         """All workers come once the run has begun."""
 
-        def judge(self, packed: Packed) -> dict[str, str]:
-            names = super().judge(packed)
+        def judge(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge(shipment)
             self.standings = {f"{address}0": one for address, one in self.standings.items()}
             return {f"{address}0": name for address, name in names.items()}
 
@@ -133,8 +133,8 @@ def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, reque
     frozen = cluster.workers.processes[0]
 
     class Frozen(Machines):
-        def judge(self, packed: Packed) -> dict[str, str]:
-            names = super().judge(packed)
+        def judge(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge(shipment)
             frozen.send_signal(signal.SIGSTOP)
             return names
 

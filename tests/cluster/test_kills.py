@@ -54,8 +54,8 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
                 os.kill(process.pid, signal.SIGKILL)
 
     class Lost(Machines):
-        def judge(self, packed: object) -> dict[str, str]:
-            names = super().judge(packed)  # type: ignore[arg-type]
+        def judge(self, shipment: object) -> dict[str, str]:
+            names = super().judge(shipment)  # type: ignore[arg-type]
             kill_all()
             return names
 
@@ -230,8 +230,8 @@ def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         try:
 
             class Ended(Machines):
-                def judge(self, packed: object) -> dict[str, str]:
-                    names = super().judge(packed)  # type: ignore[arg-type]
+                def judge(self, shipment: object) -> dict[str, str]:
+                    names = super().judge(shipment)  # type: ignore[arg-type]
                     scheduler.kill()
                     scheduler.wait()
                     return names

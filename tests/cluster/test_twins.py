@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import random
 import shutil
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from gpumerge_cli.cluster import crew, node, sorting
 from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.outlets import FolderOutlet
-from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing
+from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
@@ -100,8 +99,8 @@ class Here(Machines):
         super().__init__(None)  # type: ignore[arg-type]
         self.chance, self.lost = random.Random(seed), lost
 
-    def judge(self, packed: Packed) -> dict[str, str]:
-        standing = node.probe(packed)
+    def judge(self, shipment: Shipment) -> dict[str, str]:
+        standing = node.probe(shipment.packed())
         if not isinstance(standing, Standing):
             raise standing
         self.standings = {"here": standing}
@@ -304,9 +303,8 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     judge = Here.judge
 
-    def elsewhere(machines: Here, packed: Packed) -> dict[str, str]:
-        shipment: Shipment = pickle.loads(packed.data)
-        return judge(machines, replace(shipment, folder=shipment.folder and "/none/x").packed())
+    def elsewhere(machines: Here, shipment: Shipment) -> dict[str, str]:
+        return judge(machines, replace(shipment, folder=shipment.folder and "/none/x"))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
     monkeypatch.setattr(Here, "judge", elsewhere)
@@ -325,10 +323,10 @@ def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch
         name = os.path.basename(path)
         return kind != ("input" if name == "a.i32" else "folder" if "runs" in name else "output")
 
-    def as_another(machines: Here, packed: Packed) -> dict[str, str]:
+    def as_another(machines: Here, shipment: Shipment) -> dict[str, str]:
         with monkeypatch.context() as patches:
             patches.setattr(os, "access", allowed)
-            return judge(machines, packed)
+            return judge(machines, shipment)
 
     monkeypatch.setattr(Here, "judge", as_another)
     request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
