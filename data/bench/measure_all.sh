@@ -43,8 +43,9 @@ gpu() { step "bench-$1" "$2" "$here/measure_gpu.sh" "$out" "$1"; }
 py() { step "$1" "$2" "$python" "$here/$3" "${@:4}"; }
 printed() { step "$1" "$2" bash -c 'file=$1; shift; "$@" > "$file"' - "$out/$1.md" "$python" "$here/$3" "${@:4}"; }
 profile() {
-  "${NCU:-ncu}" --csv --metrics "$("$python" "$here/profile_kernels.py" --metrics)" "$python" "$here/profile_kernels.py" \
-    > "$out/profile.csv"
+  local metrics
+  metrics=$("$python" "$here/profile_kernels.py" --metrics)
+  "${NCU:-ncu}" --clock-control none --csv --metrics "$metrics" "$python" "$here/profile_kernels.py" > "$out/profile.csv"
   "$python" "$here/profile_kernels.py" --table "$out/profile.csv" > "$out/profile.md"
 }
 compare_sorts() {

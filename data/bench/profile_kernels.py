@@ -1,6 +1,7 @@
 """Count by a profiler, for every kernel: bytes of device memory read and written, occupancy, bank conflicts.
 
-ncu --csv --metrics $(python data/bench/profile_kernels.py --metrics) python data/bench/profile_kernels.py > counts.csv
+metrics=$(python data/bench/profile_kernels.py --metrics)
+ncu --clock-control none --csv --metrics $metrics python data/bench/profile_kernels.py > counts.csv
 python data/bench/profile_kernels.py --table counts.csv > data/results/h200/profile.md
 
 Each work runs once. A kernel that does nothing marks its beginning: the number of its blocks is that of the work.
