@@ -6,7 +6,7 @@
 # Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1610 s, all of files 780 s. These
 # limits are estimates for an H200 with 16 cores. FOLDER/steps.txt says what the steps took, STEP.done what they printed.
 # STEP: does only these. Needs 60 GB of host memory, 20 GB on the device, nvcc, CCCL and ncu, and 40 GB in SCRATCH. PYTHON
-# names another python3, NCU another ncu, GPUMERGE_COMMIT the commit where there is no repository.
+# names another python3, NCU another ncu, MEASURED_COMMIT the commit where there is no repository.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 scratch=$(mkdir -p "$2" && cd "$2" && pwd)

@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def commit() -> str:
-    """The commit of the code, which GPUMERGE_COMMIT names where there is no repository; else "unknown"."""
-    if named := os.environ.get("GPUMERGE_COMMIT"):
+    """The commit of the code, which MEASURED_COMMIT names where there is no repository; else "unknown"."""
+    if named := os.environ.get("MEASURED_COMMIT"):
         return named
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
