@@ -40,12 +40,17 @@ def in_order(order: Any, rows: Any) -> Any:
     return rows[np.argsort(images(order, rows), kind="stable")]
 
 
-def merged(order: Any, runs: list[Any]) -> Any:
-    """The merge of runs, which must be in order."""
+def merged_ranks(order: Any, runs: list[Any]) -> Any:
+    """The numbers of all items as they come in the merge of runs, which must be in order."""
     for run in runs:
         keys = images(order, run)
         assert (keys[:-1] <= keys[1:]).all()
-    return in_order(order, np.concatenate(runs))
+    return np.argsort(images(order, np.concatenate(runs)), kind="stable")
+
+
+def merged(order: Any, runs: list[Any]) -> Any:
+    """The merge of runs, which must be in order."""
+    return np.concatenate(runs)[merged_ranks(order, runs)]
 
 
 class FakeColumns:
@@ -130,6 +135,24 @@ class FakeKernels:
                 columns.write(both, told)
             else:
                 items(out, len(both), size)[:] = both
+
+        return merge
+
+    def merging_columns(self, policy: Any, value_bytes: int, words: int) -> Callable[..., None]:
+        size = self._order.width
+
+        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+            addresses, counts, (_, cuts, own, text, starts), told = given[:2], given[2:4], given[4:9], given[9:]
+            assert (len(told), told[2:4], text, starts) == (words, counts, 0, 0)
+            assert own == (own_cuts_beside(2, TUNED_ON) if cuts else blocks)
+            assert beside == (cuts != 0)
+            total, there = sum(counts), [run for run in range(2) if counts[run]]
+            assert blocks == -(-total // policy.tile_size)
+            keys = np.concatenate([items(addresses[run], counts[run], size) for run in there])
+            values = np.concatenate([items(told[run], counts[run], value_bytes) for run in there])
+            both = merged_ranks(self._order, [items(addresses[run], counts[run], size) for run in there])
+            items(told[4], total, size)[:] = keys[both]
+            items(told[5], total, value_bytes)[:] = values[both]
 
         return merge
 

@@ -15,6 +15,12 @@
 #define TO_COLUMNS 0
 #endif
 
+template <int BYTES> struct WordOf { typedef unsigned int Type; };
+template <> struct WordOf<1> { typedef unsigned char Type; };
+template <> struct WordOf<2> { typedef unsigned short Type; };
+template <> struct WordOf<8> { typedef unsigned long long Type; };
+template <> struct WordOf<16> { typedef uint4 Type; };
+
 #if FROM_COLUMNS || TO_COLUMNS
 
 #ifndef COLUMNS
@@ -26,12 +32,6 @@
 #ifndef VALUE_UNIT
 #define VALUE_UNIT 0
 #endif
-
-template <int BYTES> struct WordOf { typedef unsigned int Type; };
-template <> struct WordOf<1> { typedef unsigned char Type; };
-template <> struct WordOf<2> { typedef unsigned short Type; };
-template <> struct WordOf<8> { typedef unsigned long long Type; };
-template <> struct WordOf<16> { typedef uint4 Type; };
 
 constexpr int KEY_WORDS = (KEY_SIZE + 3) / 4;
 constexpr int PAYLOAD_SIZE = RECORD_SIZE - 4 * KEY_WORDS;

@@ -165,8 +165,11 @@ __device__ __forceinline__ void load(
 }
 
 // Stores `bytes` bytes from shared memory. `from` and `to` must lie equally far behind the start of a vector. Every thread of
-// the block must call this, behind a barrier and, with BULK, a `publish` ahead of that barrier.
-__device__ __forceinline__ void store(unsigned char* to, const unsigned char* from, int bytes, int threads)
+// the block must call this, behind a barrier and, with BULK, a `publish` ahead of that barrier. starter: the thread that starts
+// the bulk copy. Word: an unsigned integer whose size divides an item and a vector.
+template <typename Word = Unit>
+__device__ __forceinline__ void store(
+    unsigned char* to, const unsigned char* from, int bytes, int threads, [[maybe_unused]] int starter = 0)
 {
     const int offset = vector_offset(to);
     const int head = offset == 0 ? 0 : smaller(VECTOR - offset, bytes);
@@ -174,18 +177,18 @@ __device__ __forceinline__ void store(unsigned char* to, const unsigned char* fr
     const int tail = head + vectors * VECTOR;
     const int thread = static_cast<int>(threadIdx.x);
 #if BULK
-    if (thread == 0 && vectors > 0) bulk_store(to + head, from + head, vectors * VECTOR);
+    if (thread == starter && vectors > 0) bulk_store(to + head, from + head, vectors * VECTOR);
 #else
     for (int at = thread; at < vectors; at += threads)
         reinterpret_cast<uint4*>(to + head)[at] = reinterpret_cast<const uint4*>(from + head)[at];
 #endif
     // The ends outside of whole vectors are stored in units that divide both an item and a vector, because an item may lie
     // across the edge of a vector.
-    Unit* const units = reinterpret_cast<Unit*>(to);
-    const Unit* const staged = reinterpret_cast<const Unit*>(from);
-    const int size = static_cast<int>(sizeof(Unit));
-    for (int at = thread; at < head / size; at += threads) units[at] = staged[at];
-    for (int at = tail / size + thread; at < bytes / size; at += threads) units[at] = staged[at];
+    Word* const words = reinterpret_cast<Word*>(to);
+    const Word* const staged = reinterpret_cast<const Word*>(from);
+    const int size = static_cast<int>(sizeof(Word));
+    for (int at = thread; at < head / size; at += threads) words[at] = staged[at];
+    for (int at = tail / size + thread; at < bytes / size; at += threads) words[at] = staged[at];
 }
 
 // The same by single words, wherever both lie: `from` at the start of a vector, and a word behind the bytes may be read too.

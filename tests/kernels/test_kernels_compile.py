@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from set_pairs import EVERY_SET
 
-from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, SortRequest, Transfer
+from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, LaunchRequest, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.sort_policy import digit_shape, pair_order, resolve_sort, tile_shape
 from gpumerge_cli.backends.gpu.source import (
     column_macros,
@@ -278,6 +279,19 @@ def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
     compile_for(architecture, "partition.cu", of_columns(launch.fan_in, partition_macros(launch.fan_in), reads=True))
     last = policy_macros(launch, batched=True)
     compile_for(architecture, "merge_path.cu", of_columns(1, last, reads=False))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "columns"),
+    one_of_each([one for one in FEW if one >= 90], [("int32", 4), ("float64", 8), ("uint64", 1), ("float32", 2)]),
+)
+def test_columns_that_stay_apart(architecture: int, columns: tuple[str, int]) -> None:
+    key, value = columns
+    along = Columns(Order.of(key), 2, value)
+    policy = resolve(LaunchRequest(), along.order, TUNED_ON, 2)
+    assert along.stay_apart(policy)
+    macros = (*comparison_macros(Order.of(key)), *policy_macros(policy), ("VALUE_SIZE", value))
+    compile_for(architecture, "merge_columns.cu", compiler_options(macros))
 
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)

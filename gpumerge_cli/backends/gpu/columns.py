@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from gpumerge_cli.backends.gpu.source import column_macros
+from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
 
@@ -18,12 +19,14 @@ class Columns:
     """Keys and values of up to `runs` runs.
 
     value_bytes: of a row of values; None if the numbers of the keys are wanted in their stead. order: of the records
-    that move. unit: the addresses of values must be multiples of so many bytes.
+    that move. unit: the addresses of values must be multiples of so many bytes. narrow: the bytes of a value that moves
+    beside its key; 0 if a number does.
     """
 
     def __init__(self, order: Order, runs: int, value_bytes: int | None) -> None:
-        self._value = value_bytes if value_bytes in _NARROW else 0
-        payload = max(_WORD, self._value) if self._value else _NUMBER_BYTES
+        self.narrow = value_bytes if value_bytes in _NARROW else 0
+        payload = max(_WORD, self.narrow) if self.narrow else _NUMBER_BYTES
+        self._wide_keys = order.width >= _WORD
         self._runs = runs
         self.order = Order.records(max(_WORD, order.width) + payload, 0, order.dtype, descending=order.descending)
         self.unit = gcd(value_bytes, _LARGEST_UNIT) if value_bytes else 1
@@ -32,11 +35,15 @@ class Columns:
 
     def macros(self, *, reads: bool, writes: bool) -> Macros:
         """The macros of a kernel that reads or writes columns."""
-        return column_macros(self._runs, self._value, self.unit if self._gathers else 0, reads=reads, writes=writes)
+        return column_macros(self._runs, self.narrow, self.unit if self._gathers else 0, reads=reads, writes=writes)
 
     def takes(self, total: int) -> bool:
         """Whether payloads can hold the numbers of so many items."""
-        return self._value > 0 or total < 1 << 8 * _NUMBER_BYTES
+        return self.narrow > 0 or total < 1 << 8 * _NUMBER_BYTES
+
+    def stay_apart(self, policy: LaunchPolicy) -> bool:
+        """Whether merge_columns.cu can merge them: two runs of wide keys with narrow values, by bulk copies."""
+        return self._wide_keys and self.narrow > 0 and policy.fan_in == 2 and policy.transfer == "bulk"
 
     def told(self, values: list[int], counts: list[int], keys: int, moved: int) -> list[int]:
         """The words of a Columns (see columns.cuh), from addresses and counts. values: none if there are none."""
@@ -48,4 +55,4 @@ class Columns:
 
     @property
     def _gathers(self) -> bool:
-        return not self._value and self._units > 0
+        return not self.narrow and self._units > 0

@@ -23,6 +23,7 @@ from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
     begins_beside,
     by_values,
+    columns_shared_bytes,
     grid_size,
     item_bytes,
     own_cuts_beside,
@@ -140,6 +141,13 @@ class Kernels:
         macros = (*policy_macros(policy, batched=batched), *macros)
         words += _source_words(policy.fan_in, batched) + 5
         return self.ready(f"merge_{policy.kernel}", policy.block_size, words, macros, shared_bytes(policy, self._order))
+
+    def merging_columns(self, policy: LaunchPolicy, value_bytes: int, words: int) -> Launch:
+        """The kernel that merges two runs of keys and values, see Columns.stay_apart. words: those of the columns."""
+        macros = (*policy_macros(policy), ("VALUE_SIZE", value_bytes))
+        shared = columns_shared_bytes(policy, self._order.width, value_bytes)
+        words += _source_words(policy.fan_in, False) + 5
+        return self.ready("merge_columns", policy.block_size, words, macros, shared)
 
     def partitioning(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = ()) -> Launch:
         """The kernel that cuts ahead of `merging`."""

@@ -33,8 +33,9 @@ _NOTHING: Macros = ()
 class MergePass:
     """Merges by one policy, whose tiles are cut beforehand: of a table of runs or, batched, of the groups of a level.
 
-    columns: where runs come from or go to; words of it end the arguments. Launches go to the stream that is given, on
-    the current device, and nothing waits for them.
+    columns: where runs come from or go to; words of it end the arguments. The order of `kernels` is that of its
+    records, or that of its keys if keys and values stay apart. Launches go to the stream that is given, on the current
+    device, and nothing waits for them.
     """
 
     def __init__(
@@ -48,10 +49,16 @@ class MergePass:
     ) -> None:
         self.fan_in = policy.fan_in
         self.tile = policy.tile_size
-        macros = _NOTHING if columns is None else columns.macros(reads=not batched, writes=True)
         self._kernels, self._policy, self._limits, self._batched = kernels, policy, limits, batched
-        self._macros = _NOTHING if batched else macros  # a level is no column
-        self.merge = kernels.merging(policy, batched=batched, macros=macros, words=columns.words if columns else 0)
+        self._macros = _NOTHING  # of the kernel that cuts
+        if columns is None:
+            self.merge = kernels.merging(policy, batched=batched)
+        elif not batched and columns.stay_apart(policy):
+            self.merge = kernels.merging_columns(policy, columns.narrow, columns.words)
+        else:
+            macros = columns.macros(reads=not batched, writes=True)
+            self._macros = _NOTHING if batched else macros  # a level is no column
+            self.merge = kernels.merging(policy, batched=batched, macros=macros, words=columns.words)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(policy.fan_in, limits)
         self._partition: Launch | None = None

@@ -23,6 +23,7 @@ _VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
 _STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
 _OWN_BESIDE = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
 _BESIDE_CAPABILITY = 90
+_VECTOR = 16
 
 
 def item_bytes(order: Order) -> int:
@@ -33,6 +34,13 @@ def item_bytes(order: Order) -> int:
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
     """The bytes of dynamic shared memory of one block, as the kernel files define them."""
     return named(policy.kernel).gpu.shared(policy, item_bytes(order))
+
+
+def columns_shared_bytes(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> int:
+    """The same for merge_columns.cu, which stages keys and values apart."""
+    widths = (key_bytes, value_bytes)
+    vectors = sum(ceil_div(policy.tile_size * width, _VECTOR) + 2 * policy.fan_in for width in widths)
+    return vectors * _VECTOR + (policy.items_per_thread + 1) * max(widths) + _VECTOR
 
 
 def partition_size(fan_in: int) -> int:

@@ -115,11 +115,12 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
         fan_in = next(most for most in FAN_INS if most >= kind.runs)
         columns = Columns(order, fan_in if kind.operation == "merge" else 1, kind.value_bytes)
         order = columns.order
-    kernels = Kernels(device, order, limits)
     if kind.operation == "merge":
-        return _Merge(
-            MergePass(kernels, resolve(LaunchRequest(), order, limits, kind.runs), limits, columns=columns), columns
-        )
+        policy = resolve(LaunchRequest(), order, limits, kind.runs)
+        if columns is not None and columns.stay_apart(policy):
+            order = kind.order
+        return _Merge(MergePass(Kernels(device, order, limits), policy, limits, columns=columns), columns)
+    kernels = Kernels(device, order, limits)
     classes = size_classes(kernels, order, limits, columns)
     few = _MERGED if kind.order.width <= _NARROW else _MERGED_WIDE
     merges = _Sort(classes, order.item_bytes, few, columns)
