@@ -116,7 +116,7 @@ class FakeKernels:
             (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
             assert (len(told), text, starts) == (words, 0, 0)
             assert own == (own_cuts_beside(policy.fan_in, TUNED_ON) if cuts else blocks)
-            assert beside == (cuts != 0)
+            assert beside == (batched or cuts != 0)
             if batched:
                 at, length, total = given[:3]
                 everything, group = items(at, total, size), policy.fan_in * length

@@ -179,8 +179,8 @@ def test_many_keys_are_sorted_by_digits(
     def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
         begun.append(name)
 
-        def launch(blocks: int, stream: int, given: list[int]) -> None:
-            assert (len(given), stream) == (words, STREAM)
+        def launch(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+            assert (len(given), stream, beside) == (words, STREAM, name == "sort_radix")
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
         return launch

@@ -109,6 +109,7 @@ __device__ __forceinline__ void make_plan(Plan* plan, long long total, int where
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) count_digits(
     const Given* items, long long total, long long where, Plan* plan, Said* said, long long words)
 {
+    let_next_begin();
     Counting* const counting = reinterpret_cast<Counting*>(shared_bytes);
     unsigned* const bins = counting->bins[0];
     for (int bin = static_cast<int>(threadIdx.x); bin < PASSES * DIGITS; bin += BLOCK_SIZE) bins[bin] = 0;

@@ -11,24 +11,9 @@
 // Macros: see runs.cuh; runs may be empty.
 #pragma once
 
+#include "beside.cuh"
 #include "runs.cuh"
 #include "warp.cuh"
-
-// A kernel that was launched for it may begin while the kernel ahead of it still runs: as soon as all blocks of that one have
-// called let_next_begin. It must not read what that one writes before await_previous returns. Otherwise these do nothing.
-__device__ __forceinline__ void let_next_begin()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
-__device__ __forceinline__ void await_previous()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 
 // A position in every run, and their sum, which is an output position.
 struct Cut {

@@ -12,6 +12,7 @@
 #define PAIRS 0
 #endif
 
+#include "beside.cuh"
 #include "lookback.cuh"
 
 extern __shared__ __align__(16) unsigned char shared_bytes[];

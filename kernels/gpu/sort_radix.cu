@@ -182,7 +182,8 @@ __device__ __forceinline__ void store_tile(const Staged* staged, int count, int 
 }
 
 // Moves all items in the order of digit `pass`, stably, by the route that is planned. said: a word for each digit of each
-// tile, twice if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks.
+// tile, twice if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks. A pass that is not needed waits for
+// the one ahead, too, since the next one waits for it alone.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) sort_radix(const Given* input,
     Item* first_buffer, Item* second_buffer, long long total, long long number, Plan* plan, Said* said
 #if PAIRS
@@ -191,6 +192,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #endif
 )
 {
+    let_next_begin();
+    await_previous();
     const int pass = static_cast<int>(number);
     const unsigned way = plan->routes[pass];
     if (way == 0) return;

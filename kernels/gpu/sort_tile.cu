@@ -66,6 +66,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #endif
 )
 {
+    let_next_begin();
     const Lines lines{text, starts};
     const long long first = static_cast<long long>(blockIdx.x) * tile;
     const int count = static_cast<int>(smaller(tile, total - first));

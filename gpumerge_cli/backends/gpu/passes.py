@@ -60,7 +60,7 @@ class MergePass:
             self._macros = _NOTHING if batched else macros  # a level is no column
             self.merge = kernels.merging(policy, batched=batched, macros=macros, words=columns.words)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
-        self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(policy.fan_in, limits)
+        self.beside, self._own_beside = begins_beside(limits), own_cuts_beside(policy.fan_in, limits)
         self._partition: Launch | None = None
         self._may_go_by_values = not batched and columns is None and by_values(kernels.order, policy, sys.maxsize)
         self._values: Launch | None = None
@@ -87,7 +87,7 @@ class MergePass:
         cuts = scratch(groups * edges * self.fan_in * _CUT_BYTES, stream)
         stretch = partition_stretch(edges, self.fan_in, self._limits)
         self._partition(groups * -(-edges // stretch), stream, [*source, cuts.ptr, edges, stretch, self.tile, 0, 0])
-        self.merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self._beside)
+        self.merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self.beside)
 
     def blocks(self, total: int, group: int) -> int:
         """The blocks that merge groups of `total` items."""
@@ -157,7 +157,8 @@ class SortPasses:
         for number, (merge, blocks, length, group, alone) in enumerate(plan):
             of_last = told if number == last else []
             if alone:
-                merge.merge(blocks, stream, [here, length, count, there, 0, blocks, 0, 0, *of_last])
+                words = [here, length, count, there, 0, blocks, 0, 0, *of_last]
+                merge.merge(blocks, stream, words, beside=merge.beside)
             else:
                 merge([here, length, count], count, group, there, stream, of_last)
             here, there = there, here

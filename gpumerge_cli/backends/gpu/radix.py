@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -10,6 +9,7 @@ from typing import NamedTuple, Protocol
 import cupy
 
 from gpumerge_cli.backends.gpu.launching import Launch, scratch
+from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -22,8 +22,12 @@ _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _NUMBER = 8
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
-_Queue = Callable[[int, int, list[int]], None]
-"""Queues a kernel: its blocks, the stream, and its arguments as words."""
+
+
+class _Queue(Protocol):
+    """See launching.Launch."""
+
+    def __call__(self, blocks: int, stream: int, words: list[int], *, beside: bool = False) -> None: ...
 
 
 class Ends(NamedTuple):
@@ -43,7 +47,8 @@ class DigitSort:
 
     counting, sorting: the macros of count_digits.cu and of sort_radix.cu, beside those of the order. tile: the items of
     a block of `threads` threads, which needs `shared` bytes. most_counting, most_sorting: blocks. counted: the items of
-    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says.
+    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says. beside: whether a pass may
+    begin before the launch ahead of it has ended.
     """
 
     counting: Macros
@@ -58,6 +63,7 @@ class DigitSort:
     width: int
     plan_bytes: int
     tile_bytes: int
+    beside: bool
 
 
 class _Compiler(Protocol):
@@ -93,6 +99,7 @@ def _digit_sort(order: Order, limits: DeviceLimits, wide: bool, pairs: bool) -> 
         width=order.width,
         plan_bytes=_NUMBER * (passes * (DIGITS + 1) + 1),
         tile_bytes=min(passes, 2) * DIGITS * (8 if wide else 4),
+        beside=begins_beside(limits),
     )
 
 
@@ -132,4 +139,4 @@ def sort_by_digits(
     count_digits(min(sort.most_counting, counted), stream, [address, count, where, plan, said, tiles * DIGITS])
     blocks, along = min(tiles, sort.most_sorting), ends or ()
     for digit in range(sort.passes):
-        sort_radix(blocks, stream, [address, *buffers, count, digit, plan, said, *along])
+        sort_radix(blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=sort.beside)
