@@ -32,7 +32,12 @@ def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
     if request.output == "-":
         answers = answer(request)
         settle()
-        print(_text(answers, as_json=request.as_json))
+        text = _text(answers, as_json=request.as_json)
+        try:
+            print(text, flush=True)
+        except OSError as error:
+            error.filename = error.filename or "standard output"
+            raise
     else:
         try:
             with replacing(request.output, durable=request.durable) as file:
