@@ -81,7 +81,7 @@ def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
 def _cut(item: str) -> str:
     from gpumerge_cli.units import visible
 
-    told = visible(item)
+    told = visible(item[: _WIDEST + 1])
     return told if len(told) <= _WIDEST else f"{told[: _WIDEST - 3]}..."
 
 
