@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.report.model import RankReport
 
 _WIDEST = 60
-_END = "(end)"
+_END, _EMPTY = "(end)", "(empty)"
 
 
 def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
@@ -81,7 +81,7 @@ def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
 def _cut(item: str) -> str:
     from gpumerge_cli.units import visible
 
-    told = visible(item[: _WIDEST + 1])
+    told = visible(item[: _WIDEST + 1]) or _EMPTY
     return told if len(told) <= _WIDEST else f"{told[: _WIDEST - 3]}..."
 
 

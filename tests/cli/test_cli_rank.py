@@ -225,6 +225,25 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     assert "a key has 2 bytes, and '0x626262' has 3; write fewer, or 0x and up to 4" in capfd.readouterr().err
 
 
+def test_an_empty_line_is_an_item_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("\nb\n")
+    assert run(["rank", "a.txt", "--at", "0", "--of", ""]) == 0
+    assert capfd.readouterr().out.splitlines()[1:] == [
+        "",
+        "rank  item     file   index",
+        "   0  (empty)  a.txt      0",
+        "",
+        "item     lower  upper  equal",
+        "(empty)      0      1      1",
+        "",
+        "lines ahead  rank 0  (empty)",
+        "a.txt             0        0",
+    ]
+
+
 @pytest.mark.parametrize("words", [["--at", "3,9", "--of", "7"], ["--split", "2"], ["--quantile", "0.5", "--json"]])
 def test_answers_go_to_a_file_whole_or_not_at_all(two: np.ndarray[Any, Any], capfd: Captured, words: list[str]) -> None:
     assert run(["rank", "a.i32", "b.i32", *words]) == 0
