@@ -89,6 +89,8 @@ def _line(text: str, inputs: Inputs) -> bytes:
         except csv.Error as error:
             raise _wrong(text, f"it is no record of CSV: {error}", "check its quotes") from None
         line = MARK.join([line, *(field.encode("latin-1") for field in fields)])
+    elif order.text is not None and order.text.quoted and line.count(b'"') % 2:
+        raise _wrong(text, "it is no record of CSV: a quote is not closed", "check its quotes")
     return line
 
 

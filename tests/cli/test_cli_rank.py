@@ -331,6 +331,10 @@ def test_heads_that_cannot_be(two: np.ndarray[Any, Any], capfd: Captured, words:
         ("a.f16", np.zeros(1, np.float16).tobytes(), ["--of", "1e9"], "it is too large for float16"),
         ("a.f64", np.zeros(1).tobytes(), ["--of", "1e400"], "it is too large for float64; write inf"),
         ("a.bin", b"abc", ["--record-size", "3", "--of", "abcd"], "a key has 3 bytes"),
+        *[
+            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is no record of CSV: ")
+            for data in (b"1,x\n", b'1,"x"\n', b'1,"x\ny"\n', b'1,x"y"\n')
+        ],
         ("a.i32", b"", ["--quantile", "0.5"], "--quantile: the files hold no items"),
         ("a.txt", b"", ["--at", "1"], "--at 1: the merge has 0 lines"),
     ],
