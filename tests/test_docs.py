@@ -246,13 +246,14 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
                 median = f"{row['median'] * 1000:{digits}} ms"
                 medians.add(median)
                 shares.add((median, f"{row.get('share_of_copy', 0):.2f}"))
-    for cells in _rows((RESULTS / "h200" / "device.md").read_text())[2:]:
-        assert cells[7] == "right", cells
-        for milliseconds, share in (cells[1], cells[3]), (cells[4], cells[5]):
-            if milliseconds:
-                median = f"{float(milliseconds):#.3g} ms"
-                medians.add(median)
-                shares.add((median, f"{float(share):.2f}"))
+    for name in ("device.md", "device-again.md"):
+        for cells in _rows((RESULTS / "h200" / name).read_text())[2:]:
+            assert cells[7] == "right", cells
+            for milliseconds, share in (cells[1], cells[3]), (cells[4], cells[5]):
+                if milliseconds:
+                    median = f"{float(milliseconds):#.3g} ms"
+                    medians.add(median)
+                    shares.add((median, f"{float(share):.2f}"))
     assert [figure for figure in shown if figure not in medians] == []
     beside = re.findall(r"([\d.]+ ms)[^|]*\| ([\d.]+) (?=\|)", text.split("## Merges in the memory of a CPU")[0])
     assert len(beside) > 30
@@ -268,7 +269,7 @@ def test_figures_of_narrow_keys_are_the_results() -> None:
     merges, copies = ([f"{float(cells[at]):.3f}" for cells in of_calls] for at in (1, 2))
     text = " ".join((ROOT / "kernels" / "README.md").read_text().split())
     assert f"random keys now take {merges[0]} and {merges[1]} ms" in text
-    assert set(copies) == set(re.findall(r"The copies take ([\d.]+) there", text))
+    assert f"The copies take {copies[0]} and {copies[1]} there" in text
     report = json.loads((RESULTS / "h200" / "bench-dtypes.json").read_text())
     found = {row["items"]: row for row in report["rows"] if row["name"] == "path"}
     assert {found[name]["size"] for name in ("int16", "uint8")} == {1 << 28}

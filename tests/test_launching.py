@@ -12,8 +12,16 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import launching
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.gpu import launching, module
+from gpumerge_cli.backends.gpu.passes import MergePass
+from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
+from gpumerge_cli.backends.gpu.walks import Walk
+from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 from tests.fake_kernels import STREAM, driver_error, memory, put_on_host
 
 
@@ -38,7 +46,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     told = launches(monkeypatch)
-    launch = launching.Launch(SimpleNamespace(ptr=9), 256, 3, shared=48)
+    launch = launching.Launch(lambda: SimpleNamespace(ptr=9), 256, 3, shared=48)
     for turn in range(3):
         launch(7, STREAM, [1 << 47, -1, turn])
     assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
@@ -49,7 +57,7 @@ def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if another thread came in while the driver reads the arguments of the first one."""
     told = launches(monkeypatch)
-    launch = launching.Launch(SimpleNamespace(ptr=9), 256, 1)
+    launch = launching.Launch(lambda: SimpleNamespace(ptr=9), 256, 1)
     plain = launching._launch_kernel
     depth = 0
 
@@ -63,6 +71,54 @@ def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.M
     monkeypatch.setattr(launching, "_launch_kernel", nested)
     launch(1, STREAM, [11])
     assert [words for *_, words in told] == [(22,), (11,)]
+
+
+def test_a_kernel_is_found_once_at_its_first_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, found = launches(monkeypatch), []
+    launch = launching.Launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256, 1)
+    assert not found
+    for _ in range(2):
+        launch(1, STREAM, [11])
+    assert (len(told), len(found)) == (2, 1)
+
+
+class TestCompiling:
+    """What is begun in the background, and what is waited for."""
+
+    @pytest.fixture
+    def events(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        found: list[str] = []
+
+        def function(device: int, file: str, *rest: Any) -> SimpleNamespace:
+            found.append(f"wait for {file}")
+            return SimpleNamespace(ptr=9)
+
+        monkeypatch.setattr(module, "begin", lambda file, *rest: found.append(f"begin {file}"))
+        monkeypatch.setattr(module, "_function", function)
+        monkeypatch.setattr(launching, "launch_beside", lambda *given: None)
+        launches(monkeypatch)
+        return found
+
+    def test_a_large_merge_compiles_its_kernels_side_by_side(self, events: list[str]) -> None:
+        order = Order.of("int32")
+        policy = resolve(LaunchRequest(), order, TUNED_ON, 2)
+        merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
+        few, many = 1000, (module.OWN_CUTS * TUNED_ON.multiprocessors + 1) * policy.tile_size
+        merge([0, 0, few, 0], few, few, 0, STREAM, [])
+        assert events == ["begin merge_path.cu", "wait for merge_path.cu"]
+        events.clear()
+        merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
+        merge([0, 0, many, 0], many, many, 0, STREAM, [])
+        begun = ["begin merge_path.cu", "begin partition.cu"]
+        assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
+
+    def test_so_do_sorts_by_digits_and_sets(self, events: list[str]) -> None:
+        kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
+        ready_by_digits(kernels, digit_sort(kernels.order, TUNED_ON, 1 << 20))
+        assert events == ["begin count_digits.cu", "begin sort_radix.cu"]
+        events.clear()
+        Walk(kernels, TUNED_ON, Equals.UNION)
+        assert events == ["begin partition.cu", "begin walk.cu"]
 
 
 def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
 # A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
 # may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
-# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1610 s, all of files 780 s. These
+# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1610 s, all of files 900 s. These
 # limits are estimates for an H200 with 16 cores. FOLDER/steps.txt says what the steps took, STEP.done what they printed.
 # STEP: does only these. Needs 60 GB of host memory, 20 GB on the device, nvcc, CCCL and ncu, and 40 GB in SCRATCH. PYTHON
 # names another python3, NCU another ncu, MEASURED_COMMIT the commit where there is no repository.
@@ -77,7 +77,7 @@ printed calls-beside-cccl 30 compare_calls.py
 printed start 150 measure_first_use.py --scratch "$scratch"
 step profile 120 bash -ec profile
 py workers 180 measure_workers.py "$scratch" "$out/workers.md" --turns 2
-py text-merges 180 measure_text.py "$scratch" "$out/text-merges.md" --gigabytes 1 --repeat 3 --backends cpu,gpu --cores 2,16
+py text-merges 300 measure_text.py "$scratch" "$out/text-merges.md" --gigabytes 1 --repeat 3 --backends cpu,gpu --cores 2,16
 py file-sorts 240 measure_sorts.py "$scratch" "$out/file-sorts.md" --backends gpu,cpu --only big,lines,records
 py files 120 measure_files.py "$scratch" "$out/files.md" --repeat 2 --backend gpu --only '2 x 8 GB'
 py parts 60 measure_parts.py "$scratch" "$out/parts.md" --gigabytes 8 --repeat 2

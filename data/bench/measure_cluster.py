@@ -18,7 +18,6 @@ import os
 import platform
 import re
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from measured_on import commit
 
 from gpumerge_cli import __version__
 from gpumerge_cli.cluster import crew
@@ -57,7 +57,6 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=270.0, help="for all turns together, about")
-    parser.add_argument("--commit", default="", help="of the package, where git does not know it")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     work: Path = options.folder / "measure-cluster"
@@ -181,14 +180,6 @@ def processor() -> str:
     return platform.machine()
 
 
-def commit() -> str:
-    """The commit of the working tree that holds this script, if it is in one and git is there."""
-    with suppress(OSError, subprocess.CalledProcessError):
-        words = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    return "unknown"
-
-
 def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
     """A row of a merge in so many tiny tasks."""
     keys = np.arange(options.tasks * 1024, dtype=np.int64)
@@ -228,7 +219,7 @@ def write(options: argparse.Namespace, rows: list[str]) -> None:
     lines = [
         f"Worker processes of one machine, {options.bytes / 1e9:g} GB, medians of up to {options.repeat} runs; "
         f"{cores} cores ({processor()}), Linux {platform.release()}, Python {platform.python_version()}, "
-        f"Dask {dask.__version__}, gpumerge {__version__} ({options.commit or commit()}).",
+        f"Dask {dask.__version__}, gpumerge {__version__} ({commit()}).",
         "`data/bench/measure_cluster.py` makes this table.",
         "",
         "| work | workers | seconds | from, to | seconds to start the workers | |",

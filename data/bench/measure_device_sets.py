@@ -30,7 +30,6 @@ from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.cccl import Algorithm
 from gpumerge_cli.backends.gpu.launching import Answer, current_stream
-from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Keys, Order
 from gpumerge_cli.order.equals import SETS, Equals
@@ -68,8 +67,7 @@ def begin(order: Order, names: Sequence[str]) -> None:
     """Begin to compile the kernels of sets, side by side."""
     limits = gpu.create(0).limits
     for name in names:
-        _, walking = walks.macros_of_walk(order, limits, Equals.of_sets(name, distinct=False))
-        Kernels(0, order, limits).begin("walk", walking)
+        walks.walk_of(0, order, limits, Equals.of_sets(name, distinct=False), None)
 
 
 def shape_of(text: str) -> Any:

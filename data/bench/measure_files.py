@@ -21,6 +21,8 @@ import sys
 import time
 from pathlib import Path
 
+from measured_on import commit
+
 GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
 CASES = [
     # name, suffix, files, items a file, options of generate, options of merge and sort
@@ -107,7 +109,8 @@ def table(rows: list[str], repeat: int) -> str:
     version = subprocess.run([*GPUMERGE, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     sort = subprocess.run(["sort", "--version"], check=False, capture_output=True, text=True).stdout.split("\n")[0]
     where = f"{platform.system()} {platform.release()}, {cpu()}, {len(os.sched_getaffinity(0))} cores"
-    head = f"{version}, Python {platform.python_version()}, {sort}; {where}; median of {repeat} runs in turns.\n\n"
+    head = f"{version}, Python {platform.python_version()}, {sort}; {where}; median of {repeat} runs in turns; "
+    head += f"commit {commit()}.\n\n"
     columns = "| merge | command | s | from, to | GB/s | x cat | peak MiB |\n|---|---|---|---|---|---|---|\n"
     return head + columns + "\n".join(rows) + "\n"
 

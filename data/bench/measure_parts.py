@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from measured_on import commit
+
 CHUNK = 16 << 20
 CALL = 1 << 20
 
@@ -41,7 +43,9 @@ def main() -> None:
     target.unlink()
     rows += link(arguments.repeat)
     text = "| part | GB/s |\n|---|---|\n" + "\n".join(rows) + "\n"
-    arguments.out.write_text(f"{arguments.gigabytes} GiB each, best of {arguments.repeat}.\n\n{text}")
+    arguments.out.write_text(
+        f"{arguments.gigabytes} GiB each, best of {arguments.repeat}; commit {commit()}.\n\n{text}"
+    )
     print(arguments.out.read_text())
 
 

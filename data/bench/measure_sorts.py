@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from measured_on import commit
 from numpy.typing import NDArray
 
 _BLOCK = 1 << 24
@@ -224,7 +225,7 @@ def main() -> None:
         f"Sorts of files, start-up, reading and writing included, from page cache; {threads} cores, {wish.repeat} turns"
     )
     lines = ["| case | command | median, s | fastest, s | peak, MB |", "|---|---|---|---|---|", *table.rows]
-    Path(wish.out).write_text(f"{head}.\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    Path(wish.out).write_text(f"{head}; commit {commit()}.\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from measured_on import commit
 
 ROOT = Path(__file__).resolve().parents[2]
 GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
@@ -84,7 +85,8 @@ def main() -> None:
     told = json.loads(version.stdout) if version.returncode == 0 else {}
     devices = ", ".join(str(one.get("name", "")) for one in told.get("backends", []) if one)
     cores = len(os.sched_getaffinity(0))
-    rows = [f"{cores} cores, Linux {platform.release()}, {devices}; {wish.turns} turns. By measure_workers.py.", ""]
+    rows = [f"{cores} cores, Linux {platform.release()}, {devices}; {wish.turns} turns; commit {commit()}."]
+    rows += ["By measure_workers.py.", ""]
     if re.search(wish.only, "merge"):
         inputs = [str(wish.folder / name) for name in ("a.i64", "b.i64")]
         subprocess.run(

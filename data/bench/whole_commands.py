@@ -10,6 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from measured_on import commit
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -72,6 +74,6 @@ def in_turns(
 
 
 def write_table(out: Path, about: str, columns: str, rows: Sequence[str]) -> None:
-    """Write a table below a paragraph. columns: the heads, as a row of the table."""
+    """Write a table below a paragraph, which names the commit. columns: the heads, as a row of the table."""
     edges = "|---" * columns.count(" | ") + "|---|"
-    out.write_text("\n".join([about, "", columns, edges, *rows]) + "\n", encoding="utf-8")
+    out.write_text("\n".join([f"{about} Commit {commit()}.", "", columns, edges, *rows]) + "\n", encoding="utf-8")

@@ -21,15 +21,32 @@ def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
 
 
 def _one(reports: Sequence[BenchReport]) -> BenchReport:
-    rows: dict[tuple[tuple[str, str, int, int], str], BenchRow] = {}
+    cases: dict[tuple[str, str, int, int], dict[str, BenchRow]] = {}
     for report in reports:
-        rows |= {(row.case, row.name): row for row in report.rows}
-    cases = dict.fromkeys(case for case, _ in rows)
-    in_order = [row for case in cases for (of, _), row in rows.items() if of == case]
+        found: dict[tuple[str, str, int, int], dict[str, BenchRow]] = {}
+        for row in report.rows:
+            found.setdefault(row.case, {})[row.name] = row
+        for case, rows in found.items():
+            both = cases.get(case, {}) | rows
+            cases[case] = {name: both[name] for name in _in_order(list(cases.get(case, {})), list(rows))}
     versions = dict.fromkeys(report.version for report in reports)
     return replace(
-        reports[-1], rows=tuple(in_order), version=", ".join(versions), merged="; ".join(_differences(reports))
+        reports[-1],
+        rows=tuple(row for rows in cases.values() for row in rows.values()),
+        version=", ".join(versions),
+        merged="; ".join(_differences(reports)),
     )
+
+
+def _in_order(names: list[str], others: Sequence[str]) -> list[str]:
+    """All names, each of `others` ahead of those that it is ahead of: contestants stay in the ladder's order."""
+    at = len(names)
+    for name in reversed(others):
+        if name in names:
+            at = names.index(name)
+        else:
+            names.insert(at, name)
+    return names
 
 
 def _differences(reports: Sequence[BenchReport]) -> list[str]:

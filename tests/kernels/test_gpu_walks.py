@@ -30,9 +30,7 @@ class Launches:
         self.order, self.kept = order, kept
         self.told: list[tuple[str, int, list[int]]] = []
 
-    def begin(self, name: str, macros: Any) -> None: ...
-
-    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int) -> Any:
+    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0) -> Any:
         def launch(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
             assert (len(given), stream) == (words, STREAM)
             self.told.append((name, blocks, given))

@@ -206,6 +206,14 @@ class TestCombined:
         (one,) = combined([report(row("path", 1), row("path", 2, runs=3)), report(row("basic", 1))])
         assert [(each.runs, each.name) for each in one.rows] == [(2, "path"), (2, "basic"), (3, "path")]
 
+    def test_the_ladder_keeps_its_order(self) -> None:
+        whole = report(*(row(name, 1) for name in (*KERNELS, "cccl", "copy")))
+        part = report(*(row(name, 2) for name in ("path", "cccl", "copy")))
+        for reports in ([whole, part], [part, whole]):
+            (one,) = combined(reports)
+            assert [each.name for each in one.rows] == [*KERNELS, "cccl", "copy"]
+            assert kernels(one.rows) == [*KERNELS]
+
     def test_devices_stay_apart(self) -> None:
         cpu = replace(SMALL, backend="cpu", device="EPYC")
         assert combined([SMALL, cpu, SMALL]) == [SMALL, cpu]

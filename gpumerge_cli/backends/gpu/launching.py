@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -27,14 +27,18 @@ _TOLD = 5
 
 
 class Launch:
-    """A kernel that is ready to launch. Its arguments are 64-bit words; a struct of words is as many arguments."""
+    """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments."""
 
-    __slots__ = ("_function", "_pack", "_pointer", "_shared", "_spare", "_threads", "_words")
+    __slots__ = ("_find", "_found", "_pack", "_pointer", "_shared", "_spare", "_threads", "_words")
 
-    def __init__(self, function: Any, threads: int, words: int, shared: int = 0) -> None:
-        """function: a kernel of CuPy's. words: the number of its arguments. shared: bytes of dynamic shared memory."""
-        self._function = function  # it keeps the module loaded
-        self._pointer = function.ptr
+    def __init__(self, find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> None:
+        """find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others.
+
+        words: the number of its arguments. shared: bytes of dynamic shared memory.
+        """
+        self._find = find
+        self._found: list[Any] = []
+        self._pointer = 0
         self._threads = threads
         self._shared = shared
         self._words = words
@@ -46,6 +50,10 @@ class Launch:
 
         beside: it may begin before the kernel ahead of it has ended (see beside.py).
         """
+        if not self._pointer:
+            function = self._find()
+            self._found.append(function)  # it keeps its module loaded, of each thread that came here at once
+            self._pointer = function.ptr
         # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
         try:
             arguments = self._spare.pop()

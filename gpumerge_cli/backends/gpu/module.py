@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import gcd
 from typing import Any
 
@@ -137,16 +137,14 @@ class Kernels:
 
         macros, words: those of columns, of which the words end the arguments.
         """
-        shared = shared_bytes(policy, self._order)
-        name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
-        function = self._compiled(name, file, (*policy_macros(policy, batched=batched), *macros), shared)
-        return Launch(function, policy.block_size, _source_words(policy.fan_in, batched) + 5 + words, shared)
+        macros = (*policy_macros(policy, batched=batched), *macros)
+        words += _source_words(policy.fan_in, batched) + 5
+        return self.ready(f"merge_{policy.kernel}", policy.block_size, words, macros, shared_bytes(policy, self._order))
 
     def partitioning(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = ()) -> Launch:
         """The kernel that cuts ahead of `merging`."""
         macros = (*partition_macros(policy.fan_in, batched=batched), *macros)
-        function = self._compiled("partition", "partition.cu", macros, 0)
-        return Launch(function, partition_size(policy.fan_in), _source_words(policy.fan_in, batched) + 6)
+        return self.ready("partition", partition_size(policy.fan_in), _source_words(policy.fan_in, batched) + 6, macros)
 
     def tiling(
         self, policy: SortPolicy, *, shape: TileShape | None = None, macros: Macros = (), words: int = 0
@@ -155,29 +153,28 @@ class Kernels:
         shape = shape or tile_shape(policy.tile, self._order, self._limits)
         shared = tile_shared_bytes(shape, self._order)
         own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer)
-        function = self._compiled("sort_tile", "sort_tile.cu", (*own, *macros), shared)
-        return Launch(function, shape.block_size, 6 + words, shared)
+        return self.ready("sort_tile", shape.block_size, 6 + words, (*own, *macros), shared)
 
-    def begin(self, name: str, macros: Macros) -> None:
-        """Begin to compile a kernel in the background."""
-        begin(f"{name}.cu", compiler_options((*self._comparing, *macros)), self._limits.capability)
-
-    def ready(self, name: str, threads: int, words: int, macros: Macros, shared: int) -> Launch:
-        """A kernel of a file of its own name, ready to launch."""
-        return Launch(self._compiled(name, f"{name}.cu", macros, shared), threads, words, shared)
+    def ready(
+        self, name: str, threads: int, words: int, macros: Macros = (), shared: int = 0, *, file: str = ""
+    ) -> Launch:
+        """A kernel to launch, of a file of its own name or of `file`. It is compiled in the background meanwhile."""
+        file = file or f"{name}.cu"
+        begin(file, compiler_options(self._all_macros(file, macros)), self._limits.capability)
+        return Launch(partial(self._compiled, name, file, macros, shared), threads, words, shared)
 
     def joining(self) -> Launch:
         """The kernel that lays runs one behind the other."""
-        return Launch(self._compiled("join_runs", "join_runs.cu", (), 0), JOINING_THREADS, JOINING_WORDS)
+        return self.ready("join_runs", JOINING_THREADS, JOINING_WORDS)
 
     def checking(self) -> Launch:
         """The kernel that says whether a run is in disorder."""
-        return Launch(self._compiled("any_disorder", "check.cu", (), 0), _THREADS, 5)
+        return self.ready("any_disorder", _THREADS, 5, file="check.cu")
 
     def merging_values(self, policy: LaunchPolicy) -> Launch:
         """The kernel that merges narrow integers value by value."""
-        function = self._compiled("merge_values", "merge_values.cu", values_macros(policy.fan_in), 0)
-        return Launch(function, VALUES_THREADS, _source_words(policy.fan_in, False) + 4)
+        words = _source_words(policy.fan_in, False) + 4
+        return self.ready("merge_values", VALUES_THREADS, words, values_macros(policy.fan_in))
 
     def merge_level(
         self, policy: LaunchPolicy, level: Level, out: Address, text: Address = 0, starts: Address = 0
@@ -257,7 +254,7 @@ class Kernels:
         cuts = self._partition(edges, given, text, starts)
         own = own_cuts_beside(policy.fan_in, self._limits)
         words = [*np.frombuffer(source.tobytes(), np.int64).tolist(), out, cuts.data.ptr, own, text, starts]
-        launch = Launch(self._compiled(name, file, macros, shared), policy.block_size, len(words), shared)
+        launch = Launch(partial(self._compiled, name, file, macros, shared), policy.block_size, len(words), shared)
         launch(blocks, current_stream(), words, beside=begins_beside(self._limits))
 
     def cuts(self, runs: Sequence[tuple[Address, int]], rank: int) -> cupy.ndarray:
@@ -376,8 +373,10 @@ class Kernels:
 
     def _compiled(self, name: str, file: str, macros: Macros, shared: int) -> Any:
         largest = self._limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
-        of_order = self._macros.get(file, self._comparing)
-        return _function(self._device, file, name, (*of_order, *macros), largest)
+        return _function(self._device, file, name, self._all_macros(file, macros), largest)
+
+    def _all_macros(self, file: str, macros: Macros) -> Macros:
+        return (*self._macros.get(file, self._comparing), *macros)
 
 
 def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:

@@ -43,7 +43,5 @@ class DigitPasses:
         ready = self._ready.get(wide)
         if ready is None:
             sort = digit_sort(self._order, self._limits, items[1], pairs=ends is not None)
-            for name, macros in (("count_digits", sort.counting), ("sort_radix", sort.sorting)):
-                self._kernels.begin(name, macros)  # both are compiled side by side
             ready = self._ready[wide] = sort, ready_by_digits(self._kernels, sort)
         sort_by_digits(*ready, items, buffers, stream, ends)

@@ -98,11 +98,9 @@ class Walk:
         cutting, walking = macros_of_walk(order, limits, equals)
         along: Macros = () if columns is None else columns.macros(reads=True, writes=True)
         words = 0 if columns is None else columns.words
-        for name, macros in (("partition", cutting), ("walk", walking)):  # both are compiled side by side
-            kernels.begin(name, (*macros, *along))
         shared = shape.shared_bytes(item_bytes(order))
         runs = 2 * _RUNS
-        self._partition = kernels.ready("partition", partition_size(_RUNS), runs + 6, (*cutting, *along), 0)
+        self._partition = kernels.ready("partition", partition_size(_RUNS), runs + 6, (*cutting, *along))
         self._walk: Launch = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
         self._name, self._tile, self._columns = equals.name_of_set, shape.room, columns
         self._limits, self._beside = limits, begins_beside(limits)
