@@ -16,7 +16,6 @@ from gpumerge_cli.arrays.payload import gathered, joined, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 
 
@@ -108,7 +107,7 @@ def merge(
         return _on_device(given, rows, Device(given, keys, backend), keys, request, out)
     runs = [keys.run(array) for array in given]
     nbytes = sum(run.nbytes for run in runs)
-    host = Host(select(backend, device, keys.order, nbytes).backend, workers)
+    host = Host.of(backend, device, keys.order, nbytes, workers)
     target = np.empty(total, keys.dtype) if out is None else out
     if rows is None:
         host.merge(runs, keys, request, target.view(keys.items))

@@ -11,6 +11,7 @@ from gpumerge_cli.backends.base import KernelName, LaunchRequest, TileLoad, Tran
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 
+_BACKENDS = ("auto", "cpu", "gpu")
 _LONGEST = 60
 """Characters of a value in a message."""
 
@@ -55,8 +56,16 @@ def host_threads(threads: int | None) -> int:
     return threads or cores()
 
 
+def judge_place(backend: Any, device: Any) -> None:
+    """Raise UsageError unless these are the name of a backend and the number of a GPU."""
+    if not isinstance(backend, str) or backend not in _BACKENDS:
+        raise UsageError(f"backend={as_line(backend)} is no backend", way_out=f"use {', '.join(_BACKENDS)}")
+    if isinstance(device, bool) or not isinstance(device, int | np.integer) or device < 0:
+        raise UsageError(f"device={as_line(device)} is no number of a GPU", way_out="give 0 or more")
+
+
 def _judge_count(name: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
         raise UsageError(f"{name}={as_line(value)} is no number of 1 or more")
 
 

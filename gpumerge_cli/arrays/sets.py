@@ -15,7 +15,6 @@ from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import flag, host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
@@ -158,7 +157,7 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
     backend = options.get("backend", "auto")
     chosen = "cpu" if backend == "auto" else backend  # as for sets of files
     nbytes = sum(each.nbytes for each in items)
-    host = Host(select(chosen, options.get("device", 0), of_items.order, nbytes).backend, threads)
+    host = Host.of(chosen, options.get("device", 0), of_items.order, nbytes, threads)
     if items is runs:
         return host.combined(runs, keys, equals, None if out is None else out.view(keys.items)).view(keys.dtype)
     ranks = _ranks(host, items, of_items, equals, nats)
