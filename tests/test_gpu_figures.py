@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ OF_CALLS = {
 
 
 def test_each_row_of_merges_is_its_own_result() -> None:
-    table, calls = rows(section(SPEED, "## Merges in the memory of a GPU").split("The whole ladder")[0]), {}
+    table = rows(section(SPEED, "## Merges in the memory of a GPU").split("The whole ladder")[0])
     calls = result("device.md")
     del table["two runs"]
     assert set(table) == {*OF_BENCH, *OF_CALLS}
@@ -304,6 +305,36 @@ def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> N
                 most.append(OWN_CUTS * TUNED_ON.multiprocessors * tile / 1e6)
     text = (ROOT / "data" / "manual" / "python.md").read_text()
     assert f"once, at {min(most):.1f} to {max(most):.0f} million items on an H200" in text
+
+
+def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = pytest.importorskip("gpumerge_cli.backends.gpu.prepared", reason="needs CuPy", exc_type=ImportError)
+    from gpumerge_cli.backends.gpu import launching, module, passes
+    from gpumerge_cli.backends.limits import TUNED_ON
+    from gpumerge_cli.order import Order
+
+    launched: list[int] = []
+    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
+    monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
+    monkeypatch.setattr(launching, "launch_beside", lambda *given: launched.append(1))
+    monkeypatch.setattr(prepared, "current_stream", lambda: 0)
+    for place in (prepared, passes):
+        monkeypatch.setattr(place, "scratch", lambda *given: SimpleNamespace(ptr=1 << 40))
+    text = " ".join((ROOT / "CHANGELOG.md").read_text().split())
+    assert (
+        "Sorts of up to 1,280 items take one launch, of up to 35,000 at most two, and of up to 73,728 at most three. "
+        "Without values, keys of up to 8 bytes take one launch up to 4,608 items and two up to 73,728."
+    ) in text
+    for dtype in ("int8", "int16", "int32", "float32", "uint64", "float64"):
+        for value_bytes in (None, 1, 4, 8, 100):
+            call = prepared.prepare(prepared.Kind("sort", Order.of(dtype), 1, value_bytes), 0, TUNED_ON)
+            bounds = {1280: 1, 35_000: 2, 73_728: 3} if value_bytes else {4608: 1, 73_728: 2}
+            for count, most in bounds.items():
+                launched.clear()
+                assert call.takes(count)
+                call([0], [count], count, 1 << 41, [1 << 42] if value_bytes else [], 1 << 43)
+                assert len(launched) <= most, (dtype, value_bytes, count)
 
 
 def test_the_figures_of_a_gpu_are_drawn_from_its_results(tmp_path: Path) -> None:
