@@ -125,7 +125,7 @@ def test_one_item_is_contiguous(recorder: Recorder) -> None:
 def test_what_is_no_direction(recorder: Recorder, bad: Any) -> None:
     for array in (fake(400, 3), np.arange(3)):
         for function in (gpumerge_cli.sort, gpumerge_cli.merge, gpumerge_cli.argsort, gpumerge_cli.is_sorted):
-            with pytest.raises(UsageError, match=r"descending=.* is no direction; give True or False"):
+            with pytest.raises(UsageError, match=r"descending=.* is neither true nor false; give True or False"):
                 function(array, descending=bad)
     assert not recorder.calls
 

@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_request, same_side
+from gpumerge_cli.arrays.options import Tuning, flag, host_threads, judge_out, launch_request, same_side
 from gpumerge_cli.arrays.payload import gathered, joined, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
@@ -86,7 +86,7 @@ def merge(
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
-    if counts:
+    if flag("counts", counts):
         judge_counts(out=out)
         options: Any = {"backend": backend, "device": device, "threads": threads, **tuning}
         found = merge(*arrays, values=values, key=key, descending=descending, **options)

@@ -11,6 +11,9 @@ from gpumerge_cli.backends.base import KernelName, LaunchRequest, TileLoad, Tran
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 
+_LONGEST = 60
+"""Characters of a value in a message."""
+
 
 class Tuning(TypedDict, total=False):
     """Options for the launches of merges. See LaunchRequest. The backend chooses those that are not given."""
@@ -36,9 +39,14 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
 
 def direction(descending: Any) -> bool:
     """True for a descending order. Raises UsageError for anything but a bool, or 0 or 1."""
-    if isinstance(descending, int | np.bool_ | np.integer) and descending in (0, 1):
-        return bool(descending)
-    raise UsageError(f"descending={descending!r} is no direction", way_out="give True or False")
+    return flag("descending", descending)
+
+
+def flag(name: str, value: Any) -> bool:
+    """The option's value as a bool. Raises UsageError for anything but a bool, or 0 or 1."""
+    if isinstance(value, int | np.bool_ | np.integer) and value in (0, 1):
+        return bool(value)
+    raise UsageError(f"{name}={as_line(value)} is neither true nor false", way_out="give True or False")
 
 
 def host_threads(threads: int | None) -> int:
@@ -49,7 +57,13 @@ def host_threads(threads: int | None) -> int:
 
 def _judge_count(name: str, value: Any) -> None:
     if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-        raise UsageError(f"{name}={value!r} is no number of 1 or more")
+        raise UsageError(f"{name}={as_line(value)} is no number of 1 or more")
+
+
+def as_line(value: Any) -> str:
+    """The value for a message: its repr, in one line and not long."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
 def same_side(arrays: list[Any]) -> bool:

@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
+from gpumerge_cli.arrays.options import flag, host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
@@ -74,7 +74,7 @@ def sort(
     ------
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
-    if counts:
+    if flag("counts", counts):
         judge_counts(out=out, devices=devices, shares=in_shares(array))
         options: Any = {"algorithm": algorithm, "kernel": kernel, "backend": backend, "device": device}
         found = sort(array, values=values, key=key, descending=descending, threads=threads, **options)
