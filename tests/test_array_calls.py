@@ -233,3 +233,11 @@ def test_functions_are_looked_up_once() -> None:
     """Else every call would pay for the look-up."""
     found = gpumerge_cli.merge
     assert vars(gpumerge_cli)["merge"] is found
+
+
+def test_the_first_of_two_threads_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "_ready", {})
+    kind = remembered.kind_of("sort", [np.zeros(1)], False, None, 0)  # type: ignore[arg-type]
+    for prepared in ("first", "second"):
+        remembered.remember(kind, prepared)
+    assert remembered.remembered(kind) == "first"
