@@ -125,7 +125,7 @@ def test_one_item_is_contiguous(recorder: Recorder) -> None:
 def test_what_is_no_direction(recorder: Recorder, bad: Any) -> None:
     for array in (fake(400, 3), np.arange(3)):
         for function in (gpumerge_cli.sort, gpumerge_cli.merge, gpumerge_cli.argsort, gpumerge_cli.is_sorted):
-            with pytest.raises(UsageError, match=r"descending=.* is no direction; give True or False"):
+            with pytest.raises(UsageError, match=r"descending=.* is neither true nor false; give True or False"):
                 function(array, descending=bad)
     assert not recorder.calls
 
@@ -233,3 +233,11 @@ def test_functions_are_looked_up_once() -> None:
     """Else every call would pay for the look-up."""
     found = gpumerge_cli.merge
     assert vars(gpumerge_cli)["merge"] is found
+
+
+def test_the_first_of_two_threads_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "_ready", {})
+    kind = remembered.kind_of("sort", [np.zeros(1)], False, None, 0)  # type: ignore[arg-type]
+    for prepared in ("first", "second"):
+        remembered.remember(kind, prepared)
+    assert remembered.remembered(kind) == "first"

@@ -177,6 +177,37 @@ def test_items_of_the_arrays_dtype_are_not_looked_at(monkeypatch: pytest.MonkeyP
         assert ranking._as_keys(np, some, some.dtype).tolist() == some.tolist()
 
 
+LARGE = np.array([1, 2**63, 2**64 - 1], np.uint64)
+WIDE = np.array([1.0, 2.0**53, 2.0**53 + 2])
+
+
+def test_items_that_only_the_arrays_dtype_holds() -> None:
+    """NumPy makes floats of lists that hold small and large integers, and rounds them."""
+    for items, places in (([1, 2**64 - 1], [0, 2]), ([2**64 - 1], [2]), ((2.0, 2**63 + 1), [1, 2])):
+        assert gpumerge_cli.rank_of([LARGE], items).tolist() == places
+    assert gpumerge_cli.rank_of([WIDE], [2**53, np.nan], side="right").tolist() == [2, 3]
+    assert gpumerge_cli.rank_of([WIDE], np.array([-(2**63), 2**62])).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("array", "items"),
+    [
+        (WIDE, 2**53 + 1),
+        (WIDE, 2**63 - 1),
+        (WIDE, np.array([1, 2**64 - 1], np.uint64)),
+        (WIDE, 1 + 0j),
+        (LARGE, 2.0**64),
+        (LARGE, [1, 2**64]),
+        (LARGE, [1, 2**64 - 1, -1]),
+        (LARGE, [1.5, 2**64 - 1]),
+        (LARGE.astype(np.int64), 2.0**63),
+    ],
+)
+def test_items_that_round_to_others_are_refused(array: Any, items: Any) -> None:
+    with pytest.raises(UsageError, match=f"are not all values of {array.dtype}"):
+        gpumerge_cli.rank_of([array], items)
+
+
 def test_shapes_of_ranks() -> None:
     runs = [np.arange(5), np.arange(3)]
     assert gpumerge_cli.rank(runs, 8).tolist() == [5, 3]
@@ -192,12 +223,21 @@ def test_shapes_of_ranks() -> None:
         (lambda runs: gpumerge_cli.rank(runs, 9), "a rank lies outside of 0 to 8"),
         (lambda runs: gpumerge_cli.rank(runs, -1), "a rank lies outside of 0 to 8"),
         (lambda runs: gpumerge_cli.rank(runs, 1.5), "at=1.5 is no rank"),
+        (lambda runs: gpumerge_cli.rank(runs, np.ones((9, 9))), "at=array([[1., 1., 1., "),
+        (lambda runs: gpumerge_cli.rank(runs, [0, [1]]), "at=[0, [1]] is no array of ranks"),
+        (lambda runs: gpumerge_cli.rank(runs, np.ma.masked_array([0, 1], [0, 1])), "masked items have no order"),
         (lambda runs: gpumerge_cli.rank([], 0), "no arrays to rank"),
+        (lambda runs: gpumerge_cli.rank(runs[0], 0), "arrays is no list of arrays"),
+        (lambda runs: gpumerge_cli.rank_of(None, 0), "arrays is no list of arrays"),  # type: ignore[arg-type]
+        (lambda runs: gpumerge_cli.rank_of(runs, np.ma.masked_array([0, 1], [0, 1])), "masked items have no order"),
+        (lambda runs: gpumerge_cli.rank_of(runs, [0, [1]]), "items are no array"),
+        (lambda runs: gpumerge_cli.rank_of(runs, 1, side=runs[0]), "side=array([0, 1, 2, 3, 4]) is no side"),
         (lambda runs: gpumerge_cli.rank_of(runs, 1.5), "items of float64 are not all values of int64"),
         (lambda runs: gpumerge_cli.rank_of(runs, "x"), "are not all values of int64"),
         (lambda runs: gpumerge_cli.rank_of(runs, 1, side="both"), "side='both' is no side"),  # type: ignore[arg-type]
     ],
 )
 def test_what_has_no_rank(call: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
+    with pytest.raises(UsageError, match=re.escape(said)) as caught:
         call([np.arange(5), np.arange(3)])
+    assert "\n" not in str(caught.value)

@@ -321,6 +321,16 @@ def test_out_on_a_gpu(gpu_backend: Backend, name: str, dtype: str, rng: np.rando
         assert out[-BEHIND:].get().tobytes() == end
 
 
+@pytest.mark.parametrize("option", ["distinct", "counts"])
+@pytest.mark.parametrize("value", ["no", 2, None, [], np.zeros(2), np.zeros((3, 3))])
+def test_what_is_neither_true_nor_false(option: str, value: Any) -> None:
+    calls: list[Any] = [getattr(gpumerge_cli, name) for name in SETS]
+    for call in calls if option == "distinct" else [*calls, gpumerge_cli.merge, gpumerge_cli.sort]:
+        with pytest.raises(UsageError, match=f"{option}=.* is neither true nor false; give True or False") as caught:
+            call(np.arange(3), **{option: value})
+        assert "\n" not in str(caught.value)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(UsageError, match="no arrays for union"):
         gpumerge_cli.union()
@@ -328,7 +338,7 @@ def test_what_is_refused() -> None:
         gpumerge_cli.intersect(np.array([1]), np.array([1.0]))
     with pytest.raises(UsageError, match="2 arrays of values for 1 of keys"):
         gpumerge_cli.union(np.array([1]), values=[np.array([1]), np.array([2])])
-    with pytest.raises(UsageError, match="--backend tpu: no such backend"):
+    with pytest.raises(UsageError, match="backend='tpu' is no backend; use auto, cpu, gpu"):
         gpumerge_cli.union(np.array([1]), backend="tpu")
     with pytest.raises(UsageError, match="counts=True leaves equal keys out, so it does not go with out"):
         gpumerge_cli.union(np.array([1]), counts=True, out=np.empty(1, int))

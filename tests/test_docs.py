@@ -279,14 +279,6 @@ def test_figures_of_narrow_keys_are_the_results() -> None:
         assert re.search(rf"{name} (took )?{median:#.3g} ms( there)?, {share:.2f} of copy", text), name
 
 
-def test_the_manuals_figures_of_sets_on_a_gpu_are_the_results() -> None:
-    text = (MANUAL / "speed.md").read_text().split("## Sets in the memory of a GPU")[1].split("\n## ")[0]
-    measured = [[cells[at] for at in (5, 6, 7, 8)] for cells in _rows((RESULTS / "h200" / "sets.md").read_text())]
-    shown = [[cell.removesuffix(" ms") for cell in cells[1:5]] for cells in _rows(text)[2:]]
-    assert len(shown) > 10
-    assert [row for row in shown if row not in measured] == []
-
-
 def test_the_manuals_figures_of_files_are_the_results() -> None:
     import json
 

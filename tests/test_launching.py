@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from gpumerge_cli.backends.gpu import launching, module
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
+from gpumerge_cli.backends.gpu.size_classes import size_classes
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
@@ -82,8 +84,27 @@ def test_a_kernel_is_found_once_at_its_first_launch(monkeypatch: pytest.MonkeyPa
     assert (len(told), len(found)) == (2, 1)
 
 
+def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    launches(monkeypatch)
+    found: list[weakref.ref[Function]] = []
+
+    class Function:
+        ptr = 9
+
+    def find() -> Function:
+        function = Function()
+        found.append(weakref.ref(function))
+        if len(found) == 1:
+            launch(1, STREAM, [11])  # as if another thread came in meanwhile, and found another copy
+        return function
+
+    launch = launching.Launch(find, 256, 1)
+    launch(1, STREAM, [22])
+    assert [function() is not None for function in found] == [True, True]
+
+
 class TestCompiling:
-    """What is begun in the background, and what is waited for."""
+    """The kernels that are begun in the background, and those that are waited for."""
 
     @pytest.fixture
     def events(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -112,6 +133,14 @@ class TestCompiling:
         begun = ["begin merge_path.cu", "begin partition.cu"]
         assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
 
+    def test_a_sort_that_merges_compiles_its_kernels_side_by_side(self, events: list[str]) -> None:
+        kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
+        classes = size_classes(kernels, kernels.order, TUNED_ON, None)
+        passes = classes[-2].passes
+        passes(0, classes[-2].most, passes.plan(classes[-2].most), (0, 0), STREAM, [])
+        begun = ["begin sort_tile.cu", "begin merge_path.cu"]
+        assert events == [*begun, "wait for sort_tile.cu", "wait for merge_path.cu"]
+
     def test_so_do_sorts_by_digits_and_sets(self, events: list[str]) -> None:
         kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
         ready_by_digits(kernels, digit_sort(kernels.order, TUNED_ON, 1 << 20))
@@ -119,6 +148,24 @@ class TestCompiling:
         events.clear()
         Walk(kernels, TUNED_ON, Equals.UNION)
         assert events == ["begin partition.cu", "begin walk.cu"]
+
+    @pytest.mark.parametrize("dtype", ["int16", "int32"])
+    def test_what_is_waited_for_is_what_was_begun(self, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same options for the same capability: otherwise everything would be compiled twice."""
+        begun, waited = [], []
+        monkeypatch.setattr(module, "begin", lambda *unit: begun.append(unit))
+        monkeypatch.setattr(module, "kernel", lambda file, options, *rest: waited.append((file, options)))
+        module._function.cache_clear()
+        kernels = module.Kernels(0, Order.of(dtype), TUNED_ON)
+        sort = digit_sort(kernels.order, TUNED_ON, 1 << 20)
+        policy = resolve(LaunchRequest(), kernels.order, TUNED_ON, 2)
+        launch = [*ready_by_digits(kernels, sort), kernels.merging(policy), kernels.partitioning(policy)]
+        launch += [kernels.joining(), kernels.checking(), kernels.merging_values(policy)]
+        for one in launch:
+            one._find()
+        module._function.cache_clear()
+        assert len(begun) == len(launch)
+        assert [(*unit, TUNED_ON.capability) for unit in waited] == begun
 
 
 def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,7 @@ def shape_rows(items: str, shapes: str, bits: int, turns: int) -> Iterator[str]:
         values = [cupy.zeros(count // 2, kind)] * 2, cupy.empty(count, kind)
     for text in shapes.split():
         walks._SHAPES[size] = shape_of(text)
+        walks.walk_of.cache_clear()  # it does not know the shapes
         if values is None:
             begin(order, ("union", "intersect"))
     for text in shapes.split():

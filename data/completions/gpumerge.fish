@@ -65,7 +65,7 @@ complete -c gpumerge -n '__gpumerge_command merge' -l fsync -d 'Force the output
 complete -c gpumerge -n '__gpumerge_command merge' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command merge' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command merge' -l no-progress
-complete -c gpumerge -n '__gpumerge_command merge' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command merge' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command merge' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command merge' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command merge' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -125,7 +125,7 @@ complete -c gpumerge -n '__gpumerge_command union' -l fsync -d 'Force the output
 complete -c gpumerge -n '__gpumerge_command union' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command union' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command union' -l no-progress
-complete -c gpumerge -n '__gpumerge_command union' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command union' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command union' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command union' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command union' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -175,7 +175,7 @@ complete -c gpumerge -n '__gpumerge_command intersect' -l fsync -d 'Force the ou
 complete -c gpumerge -n '__gpumerge_command intersect' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l no-progress
-complete -c gpumerge -n '__gpumerge_command intersect' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command intersect' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -225,7 +225,7 @@ complete -c gpumerge -n '__gpumerge_command difference' -l fsync -d 'Force the o
 complete -c gpumerge -n '__gpumerge_command difference' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command difference' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command difference' -l no-progress
-complete -c gpumerge -n '__gpumerge_command difference' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command difference' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command difference' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command difference' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command difference' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -275,7 +275,7 @@ complete -c gpumerge -n '__gpumerge_command symmetric' -l fsync -d 'Force the ou
 complete -c gpumerge -n '__gpumerge_command symmetric' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l no-progress
-complete -c gpumerge -n '__gpumerge_command symmetric' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command symmetric' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -324,7 +324,7 @@ complete -c gpumerge -n '__gpumerge_command compare' -l fsync -d 'Force the outp
 complete -c gpumerge -n '__gpumerge_command compare' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html.'
 complete -c gpumerge -n '__gpumerge_command compare' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command compare' -l no-progress
-complete -c gpumerge -n '__gpumerge_command compare' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command compare' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command compare' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command compare' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command compare' -l threads -x -d 'Host threads; by default all cores.'
@@ -363,7 +363,7 @@ complete -c gpumerge -n '__gpumerge_command join' -l fsync -d 'Force the output 
 complete -c gpumerge -n '__gpumerge_command join' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html.'
 complete -c gpumerge -n '__gpumerge_command join' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command join' -l no-progress
-complete -c gpumerge -n '__gpumerge_command join' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command join' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command join' -l verbose -l stats -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command join' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command join' -l threads -x -d 'Host threads; by default all cores.'
@@ -413,7 +413,7 @@ complete -c gpumerge -n '__gpumerge_command sort' -l count-to -rF -d 'Write equa
 complete -c gpumerge -n '__gpumerge_command sort' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'
 complete -c gpumerge -n '__gpumerge_command sort' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
 complete -c gpumerge -n '__gpumerge_command sort' -l progress -d 'Show on a terminal how far the work is.'
-complete -c gpumerge -n '__gpumerge_command sort' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command sort' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command sort' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command sort' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command sort' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -461,7 +461,7 @@ complete -c gpumerge -n '__gpumerge_command check' -l sort -xa 'general-numeric 
 complete -c gpumerge -n '__gpumerge_command check' -l stable -s s -d 'Lines with equal keys keep their order. Without this option all their bytes decide.'
 complete -c gpumerge -n '__gpumerge_command check' -l unique -s u -d 'Equal items are in disorder, too, as in sort -cu.'
 complete -c gpumerge -n '__gpumerge_command check' -l progress -d 'Show on a terminal how far the work is.'
-complete -c gpumerge -n '__gpumerge_command check' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command check' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command check' -l verbose -l stats -s v -d 'Print a line for each file on standard error that says what it holds.'
 complete -c gpumerge -n '__gpumerge_command check' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command check' -l device -x -d 'The GPU that may work, counted from 0; by default the first.'
@@ -512,7 +512,7 @@ complete -c gpumerge -n '__gpumerge_command rank' -l fsync -d 'Force the output 
 complete -c gpumerge -n '__gpumerge_command rank' -l report -rF -d 'With --range, write a report to FILE that says what took the time: .json, .md or .html.'
 complete -c gpumerge -n '__gpumerge_command rank' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command rank' -l no-progress
-complete -c gpumerge -n '__gpumerge_command rank' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command rank' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command rank' -l verbose -l stats -s v -d 'With --range, print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command rank' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command rank' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.'
@@ -532,7 +532,7 @@ complete -c gpumerge -n '__gpumerge_command batch' -l joblog -rF -d 'Log every j
 complete -c gpumerge -n '__gpumerge_command batch' -l report -rF -d 'Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on with it.'
 complete -c gpumerge -n '__gpumerge_command batch' -l progress -d 'Show on a terminal how far the work is, or do not.'
 complete -c gpumerge -n '__gpumerge_command batch' -l no-progress
-complete -c gpumerge -n '__gpumerge_command batch' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command batch' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command batch' -l verbose -l stats -s v -d 'Print a table of the slowest jobs on standard error.'
 complete -c gpumerge -n '__gpumerge_command batch' -l threads -x -d 'Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, unless it asks for more or less.'
 complete -c gpumerge -n '__gpumerge_command batch' -l memory -s S -x -d 'Host memory for what is in flight, of all jobs together, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of what is free. Each job at a time gets an equal part, unless it asks for more or less.'
@@ -553,7 +553,7 @@ complete -c gpumerge -n '__gpumerge_command bench' -l repeat -x -d 'Times that e
 complete -c gpumerge -n '__gpumerge_command bench' -l seed -x -d 'The same seed makes the same runs.'
 complete -c gpumerge -n '__gpumerge_command bench' -l output -s o -rF -d 'Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard output if neither this nor --figures is given.'
 complete -c gpumerge -n '__gpumerge_command bench' -l figures -xa '(__fish_complete_directories)' -d 'Draw figures, PNG and SVG, in this folder. Needs gpumerge[plot].'
-complete -c gpumerge -n '__gpumerge_command bench' -l quiet -s q -d 'Print nothing but errors on standard error.'
+complete -c gpumerge -n '__gpumerge_command bench' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command bench' -l verbose -l stats -s v -d 'Print the table of results on standard error, also where they go to files.'
 complete -c gpumerge -n '__gpumerge_command bench' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command bench' -l device -x -d 'The number of the GPU, counted from 0.'

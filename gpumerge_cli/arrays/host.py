@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.options import judge_place
 from gpumerge_cli.arrays.payload import joined
 from gpumerge_cli.backends.base import Backend, LaunchRequest, SortRequest, Workspace
+from gpumerge_cli.backends.select import select
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 
 Array = NDArray[Any]
@@ -24,6 +27,15 @@ class Host:
 
     backend: Backend
     threads: int
+
+    @classmethod
+    def of(cls, backend: str, device: int, order: Order, nbytes: int, threads: int) -> Host:
+        """The host with the backend that is asked for, or that is best for so many bytes.
+
+        Raises UsageError for a name or a number that stands for none, DeviceError for a GPU that cannot be had.
+        """
+        judge_place(backend, device)
+        return cls(select(backend, device, order, nbytes).backend, threads)
 
     def merge(self, runs: Sequence[Array], keys: ArrayKeys, request: LaunchRequest, out: Array) -> None:
         """Merge runs into `out`, which has room for all of them."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import host_threads, same_side
+from gpumerge_cli.arrays.options import as_line, host_threads, same_side
 from gpumerge_cli.arrays.ranking import rank_of
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.engine.parallel import for_each
@@ -59,8 +59,8 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     ------
     UsageError: arrays that do not fit, or a word that is no kind of join. DeviceError: a GPU that cannot be had.
     """
-    if how not in HOWS:
-        raise UsageError(f"how={how!r} is no kind of join", way_out=f"use {', '.join(HOWS)}")
+    if not isinstance(how, str) or how not in HOWS:
+        raise UsageError(f"how={as_line(how)} is no kind of join", way_out=f"use {', '.join(HOWS)}")
     given = [taken(a), taken(b)]
     for array in given:
         if array.dtype.names:

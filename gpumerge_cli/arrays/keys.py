@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.options import direction
+from gpumerge_cli.arrays.options import as_line, direction
 from gpumerge_cli.arrays.taking import judge_mask
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -46,7 +46,7 @@ class ArrayKeys:
     def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:
         """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
         if field is not None and not isinstance(field, str):
-            raise UsageError(f"key={field!r} is no field's name", way_out="name a field of the arrays' dtype")
+            raise UsageError(f"key={as_line(field)} is no field's name", way_out="name a field of the arrays' dtype")
         for array in arrays:
             judge_mask(array)
             if array.ndim != 1:

@@ -11,12 +11,11 @@ from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import Tuning, host_threads, judge_out, launch_request, same_side
+from gpumerge_cli.arrays.options import Tuning, flag, host_threads, judge_out, launch_request, same_side
 from gpumerge_cli.arrays.payload import gathered, joined, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 
 
@@ -86,7 +85,7 @@ def merge(
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
-    if counts:
+    if flag("counts", counts):
         judge_counts(out=out)
         options: Any = {"backend": backend, "device": device, "threads": threads, **tuning}
         found = merge(*arrays, values=values, key=key, descending=descending, **options)
@@ -108,7 +107,7 @@ def merge(
         return _on_device(given, rows, Device(given, keys, backend), keys, request, out)
     runs = [keys.run(array) for array in given]
     nbytes = sum(run.nbytes for run in runs)
-    host = Host(select(backend, device, keys.order, nbytes).backend, workers)
+    host = Host.of(backend, device, keys.order, nbytes, workers)
     target = np.empty(total, keys.dtype) if out is None else out
     if rows is None:
         host.merge(runs, keys, request, target.view(keys.items))

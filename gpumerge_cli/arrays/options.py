@@ -11,6 +11,10 @@ from gpumerge_cli.backends.base import KernelName, LaunchRequest, TileLoad, Tran
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 
+_BACKENDS = ("auto", "cpu", "gpu")
+_LONGEST = 60
+"""Characters of a value in a message."""
+
 
 class Tuning(TypedDict, total=False):
     """Options for the launches of merges. See LaunchRequest. The backend chooses those that are not given."""
@@ -36,9 +40,14 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
 
 def direction(descending: Any) -> bool:
     """True for a descending order. Raises UsageError for anything but a bool, or 0 or 1."""
-    if isinstance(descending, int | np.bool_ | np.integer) and descending in (0, 1):
-        return bool(descending)
-    raise UsageError(f"descending={descending!r} is no direction", way_out="give True or False")
+    return flag("descending", descending)
+
+
+def flag(name: str, value: Any) -> bool:
+    """The option's value as a bool. Raises UsageError for anything but a bool, or 0 or 1."""
+    if isinstance(value, int | np.bool_ | np.integer) and value in (0, 1):
+        return bool(value)
+    raise UsageError(f"{name}={as_line(value)} is neither true nor false", way_out="give True or False")
 
 
 def host_threads(threads: int | None) -> int:
@@ -47,9 +56,23 @@ def host_threads(threads: int | None) -> int:
     return threads or cores()
 
 
+def judge_place(backend: Any, device: Any) -> None:
+    """Raise UsageError unless these are the name of a backend and the number of a GPU."""
+    if not isinstance(backend, str) or backend not in _BACKENDS:
+        raise UsageError(f"backend={as_line(backend)} is no backend", way_out=f"use {', '.join(_BACKENDS)}")
+    if isinstance(device, bool) or not isinstance(device, int | np.integer) or device < 0:
+        raise UsageError(f"device={as_line(device)} is no number of a GPU", way_out="give 0 or more")
+
+
 def _judge_count(name: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-        raise UsageError(f"{name}={value!r} is no number of 1 or more")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+        raise UsageError(f"{name}={as_line(value)} is no number of 1 or more")
+
+
+def as_line(value: Any) -> str:
+    """The value for a message: its repr, in one line and not long."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
 def same_side(arrays: list[Any]) -> bool:

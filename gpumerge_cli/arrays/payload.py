@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.options import is_aligned, same_side
+from gpumerge_cli.arrays.options import as_line, is_aligned, same_side
 from gpumerge_cli.arrays.taking import is_cupy, taken
 from gpumerge_cli.errors import UsageError
 
@@ -18,7 +18,8 @@ _LISTED = 8
 def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
     """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys."""
     if not isinstance(values, Iterable):
-        raise UsageError(f"values={values!r} is no list of arrays", way_out="give one array for each array of keys")
+        what = f"values={as_line(values)} is no list of arrays"
+        raise UsageError(what, way_out="give one array for each array of keys")
     found = [taken(each, payload=True) for each in values]
     if len(found) != len(keys):
         raise UsageError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import judge_aligned, same_side
+from gpumerge_cli.arrays.options import as_line, judge_aligned, same_side
 from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
-from gpumerge_cli.arrays.taking import is_cupy, lies_on_gpu, taken
+from gpumerge_cli.arrays.taking import is_cupy, judge_mask, lies_on_gpu, taken
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -52,9 +53,9 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     DeviceError: a GPU that cannot be had.
     """
     given, keys, on_device = _taken(arrays, key, descending)
-    ranks = np.asarray(at.get() if is_cupy(at) else at)
+    ranks = _as_array(at, f"at={as_line(at)} is no array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
-        raise UsageError(f"at={at!r} is no rank", way_out="give whole numbers")
+        raise UsageError(f"at={as_line(at)} is no rank", way_out="give whole numbers")
     total = sum(map(len, given))
     if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= total:
         raise UsageError(f"a rank lies outside of 0 to {total}", way_out="the merge has no more items")
@@ -103,9 +104,9 @@ def rank_of(
     UsageError: arrays or items that do not fit. DeviceError: a GPU that cannot be had.
     """
     given, keys, on_device = _taken(arrays, key, descending)
-    if side not in ("left", "right"):
-        raise UsageError(f"side={side!r} is no side", way_out='use "left" or "right"')
-    items = taken(items) if lies_on_gpu(items) else items
+    if not isinstance(side, str) or side not in ("left", "right"):
+        raise UsageError(f"side={as_line(side)} is no side", way_out='use "left" or "right"')
+    items = taken(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
     if on_device:
         if is_cupy(items):
             same_side([*given, items])
@@ -125,6 +126,8 @@ def rank_of(
 
 def _taken(arrays: Sequence[Any], key: str | None, descending: bool) -> tuple[list[Array], ArrayKeys, bool]:
     """(the arrays as NumPy's or CuPy's, their order, whether they lie on a GPU)."""
+    if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
+        raise UsageError("arrays is no list of arrays", way_out="give one in brackets, too: [array]")
     given = [taken(array) for array in arrays]
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
@@ -153,22 +156,46 @@ def _ranks_on_device(arrays: Sequence[Any], keys: ArrayKeys, items: Any, side: L
         return device.kept(found.reshape(wanted.shape))
 
 
+def _as_array(given: Any, what: str) -> Array:
+    """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError, that says `what`, for others."""
+    judge_mask(given)
+    try:
+        return np.asarray(given.get() if is_cupy(given) else given)
+    except ValueError as error:  # lists of different lengths
+        raise UsageError(what, way_out="give an array, or lists of one length") from error
+
+
 def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     """Items as an array of the dtype, of the module `xp`, NumPy or CuPy. Raises UsageError if it cannot hold them."""
-    found = items if is_cupy(items) else np.asarray(items)
+    found = items if is_cupy(items) else _as_array(items, "items are no array")
     if found.dtype.kind == "V" and dtype.kind == "S":
         found = found.view(f"S{found.dtype.itemsize}")
     if found.dtype == dtype:
         return xp.asarray(found)
+    if isinstance(items, list | tuple) and found.dtype.kind == "f" and dtype.kind in "iu":
+        found = np.asarray(items, object)  # NumPy rounds small and large integers beside each other to floats
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
             cast = found.astype(dtype)
-        same = bool(((cast == found) | ((cast != cast) & (found != found))).all())
-    except (TypeError, ValueError, OverflowError):
+            same = bool(_all_same(cast, found))
+    except (TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning):
         same = False
     if not same:
         raise UsageError(f"items of {found.dtype} are not all values of {dtype}", way_out="give keys of that dtype")
     return xp.asarray(cast)
+
+
+def _all_same(cast: Any, found: Any) -> Any:
+    """Whether all items of two arrays of different dtypes have the same value."""
+    same = (cast == found) | ((cast != cast) & (found != found))
+    if {cast.dtype.kind, found.dtype.kind} not in ({"f", "i"}, {"f", "u"}):
+        return same.all()
+    # They have been compared as floats, to which integers are rounded.
+    floats, integers = (cast, found) if cast.dtype.kind == "f" else (found, cast)
+    beyond = np.float64(np.iinfo(integers.dtype).max) + 1
+    exact = (floats < beyond) & (floats.astype(integers.dtype) == integers)
+    return (same & (exact | (floats != floats))).all()
 
 
 def _co_ranks(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:

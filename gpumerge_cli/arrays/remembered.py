@@ -40,10 +40,10 @@ def remembered(kind: Kind) -> Any:
 
 
 def remember(kind: Kind, prepared: Any) -> None:
-    """From now on a call of this kind is launched by `prepared`."""
+    """From now on a call of this kind is launched by `prepared`, unless another thread has remembered one."""
     if len(_ready) >= _MOST_KINDS:
         _ready.clear()  # in one step, as other threads look things up
-    _ready[kind] = prepared
+    _ready.setdefault(kind, prepared)  # the other one's kernels may run now, so they must stay loaded
 
 
 def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None) -> Any:

@@ -12,10 +12,9 @@ from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host, numbered
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
+from gpumerge_cli.arrays.options import flag, host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
@@ -122,7 +121,7 @@ def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
 
 def _counted(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
     """The set, with the counts of its keys if they are asked for."""
-    if not options.get("counts"):
+    if not flag("counts", options.get("counts", False)):
         return _combined(equals, arrays, options)
     judge_counts(distinct=options.get("distinct"), out=options.get("out"))
     found = _combined(equals, arrays, options)
@@ -142,7 +141,7 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
     threads = host_threads(options.get("threads"))
     values = options.get("values")
     rows = None if values is None else payload(values, given)
-    equals = Equals.of_sets(name, distinct=options.get("distinct", False))
+    equals = Equals.of_sets(name, distinct=flag("distinct", options.get("distinct", False)))
     out = options.get("out")
     if out is not None:
         judge_out(out, keys.dtype, equals.most(list(map(len, given))), [*given, *(rows or ())], longer=True)
@@ -158,7 +157,7 @@ def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any
     backend = options.get("backend", "auto")
     chosen = "cpu" if backend == "auto" else backend  # as for sets of files
     nbytes = sum(each.nbytes for each in items)
-    host = Host(select(chosen, options.get("device", 0), of_items.order, nbytes).backend, threads)
+    host = Host.of(chosen, options.get("device", 0), of_items.order, nbytes, threads)
     if items is runs:
         return host.combined(runs, keys, equals, None if out is None else out.view(keys.items)).view(keys.dtype)
     ranks = _ranks(host, items, of_items, equals, nats)

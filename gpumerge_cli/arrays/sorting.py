@@ -11,13 +11,12 @@ from gpumerge_cli.arrays.counting import counted, judge_counts
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import host_threads, judge_out, same_side
+from gpumerge_cli.arrays.options import flag, host_threads, judge_out, same_side
 from gpumerge_cli.arrays.payload import gathered, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import Algorithm, KernelName, LaunchRequest, SortRequest
-from gpumerge_cli.backends.select import select
 from gpumerge_cli.errors import UsageError
 
 _USUAL = SortRequest("auto", LaunchRequest())
@@ -74,7 +73,7 @@ def sort(
     ------
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
-    if counts:
+    if flag("counts", counts):
         judge_counts(out=out, devices=devices, shares=in_shares(array))
         options: Any = {"algorithm": algorithm, "kernel": kernel, "backend": backend, "device": device}
         found = sort(array, values=values, key=key, descending=descending, threads=threads, **options)
@@ -115,7 +114,7 @@ def sort(
                 return target
             return target, on.sort_along(run, request, rows, target.view(keys.items))
     run, target = keys.run(given), np.empty(len(given), keys.dtype) if out is None else out
-    host = Host(select(backend, device, keys.order, run.nbytes).backend, workers)
+    host = Host.of(backend, device, keys.order, run.nbytes, workers)
     if rows is None:
         host.sort(run, keys, request, target.view(keys.items))
         return target
@@ -174,7 +173,7 @@ def argsort(
                 return found
             return on.kept(on.sorted_ranks(on.run(given), request))
     run = keys.run(given)
-    return Host(select(backend, device, keys.order, run.nbytes).backend, workers).sorted_ranks(run, keys, request)
+    return Host.of(backend, device, keys.order, run.nbytes, workers).sorted_ranks(run, keys, request)
 
 
 def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
@@ -209,4 +208,4 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
             if found is not None:
                 return bool(found)
             return on.in_order(on.run(given))
-    return Host(select("auto", 0, keys.order, 0).backend, 1).in_order(keys.run(given), keys)
+    return Host.of("auto", 0, keys.order, 0, 1).in_order(keys.run(given), keys)

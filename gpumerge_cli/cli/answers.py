@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.report.model import RankReport
 
 _WIDEST = 60
-_END = "(end)"
+_END, _EMPTY = "(end)", "(empty)"
 
 
 def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
@@ -32,7 +32,12 @@ def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
     if request.output == "-":
         answers = answer(request)
         settle()
-        print(_text(answers, as_json=request.as_json))
+        text = _text(answers, as_json=request.as_json)
+        try:
+            print(text, flush=True)
+        except OSError as error:
+            error.filename = error.filename or "standard output"
+            raise
     else:
         try:
             with replacing(request.output, durable=request.durable) as file:
@@ -76,7 +81,7 @@ def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
 def _cut(item: str) -> str:
     from gpumerge_cli.units import visible
 
-    told = visible(item)
+    told = visible(item[: _WIDEST + 1]) or _EMPTY
     return told if len(told) <= _WIDEST else f"{told[: _WIDEST - 3]}..."
 
 

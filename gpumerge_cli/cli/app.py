@@ -135,7 +135,7 @@ class _ClosedOutput(io.TextIOBase):
     """Standard output where it is closed: Python's own None takes all output silently."""
 
     def write(self, text: str, /) -> NoReturn:
-        raise OutputError("it is closed", where="standard output", way_out="send it to a file, or use -o FILE")
+        raise OutputError("it is closed", where="standard output", way_out="send it to a file")
 
     def fileno(self) -> NoReturn:
         self.write("")

@@ -59,6 +59,8 @@ def _sorting(where: str, here: bytes, ahead: bytes, order: Order, *, unique: boo
         return "sort it with -u first"
     if not order.item_word:
         return "sort it first"
+    if order.text is not None and any(key.compare == "random" for key in order.text.keys):
+        return "sort it first, and give both commands the same --random-source"
     if where.endswith(":2") and _has_digit(here) and not _has_digit(ahead):
         return "if line 1 is a header, add --header 1 or --field NAME; else sort it first"
     if not order.by_key() and not any(order.ways):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -38,6 +39,7 @@ from gpumerge_cli.urls import is_url
 if TYPE_CHECKING:
     from gpumerge_cli.formats.csv_records import CsvRecords
 
+_DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHOWN = 60
 _LARGEST = 8
 _LOOKS = 64
@@ -126,6 +128,8 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
+    if not items.plain:  # sort finds a pipe at its end the second time, as GNU sort does
+        _judge_pipes(names)
     return [
         replace(
             resolve_format(
@@ -144,6 +148,22 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
         )
         for number, name in enumerate(names)
     ]
+
+
+def _judge_pipes(names: Sequence[str]) -> None:
+    """Raise UsageError if two names stand for one open pipe: all that it holds would be the first one's."""
+    known: dict[tuple[int, int], str] = {}
+    for name in names:
+        if name != STDIO and not name.startswith(_DESCRIPTORS):
+            continue
+        with suppress(OSError):  # opening it will report it
+            status = os.fstat(0) if name == STDIO else os.stat(name)
+            if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+                pipe = status.st_dev, status.st_ino
+                if pipe in known:
+                    told = f"{known[pipe]} and {name} are one pipe, which can be read once"
+                    raise UsageError(told, way_out="name it once, or give it as a file")
+                known[pipe] = name
 
 
 def look_at(names: Sequence[str]) -> None:

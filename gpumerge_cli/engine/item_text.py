@@ -42,7 +42,7 @@ def _number(text: str, order: Keys) -> bytes:
             item = np.array([number], dtype)
     except (ValueError, OverflowError):
         raise _wrong(text, f"it is no {dtype}", f"write {_example(order)}") from None
-    if dtype.kind == "f" and np.isinf(item[0]) and not np.isinf(number):
+    if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
         raise _wrong(text, f"it is too large for {dtype}", "write inf, or a lesser number")
     return item.tobytes()
 
@@ -89,6 +89,8 @@ def _line(text: str, inputs: Inputs) -> bytes:
         except csv.Error as error:
             raise _wrong(text, f"it is no record of CSV: {error}", "check its quotes") from None
         line = MARK.join([line, *(field.encode("latin-1") for field in fields)])
+    elif order.text is not None and order.text.quoted and line.count(b'"') % 2:
+        raise _wrong(text, "it is no record of CSV: a quote is not closed", "check its quotes")
     return line
 
 

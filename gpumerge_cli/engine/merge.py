@@ -62,8 +62,7 @@ def merge_files(
     ):
         advance = inputs.rest(advance)
         request, inputs = _judged(request, inputs, by_cluster=machines is not None)
-        with stopwatch.span("plan"):
-            parts = _parts(request, inputs)
+        parts = _parts(request, inputs, stopwatch)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
         known = sizes if request.equals.keeps_all else None
@@ -154,18 +153,22 @@ def _end(request: MergeRequest, inputs: Inputs, output: Output, outcome: Outcome
         output.end_with(request.margin.last_line(outcome.counts, outcome.dropped, inputs.order.end[0]), outcome)
 
 
-def _parts(request: MergeRequest, inputs: Inputs) -> list[Chunk]:
-    """The parts of the inputs that the output's parts are the merges of; none if it is one file with all items."""
+def _parts(request: MergeRequest, inputs: Inputs, stopwatch: Stopwatch) -> list[Chunk]:
+    """The parts of the inputs that the output's parts are the merges of; none if it is one file with all items.
+
+    stopwatch: what takes the span "search" of finding them.
+    """
     if request.ranks is None and request.parts is None:
         return []
-    chunk = None
-    if request.ranks is not None:
-        from gpumerge_cli.engine.ranks import ranks_of
+    with stopwatch.span("search"):
+        chunk = None
+        if request.ranks is not None:
+            from gpumerge_cli.engine.ranks import ranks_of
 
-        chunk = ranks_of(inputs, request.on.threads).chunk(request.ranks.start, request.ranks.stop)
-    if chunk is not None and request.parts is None:
-        return [chunk]
-    return Planner(inputs.sources, inputs.order, groups=request.by_groups).parts(request.parts or 1, chunk)
+            chunk = ranks_of(inputs, request.on.threads).chunk(request.ranks.start, request.ranks.stop)
+        if chunk is not None and request.parts is None:
+            return [chunk]
+        return Planner(inputs.sources, inputs.order, groups=request.by_groups).parts(request.parts or 1, chunk)
 
 
 def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence[Chunk]) -> Site:

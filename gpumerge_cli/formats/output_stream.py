@@ -69,7 +69,7 @@ class OutputStream:
         """Write all of `data`, which must follow what was written before."""
         assert position == self._position, "a stream is written in order"
         view = data.data
-        if self._position == 0:
+        if len(view) and self.name not in begun:
             begun.append(self.name)
         self._position += len(view)
         while len(view):

@@ -252,7 +252,7 @@ def open_sink(
         header = (lambda _: head) if head else None
         return ItemSink(open_output(name, most), header=header, compress=compress, line_end=line_end)
     if is_terminal(name):
-        raise OutputError("binary items are not written to a terminal", way_out="use -o FILE or a pipe")
+        raise OutputError("binary items are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype_of(suffix) and (source_content.dtype is None or source_content.dtype.isnative):
         dtype = dtype.newbyteorder("=")  # suffixes mean this byte order, unless --dtype names another
     one = format_of(suffix) if is_binary(suffix) else source_content.format

@@ -13,6 +13,7 @@ _MEANINGS = {
     "spool": "copy standard input",
     "decompress": "decompress inputs",
     "csv": "take CSV apart",
+    "search": "find the cuts",
     "compile": "compile kernels",
     "read": "read inputs",
     "index": "index rows",
@@ -29,6 +30,7 @@ _BOUNDS = {
     "spool": "copying standard input",
     "decompress": "decompression",
     "csv": "taking CSV apart",
+    "search": "finding the cuts",
     "compile": "compiling",
     "plan": "planning",
     "read": "reading",
@@ -231,7 +233,8 @@ def _shrunk(report: MergeReport) -> str:
 def _dropped(report: MergeReport) -> str:
     if not report.unique:
         return ""
-    of_set = "that the columns leave out" if report.kind == "compare" else f"that the {report.kind} leaves out"
+    of_compare = "that share a line with equal ones, or are in no column that is shown"
+    of_set = of_compare if report.kind == "compare" else f"that the {report.kind} leaves out"
     which = "that equal one ahead of them" if report.kind in ("merge", "sort") else of_set
     return f"{format_count(report.dropped)} items {which}"
 

@@ -9,13 +9,14 @@ from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
 from gpumerge_cli.report.merge_tables import idle_share, stage_name
-from gpumerge_cli.report.model import MergeReport, Stretch
+from gpumerge_cli.report.model import AHEAD, MergeReport, Stretch
 from gpumerge_cli.units import format_bytes, format_seconds
 
 ORDER = (
     "spool",
     "decompress",
     "csv",
+    "search",
     "compile",
     "plan",
     "read",
@@ -31,7 +32,7 @@ ORDER = (
 )
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
-_AHEAD = ("spool", "decompress", "csv", "compile", "plan")
+_AHEAD = (*AHEAD, "compile", "plan")
 """The spans that are no stage of the workers' time."""
 
 

@@ -51,7 +51,7 @@ def check_timeline(report: dict[str, Any]) -> None:
     seconds = {stage["name"]: stage["seconds"] for stage in report["stages"]}
     moved = {stage["name"]: stage["nbytes"] for stage in report["stages"]}
     timeline = report["timeline"]
-    assert set(seconds) <= {one["stage"] for one in timeline} <= {*seconds, "plan", "decompress", "spool"}
+    assert set(seconds) <= {one["stage"] for one in timeline} <= {*seconds, "plan", "decompress", "spool", "search"}
     for stage, total in seconds.items():
         mine = [one for one in timeline if one["stage"] == stage]
         assert sum(one["seconds"] for one in mine) == pytest.approx(total, abs=2e-6 * len(mine))
@@ -59,8 +59,27 @@ def check_timeline(report: dict[str, Any]) -> None:
     ends = report["start_up"] + report["busy"]
     for one in timeline:
         assert 0 <= one["start"] <= one["stop"] <= ends + 1e-3
-        if one["stage"] not in ("decompress", "spool", "plan"):  # parts are cut ahead of the start
+        if one["stage"] not in ("decompress", "spool", "search"):
             assert one["start"] >= report["start_up"] - 1e-3
+
+
+@pytest.mark.parametrize("words", [["merge", "--head=900"], ["rank", "--range=5:900"], ["merge", "--parts=3"]])
+def test_the_search_for_ranks_and_parts_is_no_work(words: list[str], two: tuple[str, str], tmp_path: Path) -> None:
+    """It comes ahead of the work, whose shares are those of the time since then."""
+    told, page, out = tmp_path / "r.json", tmp_path / "r.md", tmp_path / "out.{part}.i32"
+    out = out if "--parts=3" in words else tmp_path / "out.i32"
+    words = [*words, "-o", str(out), "-q", "--backend=cpu", "--threads=1"]
+    for report_to in (told, page):
+        assert run([*words, *two, "--report", str(report_to)]) == 0
+    report = json.loads(told.read_text())
+    check_timeline(report)
+    assert any(one["stage"] == "search" for one in report["timeline"])
+    assert report["plan"] <= report["busy"]
+    assert re.findall(r"^\| *(start-up|find the cuts|work) \|", page.read_text(), re.M)[:3] == [
+        "start-up",
+        "find the cuts",
+        "work",
+    ]
 
 
 def test_a_merge(two: tuple[str, str], tmp_path: Path) -> None:

@@ -253,6 +253,19 @@ def test_no_bar_for_a_short_merge() -> None:
     assert shown.getvalue() == ""
 
 
+def test_files_in_random_order_need_one_source(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without one each run hashes lines in a way of its own."""
+    path, source = tmp_path / "a.txt", tmp_path / "source"
+    path.write_text("".join(f"{number}\n" for number in range(200)))
+    source.write_bytes(bytes(range(64)))
+    assert run(["sort", "-R", str(path), "-o", str(path), f"--random-source={source}"]) == 0
+    for command in ("merge", "union", "check"):
+        options = [] if command == "check" else ["-o", str(tmp_path / "out"), "-q"]
+        assert run([command, *options, "-R", f"--random-source={source}", str(path)]) == 0
+        assert run([command, *options, "-R", str(path)]) == (1 if command == "check" else 2)
+        assert "; sort it first, and give both commands the same --random-source\n" in capfd.readouterr().err
+
+
 def test_compare_names_a_disorder_as_merge_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"9\n10\n")

@@ -225,6 +225,25 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     assert "a key has 2 bytes, and '0x626262' has 3; write fewer, or 0x and up to 4" in capfd.readouterr().err
 
 
+def test_an_empty_line_is_an_item_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("\nb\n")
+    assert run(["rank", "a.txt", "--at", "0", "--of", ""]) == 0
+    assert capfd.readouterr().out.splitlines()[1:] == [
+        "",
+        "rank  item     file   index",
+        "   0  (empty)  a.txt      0",
+        "",
+        "item     lower  upper  equal",
+        "(empty)      0      1      1",
+        "",
+        "lines ahead  rank 0  (empty)",
+        "a.txt             0        0",
+    ]
+
+
 @pytest.mark.parametrize("words", [["--at", "3,9", "--of", "7"], ["--split", "2"], ["--quantile", "0.5", "--json"]])
 def test_answers_go_to_a_file_whole_or_not_at_all(two: np.ndarray[Any, Any], capfd: Captured, words: list[str]) -> None:
     assert run(["rank", "a.i32", "b.i32", *words]) == 0
@@ -310,7 +329,12 @@ def test_heads_that_cannot_be(two: np.ndarray[Any, Any], capfd: Captured, words:
     [
         ("a.txt", b"1\n", ["--of", "a\nb"], "a line ends at a newline"),
         ("a.f16", np.zeros(1, np.float16).tobytes(), ["--of", "1e9"], "it is too large for float16"),
+        ("a.f64", np.zeros(1).tobytes(), ["--of", "1e400"], "it is too large for float64; write inf"),
         ("a.bin", b"abc", ["--record-size", "3", "--of", "abcd"], "a key has 3 bytes"),
+        *[
+            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is no record of CSV: ")
+            for data in (b"1,x\n", b'1,"x"\n', b'1,"x\ny"\n', b'1,x"y"\n')
+        ],
         ("a.i32", b"", ["--quantile", "0.5"], "--quantile: the files hold no items"),
         ("a.txt", b"", ["--at", "1"], "--at 1: the merge has 0 lines"),
     ],

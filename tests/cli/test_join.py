@@ -21,6 +21,7 @@ import pytest
 
 from gpumerge_cli.backends.cpu.comparison import Comparison
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import TYPES
 from gpumerge_cli.order.rules import Comparison as Way
@@ -319,6 +320,28 @@ def test_disorder_names_the_sort_that_mends_it(
     command = [*shlex.split(way_out)[1:], str(tmp_path / "a"), "-o", str(tmp_path / "a")]
     assert door.run(command) == 0
     assert joined(tmp_path, "-q", *options, a=(tmp_path / "a").read_bytes(), b=(tmp_path / "a").read_bytes())
+
+
+def _shown_sorts() -> list[list[str]]:
+    """The rows of the manual's table and of --help that say how to sort for a join: [join, sort of A, sort of B]."""
+    manual = Path(__file__).parents[2].joinpath("data", "manual", "joins.md").read_text()
+    rows = re.findall(r"^\| `(join .*)` \| (?:`(sort .*)`|A: `(sort .*)`; B: `(sort .*)`) \|$", manual, re.MULTILINE)
+    found = [[join, both or of_a, both or of_b] for join, both, of_a, of_b in rows]
+    shown = help_text("join", 80)
+    return found + [[join, *2 * [sort]] for join, sort in re.findall(r"^ +(join .* A B) +(sort .*)$", shown, re.M)]
+
+
+@pytest.mark.parametrize("shown", _shown_sorts(), ids=lambda shown: shown[0])
+def test_files_sorted_as_is_shown_can_be_joined(shown: list[str], tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    words = ["9", "10", "010", "-1", "2.5", "b", "a", "B"]
+    between = "," if " -t , " in shown[0] else " "
+    for name, sort in zip("ab", shown[1:], strict=True):
+        lines = ["".join(f"{chance.choice(words)}{between}" for _ in range(3)) + "\n" for _ in range(200)]
+        (tmp_path / name).write_text("".join(lines))
+        assert door.run([*shlex.split(sort), str(tmp_path / name), "-o", str(tmp_path / name)]) == 0
+    a, b = ((tmp_path / name).read_bytes() for name in "ab")
+    assert joined(tmp_path, *shlex.split(shown[0])[1:-2], a=a, b=b)
 
 
 def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,34 @@ def test_standard_input_is_one_thing(tmp_path: Path) -> None:
     assert b"-:2: - cannot be both" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("merge", "- /dev/stdin"),
+        ("intersect", "/dev/stdin -"),
+        ("join", "/dev/stdin /dev/fd/0"),
+        ("check", "/dev/fd/0 /dev/fd/0"),
+        ("rank --at 0", "- /dev/fd/0"),
+    ],
+)
+def test_a_pipe_is_one_input(command: str, names: str) -> None:
+    """The first name would get all of it, and the second one nothing."""
+    done = gpumerge(*command.split(), *names.split(), stdin=b"a\nb\n")
+    assert (done.returncode, done.stdout) == (2, b"")
+    first, second = names.split()
+    assert done.stderr.decode() == (
+        f"gpumerge: {first} and {second} are one pipe, which can be read once; name it once, or give it as a file\n"
+    )
+
+
+@pytest.mark.parametrize("names", ["- /dev/stdin", "/dev/stdin /dev/stdin"])
+def test_a_file_at_standard_input_is_as_many_inputs_as_are_named(names: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a\nb\n")
+    with open(tmp_path / "a.txt", "rb") as file:
+        command = [sys.executable, "-m", "gpumerge_cli", "intersect", "-q", *names.split()]
+        assert subprocess.run(command, cwd=ROOT, stdin=file, capture_output=True, check=True).stdout == b"a\nb\n"
+
+
 def test_names_come_from_one_place(names: list[bytes]) -> None:
     done = gpumerge("merge", "a.txt", "--files0-from", "list")
     assert done.returncode == 2

@@ -113,9 +113,11 @@ def test_disorder_is_told(command: str, names: list[str], tmp_path: Path, capsys
 
 @pytest.mark.parametrize("columns", [["-12"], ["-3"], []])
 def test_a_comparison_is_reported_as_one(columns: list[str], names: list[str], tmp_path: Path) -> None:
-    told = tmp_path / "report.json"
-    assert run(["compare", *columns, *names[:2], "-o", str(tmp_path / "out"), "--report", str(told)]) == 0
+    told, page = tmp_path / "report.json", tmp_path / "report.md"
+    for report in (told, page):
+        assert run(["compare", *columns, *names[:2], "-o", str(tmp_path / "out"), "--report", str(report)]) == 0
     assert json.loads(told.read_text())["kind"] == "compare"
+    assert " items that share a line with equal ones, or are in no column that is shown" in page.read_text()
 
 
 def test_a_job_counts_by_a_switch_and_is_done_again_without_its_counts(

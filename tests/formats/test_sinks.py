@@ -16,7 +16,7 @@ import pytest
 
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.output import OutputFile, remove_unfinished
+from gpumerge_cli.formats.output import OutputFile, given, remove_unfinished
 from gpumerge_cli.formats.registry import open_sink
 
 DATA = np.arange(6, dtype=np.uint8)
@@ -208,6 +208,22 @@ def test_a_device_is_written_in_order() -> None:
     sink.write_at(0, DATA)
     sink.write_at(6, DATA)
     sink.commit()
+
+
+def test_a_stream_has_a_part_of_the_output_once_something_was_written() -> None:
+    """Chunks of a set may be empty, and several jobs may write to one stream."""
+    remove_unfinished()
+    for said in ("no output was written", "/dev/null has a part of the output"):
+        sink = open_sink("/dev/null", Content("text"), None, 0)
+        for _ in range(3):
+            sink.write_at(0, DATA[:0])
+        assert given() == said
+        sink.write_at(0, DATA)
+        sink.write_at(6, DATA)
+        assert given() == "/dev/null has a part of the output"
+        sink.commit()
+    remove_unfinished()
+    assert given() == "no output was written"
 
 
 def test_a_full_device_is_one_clear_error() -> None:

@@ -34,7 +34,7 @@ Launched = set[tuple[str, Any]]
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
-    """The units of all launches. Nothing is launched."""
+    """The units of all launches. Nothing is compiled or launched."""
     found: Launched = set()
 
     class Function:
@@ -48,7 +48,14 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
 
     memory = SimpleNamespace(data=SimpleNamespace(ptr=0), ptr=0)
     runtime = SimpleNamespace(memsetAsync=lambda *arguments: None)
+
+    def ready(find: Any, *shape: int) -> Any:
+        find()
+        return launching.Launch(find, *shape)
+
     monkeypatch.setattr(module, "_function", function)
+    monkeypatch.setattr(module, "Launch", ready)
+    monkeypatch.setattr(module, "begin", lambda *unit: None)
     monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
     monkeypatch.setattr(module, "scratch_array", lambda *shape: memory)
     monkeypatch.setattr(module, "current_stream", lambda: 0)
@@ -84,8 +91,7 @@ def test_merges(order: Order, kernel: Any, launched: Launched) -> None:
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 @pytest.mark.parametrize("equals", [Equals.UNION, Equals.DISTINCT_SYMMETRIC])
-def test_sets(order: Order, equals: Equals, launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "begin", lambda *arguments: None)
+def test_sets(order: Order, equals: Equals, launched: Launched) -> None:
     kernels = module.Kernels(0, order, TUNED_ON)
     for runs in (2, 3):
         launched.clear()

@@ -126,7 +126,7 @@ For lines, letters mean what they mean in coreutils' join: -o chooses columns,
 \b
 Sort both files by their keys first:
   join A B                  sort -s -k 1b,1
-  join -n A B               sort -s -n -k 1b,1
+  join -n A B               sort -s -k 1bn,1
   join -t , -j 1,2n A B     sort -s -t , -k 1,1 -k 2,2n
 
 {_EPILOG}"""

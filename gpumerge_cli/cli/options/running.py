@@ -143,7 +143,7 @@ OUTPUT = (
     ),
     Option(
         "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
-        "Print nothing but errors on standard error.",
+        "Print nothing but errors and warnings on standard error.",
         letter="q", neutral=True,
     ),
     Option(
