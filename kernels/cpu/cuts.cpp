@@ -146,7 +146,12 @@ private:
         if (first >= last) return;
         const int64_t middle = first + (last - first) / 2;
         Places found = search(spec_.targets[middle], near(middle), low, high);
-        if (spec_.groups != 0) move_ahead_of_group(low, found);
+        if (spec_.groups != 0 && !moved_before(low, found)) {
+            Moved moved{found, {}};
+            move_ahead_of_group(low, found);
+            moved.to = found;
+            moved_[turn_++ % MOVED] = std::move(moved);
+        }
         int64_t* row = cuts_ + middle * spec_.inputs;
         for (const Place& place : found) *row++ = place.at;
         cut(first, middle, low, found);
@@ -222,6 +227,21 @@ private:
             ahead = with_pivot;
         }
         return target - ahead <= behind - target ? low_ : high_;
+    }
+
+    // Whether the cut was moved ahead of its group for one of the last targets: several targets may lie within one long item.
+    // Then it is moved there again. `low` is never ahead of that of an earlier target, so it may only lie behind the place.
+    bool moved_before(const Places& low, Places& found) const
+    {
+        const auto same = [](const Place& one, const Place& other) { return one.at == other.at; };
+        const auto behind = [](const Place& one, const Place& other) { return one.at >= other.at; };
+        for (const Moved& moved : moved_) {
+            if (!std::equal(moved.from.begin(), moved.from.end(), found.begin(), found.end(), same)) continue;
+            if (!std::equal(moved.to.begin(), moved.to.end(), low.begin(), low.end(), behind)) continue;
+            found = moved.to;
+            return true;
+        }
+        return false;
     }
 
     // Moves the cut ahead of all items that compare equal to the next one behind it, but not ahead of `low`.
@@ -314,6 +334,13 @@ private:
     Buffer key_, next_key_;  // the keys of the pivot, and of the item behind a cut
     std::vector<Items> runs_;
     Places low_, high_, at_;  // the cuts of the last search
+    // Cuts that were moved ahead of their groups: two, as a target within an item has the cut ahead of it or behind it.
+    static constexpr size_t MOVED = 2;
+    struct Moved {
+        Places from, to;
+    };
+    Moved moved_[MOVED];
+    size_t turn_ = 0;
     bool known_ = false;  // whether low_ and high_ are the cuts ahead of one item and behind it
     uint64_t drawn_ = 1;
 };

@@ -93,6 +93,15 @@ def test_cuts_of_keys(library: ctypes.CDLL, dtype: str, values: int, rng: np.ran
         )
 
 
+def test_many_targets_within_one_item(library: ctypes.CDLL, rng: np.random.Generator) -> None:
+    """A cut that was moved ahead of its group is moved there again for the next target."""
+    for runs in (1, 2, 5):
+        lines = [[b"%d" % number * 200 for number in sorted(rng.integers(0, 3, 4))] for _ in range(runs)]
+        items = [[line + b"\n" for line in run] for run in lines]
+        total = sum(len(item) for run in items for item in run)
+        check_cuts(library, Order.lines(), items, list(range(0, total + 1, int(rng.integers(1, 40)))), total)
+
+
 def check_same_as_plain(library: ctypes.CDLL, order: Order, items: list[list[bytes]], targets: list[int]) -> None:
     trim = 1 if isinstance(order, Lines) else 0
     keys = [[item_key(order, item[: len(item) - trim]) for item in run] for run in items]

@@ -112,3 +112,32 @@ def test_a_line_of_two_gigabytes(tmp_path: Path, size: int) -> None:
         file.seek(-8, 2)
         assert file.read() == b"m end\nn\n"
     subprocess.run(["sort", "-c", str(tmp_path / "b")], check=True, env={"LC_ALL": "C"})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of bytes that were read")
+@pytest.mark.parametrize("set_of", ["union", "intersect"])
+def test_sets_look_at_a_long_line_a_few_times(tmp_path: Path, set_of: str) -> None:
+    """However many chunks it would fill, if chunks were cut within lines."""
+    size = 4 * MB
+    for name, last in (("a", b"y"), ("b", b"z")):
+        (tmp_path / name).write_bytes(b"x" * size + b"\n" + last + b"\n")
+    program = (
+        "import sys; from gpumerge_cli.cli import app; status = app.run(sys.argv[1:]); "
+        "print(status, *(line.split()[1] for line in open('/proc/self/io') if line.startswith('rchar')))"
+    )
+    words = [
+        set_of,
+        "-q",
+        "--backend=cpu",
+        "-S",
+        "64K",
+        str(tmp_path / "a"),
+        str(tmp_path / "b"),
+        "-o",
+        str(tmp_path / "c"),
+    ]
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+    status, read = map(int, done.stdout.split())
+    assert status == 0
+    assert (tmp_path / "c").read_bytes() == b"x" * size + (b"\ny\nz\n" if set_of == "union" else b"\n")
+    assert read < 60 * 2 * size
