@@ -112,23 +112,25 @@ __device__ __forceinline__ void read_columns(Item* to, int count, Make make)
     __syncthreads();  // the records are made before any thread reads them
 }
 
-// Writes `count` records of shared memory to the columns from item `first` on. Every thread of the block must call this,
-// behind a barrier.
+// Writes `count` records of shared memory to the columns: record i becomes row place_of(i). Every thread of the block must call
+// this, behind a barrier.
+template <typename PlaceOf>
 __device__ __forceinline__ void write_columns(
-    const Columns& columns, const Item* records, long long first, int count, int threads)
+    const Columns& columns, const Item* records, int count, int threads, PlaceOf place_of)
 {
     const int thread = static_cast<int>(threadIdx.x);
     for (int at = thread; at < count; at += threads) {
         const Item item = records[at];
-        if (columns.keys != nullptr) columns.keys[first + at] = key_of(item);
+        const long long to = place_of(at);
+        if (columns.keys != nullptr) columns.keys[to] = key_of(item);
 #if VALUE_SIZE
-        static_cast<Value*>(columns.moved)[first + at] = static_cast<Value>(payload_of(item));
+        static_cast<Value*>(columns.moved)[to] = static_cast<Value>(payload_of(item));
 #elif !VALUE_UNIT
-        static_cast<long long*>(columns.moved)[first + at] = payload_of(item);
+        static_cast<long long*>(columns.moved)[to] = payload_of(item);
 #endif
     }
 #if !VALUE_SIZE && VALUE_UNIT
-    ValueUnit* const moved = static_cast<ValueUnit*>(columns.moved) + first * columns.units;
+    ValueUnit* const moved = static_cast<ValueUnit*>(columns.moved);
     for (long long at = thread; at < count * columns.units; at += threads) {
         const int row = static_cast<int>(columns.units == 1 ? at : at / columns.units);
         const long long unit = at - row * columns.units;
@@ -140,9 +142,17 @@ __device__ __forceinline__ void write_columns(
             place -= columns.counts[next];
             run = next + 1;
         }
-        moved[at] = static_cast<const ValueUnit*>(columns.values[run])[place * columns.units + unit];
+        const ValueUnit* const values = static_cast<const ValueUnit*>(columns.values[run]);
+        moved[place_of(row) * columns.units + unit] = values[place * columns.units + unit];
     }
 #endif
+}
+
+// The same for rows one behind the other, from `first` on.
+__device__ __forceinline__ void write_columns(
+    const Columns& columns, const Item* records, long long first, int count, int threads)
+{
+    write_columns(columns, records, count, threads, [=](int at) { return first + at; });
 }
 
 #endif
