@@ -20,6 +20,9 @@ _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
+_SPREAD = 4
+"""A pass of one block for so many multiprocessors begins beside the launch ahead of it. Blocks of more of them would share
+multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
@@ -47,8 +50,8 @@ class DigitSort:
 
     counting, sorting: the macros of count_digits.cu and of sort_radix.cu, beside those of the order. tile: the items of
     a block of `threads` threads, which needs `shared` bytes. most_counting, most_sorting: blocks. counted: the items of
-    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says. beside: whether a pass may
-    begin before the launch ahead of it has ended.
+    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says. most_beside: up to so many
+    blocks, a pass begins before the launch ahead of it has ended.
     """
 
     counting: Macros
@@ -63,7 +66,7 @@ class DigitSort:
     width: int
     plan_bytes: int
     tile_bytes: int
-    beside: bool
+    most_beside: int
 
 
 class _Compiler(Protocol):
@@ -99,7 +102,7 @@ def _digit_sort(order: Order, limits: DeviceLimits, wide: bool, pairs: bool) -> 
         width=order.width,
         plan_bytes=_NUMBER * (passes * (DIGITS + 1) + 1),
         tile_bytes=min(passes, 2) * DIGITS * (8 if wide else 4),
-        beside=begins_beside(limits),
+        most_beside=limits.multiprocessors // _SPREAD if begins_beside(limits) else 0,
     )
 
 
@@ -139,4 +142,4 @@ def sort_by_digits(
     count_digits(min(sort.most_counting, counted), stream, [address, count, where, plan, said, tiles * DIGITS])
     blocks, along = min(tiles, sort.most_sorting), ends or ()
     for digit in range(sort.passes):
-        sort_radix(blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=sort.beside)
+        sort_radix(blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=blocks <= sort.most_beside)
