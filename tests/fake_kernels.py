@@ -18,6 +18,7 @@ import pytest
 
 from gpumerge_cli.backends.gpu import launching, prepared
 from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
+from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
 from gpumerge_cli.backends.limits import TUNED_ON
 
 STREAM = 77
@@ -107,34 +108,51 @@ class FakeKernels:
     def __init__(self, device: int, order: Any, limits: Any) -> None:
         self.order = self._order = order
 
-    def merging(self, policy: Any, *, batched: bool = False, macros: Any = (), words: int = 0) -> Callable[..., None]:
+    def merging(self, policy: Any, macros: Any = (), words: int = 0) -> Callable[..., None]:
         size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
-        ahead = 3 if batched else 2 * policy.fan_in
+        ahead = 2 * policy.fan_in
         assert columns.words == words
 
         def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
             (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
             assert (len(told), text, starts) == (words, 0, 0)
-            assert own == (own_cuts_beside(policy.fan_in, TUNED_ON) if cuts else blocks)
-            assert beside == (batched or cuts != 0)
-            if batched:
-                at, length, total = given[:3]
-                everything, group = items(at, total, size), policy.fan_in * length
-                groups = [everything[start : start + group] for start in range(0, total, group)]
-                runs = [[each[at : at + length] for at in range(0, len(each), length)] for each in groups]
+            assert own == (own_cuts_beside(TUNED_ON) if cuts else blocks)
+            assert beside == (cuts != 0)
+            addresses, counts = given[: policy.fan_in], given[policy.fan_in : ahead]
+            if columns.reads:
+                runs = columns.read(addresses, counts, told)
             else:
-                addresses, counts = given[: policy.fan_in], given[policy.fan_in : ahead]
-                if columns.reads:
-                    runs = [columns.read(addresses, counts, told)]
-                else:
-                    runs = [[items(*run, size) for run in zip(addresses, counts, strict=True)]]
-            found = [merged(self._order, each) for each in runs]
-            assert blocks == sum(-(-len(each) // policy.tile_size) for each in found)
-            both = np.concatenate(found)
+                runs = [items(*run, size) for run in zip(addresses, counts, strict=True)]
+            both = merged(self._order, runs)
+            assert blocks == -(-len(both) // policy.tile_size)
             if columns.writes:
                 columns.write(both, told)
             else:
                 items(out, len(both), size)[:] = both
+
+        return merge
+
+    def merging_by_rank(self, macros: Any, words: int) -> Callable[..., None]:
+        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
+        assert columns.words == words
+        assert not columns.reads
+
+        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+            at, length, total, out, fan_in, *told = given
+            assert (len(told), beside, blocks) == (words, True, -(-total // RANK_MERGING_THREADS))
+            assert length % RANK_MERGING_THREADS == 0
+            assert 2 <= fan_in <= RANK_MERGING_THREADS // 2
+            group = fan_in * length
+            assert out + total * size <= at or at + total * size <= out or columns.writes
+            everything = items(at, total, size)
+            groups = [everything[start : start + group] for start in range(0, total, group)]
+            runs = [[each[at : at + length] for at in range(0, len(each), length)] for each in groups]
+            both = np.concatenate([merged(self._order, each) for each in runs])
+            if columns.writes:
+                assert total <= group
+                columns.write(both, told)
+            else:
+                items(out, total, size)[:] = both
 
         return merge
 
@@ -144,7 +162,7 @@ class FakeKernels:
         def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
             addresses, counts, (_, cuts, own, text, starts), told = given[:2], given[2:4], given[4:9], given[9:]
             assert (len(told), told[2:4], text, starts) == (words, counts, 0, 0)
-            assert own == (own_cuts_beside(2, TUNED_ON) if cuts else blocks)
+            assert own == (own_cuts_beside(TUNED_ON) if cuts else blocks)
             assert beside == (cuts != 0)
             total, there = sum(counts), [run for run in range(2) if counts[run]]
             assert blocks == -(-total // policy.tile_size)
@@ -156,26 +174,33 @@ class FakeKernels:
 
         return merge
 
-    def partitioning(self, policy: Any, *, batched: bool = False, macros: Any = ()) -> Callable[..., None]:
-        assert not (batched and macros)
-
+    def partitioning(self, policy: Any, macros: Any = ()) -> Callable[..., None]:
         def cut(blocks: int, stream: int, given: list[int]) -> None:
-            cuts, edges, stretch, tile, *_ = given[3 if batched else 2 * policy.fan_in :]
+            cuts, edges, stretch, tile, *_ = given[2 * policy.fan_in :]
             assert stretch == partition_stretch(edges, policy.fan_in, TUNED_ON)
-            assert tile == policy.tile_size
-            groups = blocks // -(-edges // stretch)
-            memory(cuts, groups * edges * policy.fan_in * 8)[:] = 0xFF
+            assert (tile, blocks) == (policy.tile_size, -(-edges // stretch))
+            memory(cuts, edges * policy.fan_in * 8)[:] = 0xFF
 
         return cut
 
-    def tiling(self, policy: Any, *, shape: Any = None, macros: Any = (), words: int = 0) -> Callable[..., None]:
+    def ranking(self, macros: Any, words: int) -> Callable[..., None]:
+        return self._sorting_tiles(macros, words, lambda total, tile: -(-total // tile) * -(-tile // 32))
+
+    def tiling(self, shape: Any, transfer: Any, macros: Any, words: int) -> Callable[..., None]:
+        def blocks(total: int, tile: int) -> int:
+            assert tile <= shape.room
+            return -(-total // tile)
+
+        return self._sorting_tiles(macros, words, blocks)
+
+    def _sorting_tiles(self, macros: Any, words: int, blocks_of: Callable[[int, int], int]) -> Callable[..., None]:
         size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
         assert columns.words == words
 
         def tiles(blocks: int, stream: int, given: list[int]) -> None:
             at, total, tile, out, text, starts, *told = given
-            assert (blocks, tile, len(told), text, starts) == (-(-total // tile), policy.tile, words, 0, 0)
-            assert shape is None or tile <= shape.room
+            assert (blocks, len(told), text, starts) == (blocks_of(total, tile), words, 0, 0)
+            assert columns.writes == (columns.reads and tile >= total)
             everything = columns.read([at], [total], told)[0] if columns.reads else items(at, total, size)
             parts = [everything[start : start + tile] for start in range(0, total, tile)]
             both = np.concatenate([in_order(self._order, part) for part in parts])

@@ -18,7 +18,7 @@ from gpumerge_cli.backends.gpu import launching, module
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
-from gpumerge_cli.backends.gpu.size_classes import size_classes
+from gpumerge_cli.backends.gpu.rank_sort import RankSort
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
@@ -125,21 +125,20 @@ class TestCompiling:
         policy = resolve(LaunchRequest(), order, TUNED_ON, 2)
         merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
         few, many = 1000, (module.OWN_CUTS * TUNED_ON.multiprocessors + 1) * policy.tile_size
-        merge([0, 0, few, 0], few, few, 0, STREAM, [])
+        merge([0, 0, few, 0], few, 0, STREAM, [])
         assert events == ["begin merge_path.cu", "wait for merge_path.cu"]
         events.clear()
         merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
-        merge([0, 0, many, 0], many, many, 0, STREAM, [])
+        merge([0, 0, many, 0], many, 0, STREAM, [])
         begun = ["begin merge_path.cu", "begin partition.cu"]
         assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
 
-    def test_a_sort_that_merges_compiles_its_kernels_side_by_side(self, events: list[str]) -> None:
-        kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
-        classes = size_classes(kernels, kernels.order, TUNED_ON, None)
-        passes = classes[-2].passes
-        passes(0, classes[-2].most, passes.plan(classes[-2].most), (0, 0), STREAM, [])
-        begun = ["begin sort_tile.cu", "begin merge_path.cu"]
-        assert events == [*begun, "wait for sort_tile.cu", "wait for merge_path.cu"]
+    @pytest.mark.parametrize(("count", "file"), [(10_000, "sort_by_rank.cu"), (100_000, "sort_tile.cu")])
+    def test_a_sort_by_rank_compiles_its_kernels_side_by_side(self, count: int, file: str, events: list[str]) -> None:
+        sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), TUNED_ON, None)
+        sort(0, count, 0, STREAM, [])
+        begun = [f"begin {file}", "begin merge_by_rank.cu"]
+        assert events == [*begun, f"wait for {file}", "wait for merge_by_rank.cu"]
 
     def test_so_do_sorts_by_digits_and_sets(self, events: list[str]) -> None:
         kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)

@@ -79,10 +79,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     __shared__ Ends ends;
     __shared__ Staged staged;
     __shared__ Arrival arrival;
-#if BATCHED
-    let_next_begin();
-    if (cuts == nullptr) await_previous();  // the items come from the kernel ahead
-#endif
     const Lines lines{text, starts};
     const unsigned tiles = static_cast<unsigned>((source.largest() + TILE - 1) / TILE);
     const long long group = source.group_here(tiles);

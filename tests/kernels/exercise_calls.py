@@ -25,12 +25,12 @@ from tests.strategies import special_values
 Array = Any
 Limits = dict[Any, dict[str, Any]]
 
-_ONE_TILE, _A_LARGER_TILE, _SEVERAL_TILES = 700, 3000, 6007
+_ONE_TILE, _A_LARGER_TILE, _SEVERAL_TILES = 700, 3000, 7001
 _MANY_TILES = 24_011
 """Items of at least two tiles of all kernels, so that tiles wait for each other."""
-_CUT_AHEAD: Limits = {passes: {"OWN_CUTS": 0, "own_cuts_beside": lambda fan_in, limits: 2 if fan_in == 2 else 0}}
+_CUT_AHEAD: Limits = {passes: {"OWN_CUTS": 0, "own_cuts_beside": lambda limits: 2}}
 _BY_VALUES: Limits = {policy: {"_LEAST_BY_VALUES": 0, "_ITEMS_A_VALUE": 0, "_STRETCH_STEP": 4096}}
-_BY_DIGITS: Limits = {prepared: {"_MERGED": 0, "_MERGED_WIDE": 0}}
+_BY_DIGITS: Limits = {prepared: {"most_by_rank": lambda order, columns: 0}}
 _MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=way: way}} for way in (True, False))
 
 
@@ -171,7 +171,7 @@ def _by_digits(dtype: str) -> int:
 
 
 def _cut_ahead(dtype: str) -> int:
-    """Merges that begin beside the kernel that cuts for them, and passes of a sort that are cut ahead."""
+    """Merges that begin beside the kernel that cuts for them, and sorts by rank of several passes."""
     with lowered(_CUT_AHEAD):
         keys = _some(dtype, _MANY_TILES)
         right = sum(_merge(keys, runs) for runs in (2, 4, 16))

@@ -81,7 +81,7 @@ def test_lowered_limits_are_those_that_count() -> None:
         assert policy.by_values(order, launch, _MANY_TILES)
         assert policy.values_stretch(_MANY_TILES, TUNED_ON) < _MANY_TILES / 4
     with lowered(exercise_calls._CUT_AHEAD), lowered(exercise_calls._BY_DIGITS):
-        assert passes.OWN_CUTS == prepared._MERGED == prepared._MERGED_WIDE == 0
+        assert passes.OWN_CUTS == prepared.most_by_rank(Order.of("int32"), None) == 0
     assert passes.OWN_CUTS > 0
 
 

@@ -79,8 +79,8 @@ def test_floats_of_every_sort_in_many_tiles(
 
 def test_the_blocks_that_do_not_wait() -> None:
     older = DeviceLimits(max_threads=1024, shared_memory=101376, multiprocessors=100, capability=89)
-    assert own_cuts_beside(2, TUNED_ON) == 3 * TUNED_ON.multiprocessors
-    assert own_cuts_beside(4, TUNED_ON) == own_cuts_beside(2, older) == 0
+    assert own_cuts_beside(TUNED_ON) == 3 * TUNED_ON.multiprocessors
+    assert own_cuts_beside(older) == 0
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class Walk(Variant):
     def source(self) -> tuple[str, str]:
         rule = RULES[self.equals.name_of_set]
         macros = {
-            **dict(order_macros(self.order)), **dict(partition_macros(2, batched=False)), "WALK": 1,
+            **dict(order_macros(self.order)), **dict(partition_macros(2)), "WALK": 1,
             "PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5,
             **dict(walk_macros(rule, distinct=self.equals.is_distinct, bulk=bool(self.bulk))),
             **dict(shape_macros(self.path_block, self.path_items, 1)), "SUMMED_PER_THREAD": 2,

@@ -33,7 +33,13 @@ from gpumerge_cli.backends.gpu.policy import (
     values_stretch,
 )
 from gpumerge_cli.backends.gpu.radix import Ends, digit_sort, ready_by_digits, sort_by_digits
-from gpumerge_cli.backends.gpu.sort_policy import TileShape, tile_shape, tile_shared_bytes
+from gpumerge_cli.backends.gpu.sort_policy import (
+    RANK_MERGING_THREADS,
+    RANKING_THREADS,
+    TileShape,
+    tile_shape,
+    tile_shared_bytes,
+)
 from gpumerge_cli.backends.gpu.source import (
     comparison_macros,
     compiler_options,
@@ -46,6 +52,7 @@ from gpumerge_cli.backends.gpu.source import (
 )
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels, ceil_div
 from gpumerge_cli.backends.gpu.tree import Level
+from gpumerge_cli.backends.launch import Transfer
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.order import Order
@@ -133,35 +140,42 @@ class Kernels:
             return
         self._merge(policy, _Given(_run_table(runs, policy.fan_in), total), out, text, starts)
 
-    def merging(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = (), words: int = 0) -> Launch:
-        """The kernel that merges by a policy which cuts ahead: a table of runs, or a level.
+    def merging(self, policy: LaunchPolicy, macros: Macros = (), words: int = 0) -> Launch:
+        """The kernel that merges a table of runs by a policy which cuts ahead.
 
         macros, words: those of columns, of which the words end the arguments.
         """
-        macros = (*policy_macros(policy, batched=batched), *macros)
-        words += _source_words(policy.fan_in, batched) + 5
+        macros = (*policy_macros(policy), *macros)
+        words += _source_words(policy.fan_in) + 5
         return self.ready(f"merge_{policy.kernel}", policy.block_size, words, macros, shared_bytes(policy, self._order))
 
     def merging_columns(self, policy: LaunchPolicy, value_bytes: int, words: int) -> Launch:
         """The kernel that merges two runs of keys and values, see Columns.stay_apart. words: those of the columns."""
         macros = (*policy_macros(policy), ("VALUE_SIZE", value_bytes))
         shared = columns_shared_bytes(policy, self._order.width, value_bytes)
-        words += _source_words(policy.fan_in, False) + 5
+        words += _source_words(policy.fan_in) + 5
         return self.ready("merge_columns", policy.block_size, words, macros, shared)
 
-    def partitioning(self, policy: LaunchPolicy, *, batched: bool = False, macros: Macros = ()) -> Launch:
+    def partitioning(self, policy: LaunchPolicy, macros: Macros = ()) -> Launch:
         """The kernel that cuts ahead of `merging`."""
-        macros = (*partition_macros(policy.fan_in, batched=batched), *macros)
-        return self.ready("partition", partition_size(policy.fan_in), _source_words(policy.fan_in, batched) + 6, macros)
+        macros = (*partition_macros(policy.fan_in), *macros)
+        return self.ready("partition", partition_size(policy.fan_in), _source_words(policy.fan_in) + 6, macros)
 
-    def tiling(
-        self, policy: SortPolicy, *, shape: TileShape | None = None, macros: Macros = (), words: int = 0
-    ) -> Launch:
-        """The kernel that sorts each tile by itself. shape: None for the usual one. macros, words: see merging."""
-        shape = shape or tile_shape(policy.tile, self._order, self._limits)
+    def tiling(self, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0) -> Launch:
+        """The kernel whose blocks sort a tile each. macros, words: see merging."""
         shared = tile_shared_bytes(shape, self._order)
-        own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, policy.launch.transfer)
+        own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
         return self.ready("sort_tile", shape.block_size, 6 + words, (*own, *macros), shared)
+
+    def ranking(self, macros: Macros = (), words: int = 0) -> Launch:
+        """The kernel that sorts tiles by rank. macros, words: see merging."""
+        macros = (("BLOCK_SIZE", RANKING_THREADS), *macros)
+        return self.ready("sort_by_rank", RANKING_THREADS, 6 + words, macros)
+
+    def merging_by_rank(self, macros: Macros = (), words: int = 0) -> Launch:
+        """The kernel that merges groups of small runs by rank. macros, words: see merging."""
+        macros = (("BLOCK_SIZE", RANK_MERGING_THREADS), *macros)
+        return self.ready("merge_by_rank", RANK_MERGING_THREADS, 5 + words, macros)
 
     def ready(
         self, name: str, threads: int, words: int, macros: Macros = (), shared: int = 0, *, file: str = ""
@@ -181,7 +195,7 @@ class Kernels:
 
     def merging_values(self, policy: LaunchPolicy) -> Launch:
         """The kernel that merges narrow integers value by value."""
-        words = _source_words(policy.fan_in, False) + 4
+        words = _source_words(policy.fan_in) + 4
         return self.ready("merge_values", VALUES_THREADS, words, values_macros(policy.fan_in))
 
     def merge_level(
@@ -260,7 +274,7 @@ class Kernels:
             return
         edges = _Edges(policy.fan_in, policy.tile_size, tiles + 1, ceil_div(total, group))
         cuts = self._partition(edges, given, text, starts)
-        own = own_cuts_beside(policy.fan_in, self._limits)
+        own = own_cuts_beside(self._limits)
         words = [*np.frombuffer(source.tobytes(), np.int64).tolist(), out, cuts.data.ptr, own, text, starts]
         launch = Launch(partial(self._compiled, name, file, macros, shared), policy.block_size, len(words), shared)
         launch(blocks, current_stream(), words, beside=begins_beside(self._limits))
@@ -393,9 +407,9 @@ def _run_table(runs: Sequence[tuple[Address, int]], fan_in: int) -> Any:
     return _words([*(address for address, _ in padded), *(count for _, count in padded)])
 
 
-def _source_words(fan_in: int, batched: bool) -> int:
-    """The words of a Source (see runs.cuh)."""
-    return 3 if batched else 2 * fan_in
+def _source_words(fan_in: int) -> int:
+    """The words of a table of runs (see runs.cuh)."""
+    return 2 * fan_in
 
 
 def _words(numbers: Sequence[int]) -> Any:

@@ -5,6 +5,8 @@ The functions are pure and need no device. Each variant makes its own decisions 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
@@ -24,6 +26,10 @@ _STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
 _OWN_BESIDE = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
 _BESIDE_CAPABILITY = 90
 _VECTOR = 16
+_WORD = 4
+_COLUMN_SHAPES = {8: (320, 15, 4), 12: (320, 13, 3), 16: (256, 13, 3)}
+"""Threads, items a thread and resident blocks of merge_columns.cu, by the bytes of a key and its value, of which a
+narrow one counts as 4. The fastest of 17 shapes on an H200."""
 
 
 def item_bytes(order: Order) -> int:
@@ -34,6 +40,12 @@ def item_bytes(order: Order) -> int:
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
     """The bytes of dynamic shared memory of one block, as the kernel files define them."""
     return named(policy.kernel).gpu.shared(policy, item_bytes(order))
+
+
+def for_columns(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> LaunchPolicy:
+    """The policy of merge_columns.cu. policy: of a merge of two runs by bulk copies."""
+    threads, items, resident = _COLUMN_SHAPES[max(_WORD, value_bytes) + key_bytes]
+    return replace(policy, block_size=threads, items_per_thread=items, tile_size=threads * items, resident=resident)
 
 
 def columns_shared_bytes(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> int:
@@ -61,9 +73,9 @@ def begins_beside(limits: DeviceLimits) -> bool:
     return limits.capability >= _BESIDE_CAPABILITY
 
 
-def own_cuts_beside(fan_in: int, limits: DeviceLimits) -> int:
+def own_cuts_beside(limits: DeviceLimits) -> int:
     """The first blocks of a merge that find their own cuts, as they begin while partition.cu still runs."""
-    return _OWN_BESIDE * limits.multiprocessors if fan_in == 2 and begins_beside(limits) else 0
+    return _OWN_BESIDE * limits.multiprocessors if begins_beside(limits) else 0
 
 
 def by_values(order: Order, policy: LaunchPolicy, total: int) -> bool:

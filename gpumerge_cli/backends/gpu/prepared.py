@@ -6,7 +6,6 @@ The first call of a kind chooses kernels and launch sizes. Later calls fill a ta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -22,9 +21,9 @@ from gpumerge_cli.backends.gpu.launching import Answer, Launch, current_stream, 
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.passes import MergePass
-from gpumerge_cli.backends.gpu.policy import resolve
+from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.prepared_digits import DigitPasses
-from gpumerge_cli.backends.gpu.size_classes import SizeClass, size_classes
+from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
@@ -34,8 +33,6 @@ Operation = Literal["merge", "sort", "argsort", "is_sorted"]
 _VECTOR = 16
 _NARROW = 4  # bytes of a key
 _MOST_NUMBERED = 1 << 32
-_MERGED, _MERGED_WIDE = 73_728, 1 << 18
-"""Up to so many keys, narrow and wide ones, a sort that merges takes less time than one by digits, on an H200."""
 _CHECK_THREADS = 256
 _CHECK_BLOCKS = 16  # for each multiprocessor
 
@@ -118,19 +115,17 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
     if kind.operation == "merge":
         policy = resolve(LaunchRequest(), order, limits, kind.runs)
         if columns is not None and columns.stay_apart(policy):
-            order = kind.order
-        return _Merge(MergePass(Kernels(device, order, limits), policy, limits, columns=columns), columns)
+            order, policy = kind.order, for_columns(policy, kind.order.width, columns.narrow)
+        return _Merge(MergePass(Kernels(device, order, limits), policy, limits, columns), columns)
     kernels = Kernels(device, order, limits)
-    classes = size_classes(kernels, order, limits, columns)
-    few = _MERGED if kind.order.width <= _NARROW else _MERGED_WIDE
-    merges = _Sort(classes, order.item_bytes, few, columns)
+    few = _SortOfFew(RankSort(kernels, limits, columns), most_by_rank(kind.order, columns), columns)
     if columns is None:
-        return _SortOfAny(merges, DigitPasses(kernels, order, limits), pairs=False, keys=True)
+        return _SortOfAny(few, DigitPasses(kernels, order, limits), pairs=False, keys=True)
     if kind.value_bytes not in (None, 4, 8):
-        return merges
+        return few
     pairs = pair_order(kind.order, kind.value_bytes or _NARROW)
     digits = DigitPasses(Kernels(device, pairs, limits), pairs, limits)
-    return _SortOfAny(merges, digits, pairs=True, keys=kind.operation == "sort")
+    return _SortOfAny(few, digits, pairs=True, keys=kind.operation == "sort")
 
 
 def _table(addresses: list[int], counts: list[int], fan_in: int) -> list[int]:
@@ -158,7 +153,7 @@ class _Merge(Prepared):
     ) -> bool:
         stream, runs = current_stream(), _table(addresses, counts, self._merge.fan_in)
         told = [] if self._columns is None else self._columns.told(values, counts, out, moved)
-        self._merge(runs, total, total, out, stream, told)
+        self._merge(runs, total, out, stream, told)
         return True
 
 
@@ -179,7 +174,7 @@ class _MergeOfMany(Prepared):
             self._pass = MergePass(self._kernels, self._policy, self._limits)
         addresses, counts = [run[0] for run in runs], [run[1] for run in runs]
         total, source = sum(counts), _table(addresses, counts, self._pass.fan_in)
-        self._pass(source, total, total, out, current_stream(), [])
+        self._pass(source, total, out, current_stream(), [])
 
     def sort_digits(self, items: Run, out: int, scratch: int) -> None:
         self._digits.items(items, out, scratch)
@@ -206,46 +201,34 @@ class _MergeOfMany(Prepared):
         return True
 
 
-class _Sort(Prepared):
-    """Sorts of keys, and of their values or numbers if there are columns."""
+class _SortOfFew(Prepared):
+    """Sorts of keys by rank, and of their values or numbers if there are columns. most: keys, at most."""
 
-    def __init__(self, classes: list[SizeClass], item_bytes: int, most: int, columns: Columns | None) -> None:
+    def __init__(self, sort: RankSort, most: int, columns: Columns | None) -> None:
         self.unit = 1 if columns is None else columns.unit
-        self._mosts = [most for most, _ in classes]
-        self._passes = [passes for _, passes in classes]
-        self._item_bytes = item_bytes
-        self._most = most
+        self._sort = sort
+        self._most = min(most, sort.most)
         self._columns = columns
 
     def takes(self, total: int) -> bool:
-        return 0 < total <= self._most and (self._columns is None or self._columns.takes(total))
+        return 0 < total <= self._most
 
     def _launch(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
     ) -> bool:
-        stream, columns = current_stream(), self._columns
-        passes = self._passes[bisect_left(self._mosts, total)]
-        plan = passes.plan(total)
-        size = -(-total * self._item_bytes // _VECTOR) * _VECTOR  # kernels read whole vectors
-        if columns is None:
-            room = scratch(size, stream) if plan else None
-            at = 0 if room is None else room.ptr
-            passes(addresses[0], total, plan, (at, out) if len(plan) % 2 else (out, at), stream, [])
-            return True
-        # The last launch writes to columns, so one pass needs one room, and none needs no room.
-        room = scratch(size * min(len(plan), 2), stream) if plan else None
-        at = 0 if room is None else room.ptr
-        told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
-        passes(addresses[0], total, plan, (at, at + size), stream, told)
+        columns, told = self._columns, []
+        if columns is not None:
+            told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
+        self._sort(addresses[0], total, out, current_stream(), told)
         return True
 
 
 class _SortOfAny(Prepared):
-    """Sorts of any number of keys: few by merging, many by digits."""
+    """Sorts of any number of keys: few by rank, many by digits."""
 
-    def __init__(self, merges: _Sort, digits: DigitPasses, *, pairs: bool, keys: bool) -> None:
-        self.unit = merges.unit
-        self._merges, self._digits = merges, digits
+    def __init__(self, few: _SortOfFew, digits: DigitPasses, *, pairs: bool, keys: bool) -> None:
+        self.unit = few.unit
+        self._few, self._digits = few, digits
         self._pairs, self._keys = pairs, keys
 
     def takes(self, total: int) -> bool:
@@ -254,8 +237,8 @@ class _SortOfAny(Prepared):
     def _launch(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
     ) -> bool:
-        if self._merges.takes(total):
-            return self._merges._launch(addresses, counts, total, out, values, moved)
+        if self._few.takes(total):
+            return self._few._launch(addresses, counts, total, out, values, moved)
         if not self._pairs:
             self._digits.keys(addresses[0], total, out)
         elif self._keys:

@@ -21,7 +21,7 @@ _WIDE = 1 << 30
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
-"""A pass of one block for so many multiprocessors begins beside the launch ahead of it. Blocks of more of them would share
+"""A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
@@ -142,4 +142,6 @@ def sort_by_digits(
     count_digits(min(sort.most_counting, counted), stream, [address, count, where, plan, said, tiles * DIGITS])
     blocks, along = min(tiles, sort.most_sorting), ends or ()
     for digit in range(sort.passes):
-        sort_radix(blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=blocks <= sort.most_beside)
+        sort_radix(
+            blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=blocks <= sort.most_beside
+        )

@@ -84,6 +84,9 @@ _DIGIT_SHAPES = {
 }
 """The fastest of several on an H200 for 2^28 items, by item bytes."""
 COUNTING_THREADS = 512
+RANKING_THREADS = 512
+RANK_MERGING_THREADS = 128
+"""Of a block of merge_by_rank.cu. Every run that it merges but the last one has a multiple of so many items."""
 _FULL = 0.9
 """The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
 _WHY: dict[Algorithm, str] = {

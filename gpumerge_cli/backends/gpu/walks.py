@@ -82,7 +82,7 @@ def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> tuple[
     shape, bulk = walk_shape(order, limits), limits.capability >= _BULK_CAPABILITY
     walking = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=bulk)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
-    return (*partition_macros(_RUNS, batched=False), ("WALK", 1)), (*walking, *shaped)
+    return (*partition_macros(_RUNS), ("WALK", 1)), (*walking, *shaped)
 
 
 class Walk:

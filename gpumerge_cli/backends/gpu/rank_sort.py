@@ -1,0 +1,151 @@
+"""Sorts of few items by rank: sort_by_rank.cu or sort_tile.cu sorts tiles, and merge_by_rank.cu merges them.
+
+Each launch keeps the whole device busy for a short time. The sizes below are the fastest of a sweep on an H200.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import ceil
+from typing import NamedTuple
+
+from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.launching import Launch, scratch
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
+from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS, TileShape, tile_shared_bytes
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.order import Order
+
+_SLICE = 32  # items of a block of sort_by_rank.cu
+_MOST_MERGED = 8
+"""The most runs of a group. A thread searches all of them, and a further pass takes about as long as six of them."""
+_VECTOR = 16
+_WIDE_RECORD = 12
+
+
+class Tiles(NamedTuple):
+    """Tiles of `size` items for sorts of up to `most` items.
+
+    shape: of the block that sorts a tile by itself; None if tiles are sorted by rank.
+    """
+
+    most: int
+    size: int
+    shape: TileShape | None = None
+
+
+_ALONE = Tiles(6144, 6144)
+_BY_BLOCKS = (Tiles(73_728, 2304, TileShape(256, 9)), Tiles(1 << 18, 4608, TileShape(512, 9)))
+_TILES = (_ALONE, Tiles(1 << 14, 2048), *_BY_BLOCKS)
+_WIDE_TILES = (_ALONE, Tiles(1 << 15, 2048), *_BY_BLOCKS)
+"""For records of 12 and 16 bytes, which take a block long to sort."""
+
+
+def most_by_rank(order: Order, columns: Columns | None) -> int:
+    """Up to so many keys of an order, sorts by rank take less time than sorts by digits, on an H200."""
+    if order.width == 8:
+        return 1 << 18 if columns is None else 1 << 17
+    if order.width == 4:
+        return 3 << 15 if order.kind == "float" else 1 << 17
+    return 1 << 14 if order.width == 2 else 1 << 13
+
+
+def group_size(runs: int) -> int:
+    """The runs of a group, where all passes merge about as many, and none more than _MOST_MERGED."""
+    found, passes = runs, 1
+    while found > _MOST_MERGED:
+        passes += 1
+        found = ceil(runs ** (1 / passes))
+    return found
+
+
+class RankSort:
+    """Sorts of keys, and of their values or numbers if there are columns of them.
+
+    Precondition: images decide the order of `kernels`. Launches go to the stream that is given, on the current device,
+    and nothing waits for them.
+    """
+
+    def __init__(self, kernels: Kernels, limits: DeviceLimits, columns: Columns | None) -> None:
+        self._kernels, self._columns = kernels, columns
+        self._size = kernels.order.item_bytes
+        self._beside = begins_beside(limits)
+        self._transfer = resolve(LaunchRequest(), kernels.order, limits).transfer
+        self._tiles = [
+            tiles
+            for tiles in (_TILES if self._size < _WIDE_RECORD else _WIDE_TILES)
+            if tiles.shape is None or tile_shared_bytes(tiles.shape, kernels.order) <= limits.dynamic_shared
+        ]
+        self._mosts = [tiles.most for tiles in self._tiles]
+        self._sorting: dict[tuple[Tiles, bool], Launch] = {}
+        self._merging: dict[bool, Launch] = {}
+
+    @property
+    def most(self) -> int:
+        """It sorts up to so many items."""
+        return self._mosts[-1]
+
+    def __call__(self, items: int, count: int, out: int, stream: int, told: list[int]) -> None:
+        """Sort `count` items, or keys of columns, at an address into `out`, which must not overlap them.
+
+        told: the words of columns. If there are columns, the last launch writes to them, and `out` is not used.
+        """
+        tiles = self._tiles[bisect_left(self._mosts, count)]
+        size, runs = tiles.size, -(-count // tiles.size)
+        if runs == 1:
+            self._sort(tiles, alone=True)(self._blocks(tiles, count), stream, [items, count, count, out, 0, 0, *told])
+            return
+        sort = self._sort(tiles, alone=False)
+        fan_in = group_size(runs)
+        groups = [fan_in]
+        while -(-runs // fan_in) > 1:
+            runs = -(-runs // fan_in)
+            groups.append(min(fan_in, runs))
+        last = self._merge(last=True)
+        # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
+        nbytes = -(-count * self._size // _VECTOR) * _VECTOR  # kernels read whole vectors
+        rooms = min(len(groups), 2) if self._columns is not None else 1
+        room = scratch(rooms * nbytes, stream)
+        here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
+        if self._columns is None and len(groups) % 2 == 0:
+            here, there = there, here
+        sort(self._blocks(tiles, count), stream, [items, count, size, here, 0, 0, *told])
+        blocks = -(-count // RANK_MERGING_THREADS)
+        for group in groups[:-1]:
+            merge = self._merge(last=False)
+            merge(blocks, stream, [here, size, count, there, group], beside=self._beside)
+            here, there, size = there, here, size * group
+        last(blocks, stream, [here, size, count, there, groups[-1], *told], beside=self._beside)
+
+    @staticmethod
+    def _blocks(tiles: Tiles, count: int) -> int:
+        if tiles.shape is not None:
+            return -(-count // tiles.size)
+        if count <= tiles.size:
+            return -(-count // _SLICE)
+        return -(-count // tiles.size) * (tiles.size // _SLICE)
+
+    def _sort(self, tiles: Tiles, *, alone: bool) -> Launch:
+        found = self._sorting.get((tiles, alone))
+        if found is None:
+            columns = self._columns
+            macros = () if columns is None else columns.macros(reads=True, writes=alone)
+            words = 0 if columns is None else columns.words
+            if tiles.shape is None:
+                found = self._kernels.ranking(macros, words)
+            else:
+                found = self._kernels.tiling(tiles.shape, self._transfer, macros, words)
+            self._sorting[tiles, alone] = found
+        return found
+
+    def _merge(self, *, last: bool) -> Launch:
+        columns = self._columns if last else None
+        to_columns = columns is not None
+        found = self._merging.get(to_columns)
+        if found is None:
+            macros = () if columns is None else columns.macros(reads=False, writes=True)
+            words = 0 if columns is None else columns.words
+            found = self._merging[to_columns] = self._kernels.merging_by_rank(macros, words)
+        return found
