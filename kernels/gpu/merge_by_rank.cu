@@ -13,10 +13,8 @@
 
 static_assert(!ROWS, "images decide the order");
 
-#ifndef AT_ONCE
-#define AT_ONCE 4
-#endif
 constexpr int MOST_RUNS = BLOCK_SIZE / 2;  // of a group
+constexpr int AT_ONCE = 4;                 // runs that a thread searches at once
 
 // The greatest power of two that is not above x > 0.
 __device__ __forceinline__ int power_below(int x) { return 1 << (31 - __clz(x)); }

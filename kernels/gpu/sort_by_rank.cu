@@ -85,12 +85,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) sort_by_rank(
             if (at < size) staged[at] = image_at(begin + at);
             else staged[at] = LAST;
         }
-        __syncwarp();
+        __syncwarp();  // the images are staged before any lane counts them
         const int low = kept_in(slice - begin, size), high = kept_in(slice + WARP - begin, size);
         rank += counted(staged, 0, low, [=](Image y, int) { return y <= own; });
         rank += counted(staged, low, high, [=](Image y, int at) { return y < own || (y == own && begin + at < place); });
         rank += counted(staged, high, size, [=](Image y, int) { return y < own; });
-        __syncwarp();
+        __syncwarp();  // every lane has counted them before others are staged
     }
     found[warp][lane] = rank;
     __syncthreads();  // the parts of the ranks are there before they are added

@@ -23,7 +23,7 @@
 #define __forceinline__ inline
 #define __noinline__
 #define __shared__ static
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 #define __grid_constant__
 
@@ -193,6 +193,9 @@ inline long long __shfl_up_sync(unsigned, long long value, int lanes, int)
 }
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+// bits: not 0.
+inline int __clz(int bits) { return __builtin_clz(static_cast<unsigned>(bits)); }
 
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
 

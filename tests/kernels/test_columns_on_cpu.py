@@ -22,14 +22,14 @@ SHAPES = [
     ("int32", 0, 16, 1), ("float32", 0, 1, 3), ("uint64", 0, 8, 5),
 ]  # fmt: skip
 KERNELS = {
-    # file, runs, reads, writes, batched
-    "pairs": ("merge_path.cu", 2, True, True, False),
-    "fours": ("merge_path.cu", 4, True, True, False),
-    "alone": ("sort_tile.cu", 2, True, True, False),
-    "tiles": ("sort_tile.cu", 2, True, False, False),
-    "level": ("merge_path.cu", 2, False, True, True),
-    "cut": ("partition.cu", 2, True, True, False),
-    "walks": ("walk.cu", 2, True, True, False),
+    # file, runs, reads, writes
+    "pairs": ("merge_path.cu", 2, True, True),
+    "fours": ("merge_path.cu", 4, True, True),
+    "alone": ("sort_tile.cu", 2, True, True),
+    "tiles": ("sort_tile.cu", 2, True, False),
+    "level": ("merge_by_rank.cu", 2, False, True),
+    "cut": ("partition.cu", 2, True, True),
+    "walks": ("walk.cu", 2, True, True),
 }
 SHAPE = {"BLOCK_SIZE": 4, "ITEMS_PER_THREAD": 3}
 OF_SETS = {"PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5, "WALK": 1, "BLOCK_SIZE": 32, "ITEMS_PER_THREAD": 2}
@@ -199,10 +199,9 @@ void check()
         const auto records = reinterpret_cast<tiles::Item*>(room.get());
         shim::launch(2, BLOCK_SIZE, tiles::STAGED_BYTES,
             [&] { tiles::sort_tile(keys, count, tiles::TILE, records, nullptr, nullptr, columns); });
-        const level::Source source{reinterpret_cast<const level::Item*>(room.get()), tiles::TILE, count};
-        const unsigned blocks = (count + level::TILE - 1) / level::TILE;
-        shim::launch(blocks, BLOCK_SIZE, level::STAGED_BYTES,
-            [&] { level::merge_path(source, nullptr, nullptr, 1 << 30, nullptr, nullptr, again); });
+        const auto sorted = reinterpret_cast<const level::Item*>(room.get());
+        shim::launch((count + BLOCK_SIZE - 1) / BLOCK_SIZE, BLOCK_SIZE, 0,
+            [&] { level::merge_by_rank(sorted, tiles::TILE, count, nullptr, 2, again); });
         out.judge(in, KEY_SIZE, ROW, with_keys);
     }
 }
@@ -218,8 +217,8 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> 
         equals = EVERY_SET[number]
         rule = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=False)
         parts.append(f"namespace shape_{number} {{")
-        for name, (file, runs, reads, writes, batched) in KERNELS.items():
-            columns = 1 if file == "sort_tile.cu" or batched else runs
+        for name, (file, runs, reads, writes) in KERNELS.items():
+            columns = 1 if file in ("sort_tile.cu", "merge_by_rank.cu") else runs
             macros = {
                 **dict(order_macros(order)),
                 **dict(column_macros(columns, value, unit, reads=reads, writes=writes)),
@@ -228,7 +227,6 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> 
                 **(SHAPE if file != "walk.cu" else {}),
                 "RUNS": runs,
                 "BULK": (bulk + number) % 2,
-                "BATCHED": int(batched),
             }
             parts += [f"#undef {macro}" for macro in _DERIVED]
             parts += [f"#undef {macro}\n#define {macro} {said}" for macro, said in macros.items()]

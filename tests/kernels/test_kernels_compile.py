@@ -13,8 +13,15 @@ from set_pairs import EVERY_SET
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, LaunchRequest, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.policy import resolve
-from gpumerge_cli.backends.gpu.sort_policy import digit_shape, pair_order, resolve_sort, tile_shape
+from gpumerge_cli.backends.gpu.policy import for_columns, resolve
+from gpumerge_cli.backends.gpu.sort_policy import (
+    RANK_MERGING_THREADS,
+    RANKING_THREADS,
+    digit_shape,
+    pair_order,
+    resolve_sort,
+    tile_shape,
+)
 from gpumerge_cli.backends.gpu.source import (
     column_macros,
     comparison_macros,
@@ -269,16 +276,14 @@ def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
     launch = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0).launch
     launch = replace(launch, transfer="bulk" if architecture >= 90 else "vector")
 
-    def of_columns(count: int, macros: Macros, *, reads: bool) -> tuple[str, ...]:
-        columns = column_macros(count, value, unit, reads=reads, writes=True)
+    def of_columns(count: int, macros: Macros) -> tuple[str, ...]:
+        columns = column_macros(count, value, unit, reads=True, writes=True)
         return compiler_options((*order_macros(order), *macros, *columns))
 
-    tiles = (*sort_options(order, architecture), *of_columns(1, (), reads=True))
+    tiles = (*sort_options(order, architecture), *of_columns(1, ()))
     compile_for(architecture, "sort_tile.cu", tuple(dict.fromkeys(tiles)))
-    compile_for(architecture, "merge_path.cu", of_columns(launch.fan_in, policy_macros(launch), reads=True))
-    compile_for(architecture, "partition.cu", of_columns(launch.fan_in, partition_macros(launch.fan_in), reads=True))
-    last = policy_macros(launch, batched=True)
-    compile_for(architecture, "merge_path.cu", of_columns(1, last, reads=False))
+    compile_for(architecture, "merge_path.cu", of_columns(launch.fan_in, policy_macros(launch)))
+    compile_for(architecture, "partition.cu", of_columns(launch.fan_in, partition_macros(launch.fan_in)))
 
 
 @pytest.mark.parametrize(
@@ -290,8 +295,41 @@ def test_columns_that_stay_apart(architecture: int, columns: tuple[str, int]) ->
     along = Columns(Order.of(key), 2, value)
     policy = resolve(LaunchRequest(), along.order, TUNED_ON, 2)
     assert along.stay_apart(policy)
+    policy = for_columns(policy, Order.of(key).width, value)
     macros = (*comparison_macros(Order.of(key)), *policy_macros(policy), ("VALUE_SIZE", value))
     compile_for(architecture, "merge_columns.cu", compiler_options(macros))
+
+
+def ranks_compile(architecture: int, order: Order, sorting: Macros = (), merging: Macros = ()) -> None:
+    """Launches of a sort by rank on such a device. sorting, merging: the macros of columns."""
+    ranking, by_rank = ("BLOCK_SIZE", RANKING_THREADS), ("BLOCK_SIZE", RANK_MERGING_THREADS)
+    options = compiler_options((*comparison_macros(order), ranking, *sorting))
+    compile_for(architecture, "sort_by_rank.cu", options)
+    options = compiler_options((*comparison_macros(order), by_rank, *merging))
+    compile_for(architecture, "merge_by_rank.cu", options)
+
+
+@pytest.mark.parametrize("order", ordered(KEY_ORDERS))
+def test_ranks_of_every_key(order: Order) -> None:
+    ranks_compile(90, order)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "order"), one_of_each(ARCHITECTURES, [Keys("uint", 1), Keys("int", 8, True), Keys("float", 4)])
+)
+def test_ranks_on_every_architecture(architecture: int, order: Order) -> None:
+    ranks_compile(architecture, order)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "columns"),
+    one_of_each(FEW, [("uint8", 2), ("int32", 4), ("float64", 8), ("int64", None), ("float32", 12)]),
+)
+def test_ranks_of_columns(architecture: int, columns: tuple[str, int | None]) -> None:
+    along = Columns(Order.of(columns[0]), 1, columns[1])
+    ranks_compile(architecture, along.order, along.macros(reads=True, writes=True))
+    reading, writing = along.macros(reads=True, writes=False), along.macros(reads=False, writes=True)
+    ranks_compile(architecture, along.order, reading, writing)
 
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
