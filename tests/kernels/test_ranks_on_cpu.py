@@ -168,10 +168,10 @@ void check_sort(std::mt19937_64& random, int count, int tile)
     out.judge(in);
 }
 
-// Sorts tiles, and merges `fan_in` runs at a time until there is one.
-void check_merge(std::mt19937_64& random, int count, int tile, int fan_in)
+// Sorts tiles, and merges `fan_in` runs at a time until each has `whole` items.
+void check_merge(std::mt19937_64& random, int count, int tile, int fan_in, int whole)
 {
-    const Case in(random, count, count);
+    const Case in(random, count, whole);
     Last out(in, ROW || random() % 2);
     Array<level::Item> rooms[2]{Array<level::Item>(count), Array<level::Item>(count)};
     int here = 0;
@@ -181,7 +181,7 @@ void check_merge(std::mt19937_64& random, int count, int tile, int fan_in)
         [&] { tiles::sort_by_rank(in.keys.items, count, tile, sorted, nullptr, nullptr TOLD(from)); });
     const unsigned blocks = (count + MERGING - 1) / MERGING;
     long long length = tile;
-    for (; fan_in * length < count; length *= fan_in, here ^= 1)
+    for (; fan_in * length < whole; length *= fan_in, here ^= 1)
         shim::launch(blocks, MERGING, 0,
             [&] { level::merge_by_rank(rooms[here].items, length, count, rooms[here ^ 1].items, fan_in); });
     const auto* items = reinterpret_cast<const last::Item*>(rooms[here].items);
@@ -194,12 +194,13 @@ void check(std::mt19937_64& random)
     const int warps = SORTING / 32, most = random() % 90;
     for (int count : {1, 31, 33, 100, 256 * warps + 1 + most}) check_sort(random, count, count);
     for (int tile : {7, 32, 45}) check_sort(random, 2 * tile + 1 + random() % tile, tile);
-    check_merge(random, 1, MERGING, 2);
-    check_merge(random, 7 * MERGING + 5, MERGING, 2);
+    check_merge(random, 1, MERGING, 2, 1);
+    check_merge(random, 7 * MERGING + 5, MERGING, 2, 7 * MERGING + 5);
     for (int fan_in = 2; fan_in <= 8; ++fan_in) {
-        const int tile = MERGING * (1 + random() % 2), whole = fan_in * tile;
+        const int tile = MERGING * (1 + random() % 2), group = fan_in * tile;
         const bool one_group = random() % 2;  // whose last run is short; otherwise the last group is
-        check_merge(random, one_group ? whole - random() % tile : whole + 1 + random() % whole, tile, fan_in);
+        const int count = one_group ? group - random() % tile : group + 1 + random() % group;
+        check_merge(random, count, tile, fan_in, random() % 2 ? count : group);
     }
 }
 """
