@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import launching, module
+from gpumerge_cli.backends.gpu import launching, module, prepared, prepared_digits, radix
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
@@ -148,6 +149,21 @@ class TestCompiling:
         events.clear()
         Walk(kernels, TUNED_ON, Equals.UNION)
         assert events == ["begin partition.cu", "begin walk.cu"]
+
+    def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(
+        self, events: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(prepared, "Kernels", module.Kernels)
+        for place in (prepared, radix):
+            monkeypatch.setattr(place, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=4096))
+        monkeypatch.setattr(radix, "cupy", MagicMock())
+        monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
+        merge = prepared.prepare(prepared.Kind("merge", Order.of("int32"), 900), 0, TUNED_ON)
+        assert merge is not None
+        merge([1024 * number for number in range(900)], [7] * 900, 6300, 1 << 30, [], 0)
+        assert events[:4] == [
+            "begin join_runs.cu", "begin count_digits.cu", "begin sort_radix.cu", "wait for join_runs.cu"
+        ]  # fmt: skip
 
     @pytest.mark.parametrize("dtype", ["int16", "int32"])
     def test_what_is_waited_for_is_what_was_begun(self, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,10 @@ class DigitPasses:
         self._kernels, self._order, self._limits = kernels, order, limits
         self._ready: dict[bool, tuple[DigitSort, tuple[Launch, Launch]]] = {}  # by is_wide
 
+    def begin(self, count: int) -> None:
+        """Compile the kernels for so many keys in the background."""
+        self._of(count, pairs=False)
+
     def keys(self, items: int, count: int, out: int) -> None:
         """Sort keys into `out`."""
         stream = current_stream()
@@ -39,9 +43,12 @@ class DigitPasses:
         return -(-count * self._order.item_bytes // _VECTOR) * _VECTOR
 
     def _sort(self, items: Run, buffers: tuple[int, int], stream: int, ends: Ends | None) -> None:
-        wide = is_wide(items[1])
+        sort_by_digits(*self._of(items[1], pairs=ends is not None), items, buffers, stream, ends)
+
+    def _of(self, count: int, *, pairs: bool) -> tuple[DigitSort, tuple[Launch, Launch]]:
+        wide = is_wide(count)
         ready = self._ready.get(wide)
         if ready is None:
-            sort = digit_sort(self._order, self._limits, items[1], pairs=ends is not None)
+            sort = digit_sort(self._order, self._limits, count, pairs=pairs)
             ready = self._ready[wide] = sort, ready_by_digits(self._kernels, sort)
-        sort_by_digits(*ready, items, buffers, stream, ends)
+        return ready
