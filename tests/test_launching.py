@@ -134,6 +134,26 @@ class TestCompiling:
         begun = ["begin merge_path.cu", "begin partition.cu"]
         assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
 
+    def test_narrow_integers_compile_only_what_merges_them(self, events: list[str]) -> None:
+        order = Order.of("int16")
+        policy = resolve(LaunchRequest(), order, TUNED_ON, 2)
+        few, some, many = 1000, (1 << 26) - 1, 1 << 26  # the last are merged value by value
+        by_values = ["begin merge_values.cu", "wait for merge_values.cu"]
+        by_path = ["begin merge_path.cu", "wait for merge_path.cu"]
+        both = ["begin merge_path.cu", "begin partition.cu", "wait for partition.cu", "wait for merge_path.cu"]
+        for totals, expected in (
+            ([many, many], by_values),
+            ([few, few], by_path),
+            ([some], both),
+            ([many, few], by_values + by_path),
+            ([few, some], [*by_path, "begin partition.cu", "wait for partition.cu"]),
+        ):
+            merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
+            for total in totals:
+                merge([0, 0, total, 0], total, total, 0, STREAM, [])
+            assert events == expected
+            events.clear()
+
     def test_a_sort_that_merges_compiles_its_kernels_side_by_side(self, events: list[str]) -> None:
         kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
         classes = size_classes(kernels, kernels.order, TUNED_ON, None)

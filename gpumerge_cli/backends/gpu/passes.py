@@ -7,6 +7,7 @@ much shared memory. None of that depends on addresses, and only grids depend on 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import NamedTuple
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
@@ -52,18 +53,27 @@ class MergePass:
         self._kernels, self._policy, self._limits, self._batched = kernels, policy, limits, batched
         self._macros = _NOTHING  # of the kernel that cuts
         if columns is None:
-            self.merge = kernels.merging(policy, batched=batched)
+            merging = partial(kernels.merging, policy, batched=batched)
         elif not batched and columns.stay_apart(policy):
-            self.merge = kernels.merging_columns(policy, columns.narrow, columns.words)
+            merging = partial(kernels.merging_columns, policy, columns.narrow, columns.words)
         else:
             macros = columns.macros(reads=not batched, writes=True)
             self._macros = _NOTHING if batched else macros  # a level is no column
-            self.merge = kernels.merging(policy, batched=batched, macros=macros, words=columns.words)
+            merging = partial(kernels.merging, policy, batched=batched, macros=macros, words=columns.words)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self.beside, self._own_beside = begins_beside(limits), own_cuts_beside(policy.fan_in, limits)
         self._partition: Launch | None = None
         self._may_go_by_values = not batched and columns is None and by_values(kernels.order, policy, sys.maxsize)
         self._values: Launch | None = None
+        self._merging = merging
+        self._merge = None if self._may_go_by_values else merging()
+
+    @property
+    def merge(self) -> Launch:
+        """The kernel that merges tiles, which is compiled in the background."""
+        if self._merge is None:
+            self._merge = self._merging()
+        return self._merge
 
     def __call__(self, source: list[int], total: int, group: int, out: int, stream: int, told: list[int]) -> None:
         """Merge `total` items into `out` or into columns. source: the words of a Source (see runs.cuh).
@@ -77,9 +87,9 @@ class MergePass:
             stretch = values_stretch(total, self._limits)
             self._values(-(-total // stretch), stream, [*source, out, stretch, 0, 0])
             return
-        blocks = self.blocks(total, group)
+        blocks, merge = self.blocks(total, group), self.merge
         if blocks <= self._most_own_cuts:
-            self.merge(blocks, stream, [*source, out, 0, blocks, 0, 0, *told])
+            merge(blocks, stream, [*source, out, 0, blocks, 0, 0, *told])
             return
         if self._partition is None:
             self._partition = self._kernels.partitioning(self._policy, batched=self._batched, macros=self._macros)
@@ -87,7 +97,7 @@ class MergePass:
         cuts = scratch(groups * edges * self.fan_in * _CUT_BYTES, stream)
         stretch = partition_stretch(edges, self.fan_in, self._limits)
         self._partition(groups * -(-edges // stretch), stream, [*source, cuts.ptr, edges, stretch, self.tile, 0, 0])
-        self.merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self.beside)
+        merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self.beside)
 
     def blocks(self, total: int, group: int) -> int:
         """The blocks that merge groups of `total` items."""
