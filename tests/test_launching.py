@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import launching, module, prepared, prepared_digits, radix
+from gpumerge_cli.backends.gpu import backend, launching, module, prepared, prepared_digits, radix
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
@@ -169,6 +169,22 @@ class TestCompiling:
         events.clear()
         Walk(kernels, TUNED_ON, Equals.UNION)
         assert events == ["begin partition.cu", "begin walk.cu"]
+
+    def test_sorts_by_digits_find_their_kernels_once(self, events: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "current_stream", lambda: STREAM)
+        monkeypatch.setattr(radix, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=4096))
+        monkeypatch.setattr(radix, "cupy", MagicMock())
+        gpu = object.__new__(backend.GpuBackend)
+        gpu._device, gpu._limits = SimpleNamespace(id=0), TUNED_ON
+        backend._kernels_of.cache_clear()
+        found = [f"{step} {file}.cu" for step in ("begin", "wait for") for file in ("count_digits", "sort_radix")]
+        for ends in (None, radix.Ends(0, 0, 0)):
+            for count in (5, 1 << 30):  # their kernels count in 32 and in 64 bits
+                for expected in (found, []):
+                    events.clear()
+                    gpu._kernels(Order.of("int32")).sort_digits((4096, count), 8192, 16384, ends)
+                    assert events == expected
+        backend._kernels_of.cache_clear()
 
     def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(
         self, events: list[str], monkeypatch: pytest.MonkeyPatch
