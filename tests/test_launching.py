@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import backend, launching, module, prepared, prepared_digits, radix
+from gpumerge_cli.backends.gpu import backend, compiled, launching, module, prepared, prepared_digits, radix
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
@@ -102,6 +102,38 @@ def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkey
     launch = launching.Launch(find, 256, 1)
     launch(1, STREAM, [22])
     assert [function() is not None for function in found] == [True, True]
+
+
+def test_kernels_stay_loaded_whatever_else_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a graph that has captured a launch may run later. A call ahead of the capture has loaded all that it needs."""
+    loaded: list[weakref.ref[Module]] = []
+
+    class Module:
+        """CuPy's, which unloads its kernels when nothing refers to it."""
+
+        def __init__(self) -> None:
+            loaded.append(weakref.ref(self))
+
+        def load(self, code: bytes) -> None: ...
+
+        def get_function(self, name: str) -> Any:
+            return SimpleNamespace(ptr=9, module=self)
+
+    cuda = SimpleNamespace(
+        function=SimpleNamespace(Module=Module), Device=lambda: SimpleNamespace(compute_capability="90")
+    )
+    monkeypatch.setattr(compiled, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(compiled, "image", lambda *unit: b"")
+    monkeypatch.setattr(compiled, "_loaded", [])
+    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    launches(monkeypatch)
+    module._function.cache_clear()
+    kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
+    for number in (*range(1000), 0):
+        kernels.ready("hold", 1, 1, (("NUMBER", number),))(1, STREAM, [11])
+    module._function.cache_clear()
+    assert len(loaded) == 1000
+    assert all(each() for each in loaded)
 
 
 class TestCompiling:

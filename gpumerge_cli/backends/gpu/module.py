@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from math import gcd
 from typing import Any
 
@@ -61,7 +61,7 @@ _SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
 
 
-@lru_cache(maxsize=256)
+@cache
 def _function(device: int, file: str, name: str, macros: Macros, largest: int) -> Any:
     """The kernel for the current device, whose number is `device`. largest: bytes of shared memory, 0 for the usual.
 
