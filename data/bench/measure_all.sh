@@ -17,10 +17,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 PYTHONPATH=$(cd "$here/../.." && pwd)
 export PYTHONPATH
 cd "$here/../.."
-now=$("$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import measured_on as m; print(m.commit())' "$here")
+now=$("$python" "$here/measured_on.py" --commit)
 then=$(cat "$out/commit.txt" 2> /dev/null || echo "$now")
 [ "$now" = "$then" ] || { echo "$out holds results of commit $then, not of $now; give another folder" >&2; exit 1; }
 echo "$now" > "$out/commit.txt"
+export MEASURED_COMMIT=$now
 left=0 failed=0
 step() { # name, the most seconds that it may take, command
   local status=0 begun=$SECONDS file=$out/$1.part
@@ -52,6 +53,7 @@ compare_sorts() {
   "$python" -m gpumerge_cli generate "$scratch/keys.u32" --count 2^28 --shuffled --seed 1
   "$python" -m gpumerge_cli sort --compare --backend=gpu "$scratch/keys.u32" --report="$out/compare-sorts.json" \
     > "$out/compare-sorts.txt"
+  "$python" "$here/measured_on.py" "$out/compare-sorts.json"
   rm -f "$scratch/keys.u32"
 }
 export -f profile compare_sorts
