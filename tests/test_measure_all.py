@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-BENCH = Path(__file__).parent.parent / "data" / "bench"
+ROOT = Path(__file__).parent.parent
+BENCH, RESULTS = ROOT / "data" / "bench", ROOT / "data" / "results" / "h200"
 TEXT = (BENCH / "measure_all.sh").read_text()
 PYTHON = """#!/bin/sh
 # As python: tells the commit, and notes which scripts run.
@@ -50,6 +52,19 @@ def test_the_limits_are_those_that_it_states() -> None:
     first_of_files = [name for name, _ in steps()].index("workers")
     assert stated == [sum(limits[:first_of_files]), sum(limits[first_of_files:])]
     assert max(limits) <= 520  # so that each fits a call
+
+
+def test_the_results_that_it_does_not_make_are_those_that_it_names() -> None:
+    head = TEXT.split("set -euo")[0]
+    unmade = re.findall(r"[\w*-]+\.(?:md|json|txt|\*)", re.findall(r"does not make(.*?)The README", head, re.DOTALL)[0])
+    made = set(re.findall(r"\$out/([\w-]+\.\w+)", TEXT)) | {"device-again.md", "measured.txt"}
+    made |= {f"{name}.json" for name, _ in steps() if name.startswith("bench-")}
+    made |= {f"{name}.md" for name in re.findall(r"^printed (\S+)", TEXT, re.MULTILINE)}
+    there = {path.name for path in RESULTS.iterdir()} - {"README.md"}
+    assert {name for name in there if any(fnmatch(name, one) for one in unmade)} == there - made
+    assert all(any(fnmatch(name, one) for name in there) for one in unmade)
+    shown = "".join((ROOT / name).read_text() for name in ("README.md", "data/manual/speed.md", "data/README.md"))
+    assert set(re.findall(r"results/h200/([\w-]+\.\w+)", shown)) <= made
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
