@@ -273,9 +273,10 @@ class Build:
             list_kernels()
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 try:
-                    runtime = pool.submit(self._runtime)
+                    runtime = pool.map(self._runtime_object, self._compiler.runtime())
                     made = dict(zip(jobs, pool.map(lambda job: self._object(*job), jobs), strict=True))
-                    parts = [self._parts(level, made) + runtime.result() for level in wanted]
+                    shared = list(runtime)
+                    parts = [self._parts(level, made) + shared for level in wanted]
                     done = list(pool.map(lambda level, objects: self._link(level, objects, out), wanted, parts))
                 except BaseException:
                     pool.shutdown(cancel_futures=True)
@@ -316,21 +317,12 @@ class Build:
         flags: list[str | Path] = [*self._compiler.flags(level), *macros, "-c", unit.source]
         return self._make(f"{unit.name}-{level}", ".o", flags, _text(unit.source), lambda: self._header(level))
 
-    def _runtime(self) -> list[Path]:
-        """The object of the C++ library's sources, if there are any: one, as each would parse the same headers anew."""
-        lib, sources = self._compiler.zig, self._compiler.runtime()
-        if lib is None or not sources:
-            return []
-        text = "".join(f'#include "{source.relative_to(lib)}"\n' for source in sources)
-        whole = self._objects / f"runtime.{os.getpid()}.cpp"
-        whole.write_text(text, "utf-8")
-        places = [f"-I{lib / place}" for place in ("", "libcxxabi/include", "libcxxabi/src", "libcxx/src")]
+    def _runtime_object(self, source: Path) -> Path:
+        lib = self._compiler.zig
+        assert lib is not None
+        places = [f"-I{lib / place}" for place in ("libcxxabi/include", "libcxxabi/src", "libcxx/src")]
         flags = [*self._compiler.flags(levels()[0]), "-std=c++23", "-w", *places]
-        flags += [*(f"-D{name}" for name in _RUNTIME_MACROS), "-c"]
-        try:
-            return [self._make("runtime", ".o", flags, text.encode(), lambda: [whole])]
-        finally:
-            whole.unlink()
+        return self._make(source.stem, ".o", [*flags, *(f"-D{name}" for name in _RUNTIME_MACROS), "-c", source], b"")
 
     def _link(self, level: str, objects: list[Path], out: Path) -> Path:
         # Nothing but the entries is seen outside, so another C++ library in the process is never mistaken for this one.
