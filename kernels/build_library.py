@@ -51,7 +51,12 @@ _OF_ALL_LEVELS = (
     "keys_workspace", "mapping", "sink", "source", "workspace",
 )  # fmt: skip
 _NARROW_KEYS = ("keys-8-", "keys-16-")
-_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
+# The standard headers of later versions of C++ hold far more, and the units need none of it. REMOVE_TRANSITIVE_INCLUDES
+# keeps the headers of libc++ from including what they once included, which would be half of all text.
+_FLAGS = (
+    "-std=c++17", "-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES", "-O3", "-fPIC", "-pthread", "-ffunction-sections",
+    "-fdata-sections", "-Wall", "-Wextra",
+)  # fmt: skip
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
 # The parts of the C++ library that the units call, from the ziglang wheel's sources: all of it takes longer than all
@@ -125,7 +130,7 @@ class Compiler:
         if lacking:
             raise BuildError(
                 f"{self.identity} has no {', '.join(lacking)}; "
-                "install the ziglang that pyproject.toml names, or set CXX to a C++20 compiler"
+                "install the ziglang that pyproject.toml names, or set CXX to a C++17 compiler"
             )
         return [self.zig / file for file in named]
 
@@ -136,11 +141,11 @@ class Compiler:
                 [*self.command, *map(str, arguments)], capture_output=True, text=True, env=self._environment()
             )
         except OSError as error:
-            raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++20 compiler") from None
+            raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++17 compiler") from None
         if done.returncode:
             told = (done.stderr + done.stdout).strip()
             raise BuildError(
-                f"{failure} (exit {done.returncode}); set CXX to another C++20 compiler, or report this\n{told}"
+                f"{failure} (exit {done.returncode}); set CXX to another C++17 compiler, or report this\n{told}"
             )
         return done.stdout
 
@@ -165,7 +170,7 @@ def find_compiler() -> Compiler:
         return Compiler(tuple(named), None)
     found = find_spec("ziglang")
     if found is None or found.origin is None:
-        raise BuildError("no compiler for the CPU's library; install ziglang with pip, or set CXX to a C++20 compiler")
+        raise BuildError("no compiler for the CPU's library; install ziglang with pip, or set CXX to a C++17 compiler")
     folder = Path(found.origin).parent
     return Compiler((str(folder / "zig"), "c++"), folder / "lib")
 
