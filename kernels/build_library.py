@@ -26,7 +26,7 @@ import time
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -48,10 +48,15 @@ _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 # narrow keys. They are compiled once, for the least level.
 _OF_ALL_LEVELS = (
     "chunk", "compare", "cuts", "entries", "entries_rows", "join", "keys_merge", "keys_sort", "keys_table",
-    "keys_workspace", "mapping", "sink", "source", "workspace",
+    "keys_workspace", "mapping", "sink", "source", "team", "workspace",
 )  # fmt: skip
 _NARROW_KEYS = ("keys-8-", "keys-16-")
-_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-pthread", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra")
+# The standard headers of later versions of C++ hold far more, and the units need none of it. REMOVE_TRANSITIVE_INCLUDES
+# keeps the headers of libc++ from including what they once included, which would be half of all text.
+_FLAGS = (
+    "-std=c++17", "-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES", "-O3", "-fPIC", "-pthread", "-ffunction-sections",
+    "-fdata-sections", "-Wall", "-Wextra",
+)  # fmt: skip
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
 # The parts of the C++ library that the units call, from the ziglang wheel's sources: all of it takes longer than all
@@ -125,7 +130,7 @@ class Compiler:
         if lacking:
             raise BuildError(
                 f"{self.identity} has no {', '.join(lacking)}; "
-                "install the ziglang that pyproject.toml names, or set CXX to a C++20 compiler"
+                "install the ziglang that pyproject.toml names, or set CXX to a C++17 compiler"
             )
         return [self.zig / file for file in named]
 
@@ -136,11 +141,11 @@ class Compiler:
                 [*self.command, *map(str, arguments)], capture_output=True, text=True, env=self._environment()
             )
         except OSError as error:
-            raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++20 compiler") from None
+            raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++17 compiler") from None
         if done.returncode:
             told = (done.stderr + done.stdout).strip()
             raise BuildError(
-                f"{failure} (exit {done.returncode}); set CXX to another C++20 compiler, or report this\n{told}"
+                f"{failure} (exit {done.returncode}); set CXX to another C++17 compiler, or report this\n{told}"
             )
         return done.stdout
 
@@ -165,7 +170,7 @@ def find_compiler() -> Compiler:
         return Compiler(tuple(named), None)
     found = find_spec("ziglang")
     if found is None or found.origin is None:
-        raise BuildError("no compiler for the CPU's library; install ziglang with pip, or set CXX to a C++20 compiler")
+        raise BuildError("no compiler for the CPU's library; install ziglang with pip, or set CXX to a C++17 compiler")
     folder = Path(found.origin).parent
     return Compiler((str(folder / "zig"), "c++"), folder / "lib")
 
@@ -220,9 +225,9 @@ def list_kernels(folder: Path = KERNELS / "cpu") -> None:
 
 
 def units() -> list[Unit]:
-    """All that a level's library is made of; the keys, of which each takes least, last."""
+    """All that a level's library is made of: first the units with the most text, which take longest; keys last."""
     sources = set((KERNELS / "cpu").glob("*.cpp")) - {KERNELS / "cpu" / "keys.cpp"}
-    found = [Unit(source) for source in sorted(sources, key=lambda source: -source.stat().st_size)]
+    found = [Unit(source) for source in sorted(sources, key=lambda source: (-len(_text(source)), source))]
     for bits, kind, descending in key_kinds():
         macros = (f"-DKEY_BITS={bits}", f"-DKEY_KIND={kind}", f"-DDESCENDING={descending}")
         found.append(Unit(KERNELS / "cpu" / "keys.cpp", macros))
@@ -266,21 +271,22 @@ class Build:
     def libraries(self, wanted: Iterable[str], out: Path) -> list[Path]:
         """Libraries of these levels in `out`, where those of others, maybe of older sources, go. Raises BuildError."""
         wanted = list(wanted)
-        jobs = list(dict.fromkeys((unit.compiled_for(level), unit) for unit in units() for level in wanted))
         try:
             out.mkdir(parents=True, exist_ok=True)
             self._objects.mkdir(parents=True, exist_ok=True)
             list_kernels()
+            runtime = self._compiler.runtime()
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 try:
-                    runtime = pool.map(self._runtime_object, self._compiler.runtime())
-                    made = dict(zip(jobs, pool.map(lambda job: self._object(*job), jobs), strict=True))
-                    shared = list(runtime)
-                    parts = [self._parts(level, made) + shared for level in wanted]
-                    done = list(pool.map(lambda level, objects: self._link(level, objects, out), wanted, parts))
+                    shared = [pool.submit(self._runtime, runtime)] if runtime else []
+                    jobs = dict.fromkeys((unit.compiled_for(level), unit) for level in wanted for unit in units())
+                    made = {job: pool.submit(self._object, *job) for job in jobs}
+                    # This thread links a level while the pool compiles units of the next ones.
+                    linked = [self._link(level, self._parts(level, made) + shared) for level in wanted]
                 except BaseException:
                     pool.shutdown(cancel_futures=True)
                     raise
+            done = [self._put(level, library, out) for level, library in zip(wanted, linked, strict=True)]
             for other in set(out.glob("gpumerge-*.so")) - set(done):
                 other.unlink()
         except OSError as error:
@@ -291,7 +297,7 @@ class Build:
         self._forget()
         return done
 
-    def _parts(self, level: str, made: dict[tuple[str, Unit], Path]) -> list[Path]:
+    def _parts(self, level: str, made: dict[tuple[str, Unit], Future[Path]]) -> list[Future[Path]]:
         """The objects of a level's library, the best first: the linker keeps the first copy of an inline function."""
         ordered = sorted(units(), key=lambda unit: levels().index(unit.compiled_for(level)), reverse=True)
         return [made[unit.compiled_for(level), unit] for unit in ordered]
@@ -317,14 +323,22 @@ class Build:
         flags: list[str | Path] = [*self._compiler.flags(level), *macros, "-c", unit.source]
         return self._make(f"{unit.name}-{level}", ".o", flags, _text(unit.source), lambda: self._header(level))
 
-    def _runtime_object(self, source: Path) -> Path:
+    def _runtime(self, sources: list[Path]) -> Path:
+        """The object of the C++ library's sources. They are one unit, as each would parse the same headers anew."""
         lib = self._compiler.zig
         assert lib is not None
-        places = [f"-I{lib / place}" for place in ("libcxxabi/include", "libcxxabi/src", "libcxx/src")]
+        text = "".join(f'#include "{source.relative_to(lib)}"\n' for source in sources)
+        whole = self._objects / f"runtime.{os.getpid()}.cpp"
+        whole.write_text(text, "utf-8")
+        places = [f"-I{lib / place}" for place in ("", "libcxxabi/include", "libcxxabi/src", "libcxx/src")]
         flags = [*self._compiler.flags(levels()[0]), "-std=c++23", "-w", *places]
-        return self._make(source.stem, ".o", [*flags, *(f"-D{name}" for name in _RUNTIME_MACROS), "-c", source], b"")
+        flags += [*(f"-D{name}" for name in _RUNTIME_MACROS), "-c"]
+        try:
+            return self._make("runtime", ".o", flags, text.encode(), lambda: [whole])
+        finally:
+            whole.unlink()
 
-    def _link(self, level: str, objects: list[Path], out: Path) -> Path:
+    def _link(self, level: str, objects: list[Future[Path]]) -> Path:
         # Nothing but the entries is seen outside, so another C++ library in the process is never mistaken for this one.
         flags: list[str | Path] = ["-shared", "-s", "-Wl,-z,defs", "-Wl,--gc-sections"]
         flags.append(f"-Wl,--version-script={KERNELS / 'cpu' / 'exports.map'}")
@@ -334,7 +348,9 @@ class Build:
             flags += [*self._compiler.flags(""), "-nostdlib++", "-rtlib=none", "-lunwind"]
         else:
             flags += self._compiler.flags(level)
-        made = self._make(f"gpumerge-{level}", ".so", [*flags, *objects], b"")
+        return self._make(f"gpumerge-{level}", ".so", [*flags, *(each.result() for each in objects)], b"")
+
+    def _put(self, level: str, made: Path, out: Path) -> Path:
         target = out / f"gpumerge-{level}.so"
         if not target.exists() or target.read_bytes() != made.read_bytes():
             # Another process may have the old one mapped.

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import launching, module
+from gpumerge_cli.backends.gpu import backend, compiled, launching, module, prepared, prepared_digits, radix
 from gpumerge_cli.backends.gpu.passes import MergePass
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
@@ -103,6 +104,38 @@ def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkey
     assert [function() is not None for function in found] == [True, True]
 
 
+def test_kernels_stay_loaded_whatever_else_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a graph that has captured a launch may run later. A call ahead of the capture has loaded all that it needs."""
+    loaded: list[weakref.ref[Module]] = []
+
+    class Module:
+        """CuPy's, which unloads its kernels when nothing refers to it."""
+
+        def __init__(self) -> None:
+            loaded.append(weakref.ref(self))
+
+        def load(self, code: bytes) -> None: ...
+
+        def get_function(self, name: str) -> Any:
+            return SimpleNamespace(ptr=9, module=self)
+
+    cuda = SimpleNamespace(
+        function=SimpleNamespace(Module=Module), Device=lambda: SimpleNamespace(compute_capability="90")
+    )
+    monkeypatch.setattr(compiled, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(compiled, "image", lambda *unit: b"")
+    monkeypatch.setattr(compiled, "_loaded", [])
+    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    launches(monkeypatch)
+    module._function.cache_clear()
+    kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
+    for number in (*range(1000), 0):
+        kernels.ready("hold", 1, 1, (("NUMBER", number),))(1, STREAM, [11])
+    module._function.cache_clear()
+    assert len(loaded) == 1000
+    assert all(each() for each in loaded)
+
+
 class TestCompiling:
     """The kernels that are begun in the background, and those that are waited for."""
 
@@ -133,6 +166,26 @@ class TestCompiling:
         begun = ["begin merge_path.cu", "begin partition.cu"]
         assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
 
+    def test_narrow_integers_compile_only_what_merges_them(self, events: list[str]) -> None:
+        order = Order.of("int16")
+        policy = resolve(LaunchRequest(), order, TUNED_ON, 2)
+        few, some, many = 1000, (1 << 26) - 1, 1 << 26  # the last are merged value by value
+        by_values = ["begin merge_values.cu", "wait for merge_values.cu"]
+        by_path = ["begin merge_path.cu", "wait for merge_path.cu"]
+        both = ["begin merge_path.cu", "begin partition.cu", "wait for partition.cu", "wait for merge_path.cu"]
+        for totals, expected in (
+            ([many, many], by_values),
+            ([few, few], by_path),
+            ([some], both),
+            ([many, few], by_values + by_path),
+            ([few, some], [*by_path, "begin partition.cu", "wait for partition.cu"]),
+        ):
+            merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
+            for total in totals:
+                merge([0, 0, total, 0], total, 0, STREAM, [])
+            assert events == expected
+            events.clear()
+
     @pytest.mark.parametrize(("count", "file"), [(10_000, "sort_by_rank.cu"), (100_000, "sort_tile.cu")])
     def test_a_sort_by_rank_compiles_its_kernels_side_by_side(self, count: int, file: str, events: list[str]) -> None:
         sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), TUNED_ON, None)
@@ -147,6 +200,37 @@ class TestCompiling:
         events.clear()
         Walk(kernels, TUNED_ON, Equals.UNION)
         assert events == ["begin partition.cu", "begin walk.cu"]
+
+    def test_sorts_by_digits_find_their_kernels_once(self, events: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "current_stream", lambda: STREAM)
+        monkeypatch.setattr(radix, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=4096))
+        monkeypatch.setattr(radix, "cupy", MagicMock())
+        gpu = object.__new__(backend.GpuBackend)
+        gpu._device, gpu._limits = SimpleNamespace(id=0), TUNED_ON
+        backend._kernels_of.cache_clear()
+        found = [f"{step} {file}.cu" for step in ("begin", "wait for") for file in ("count_digits", "sort_radix")]
+        for ends in (None, radix.Ends(0, 0, 0)):
+            for count in (5, 1 << 30):  # their kernels count in 32 and in 64 bits
+                for expected in (found, []):
+                    events.clear()
+                    gpu._kernels(Order.of("int32")).sort_digits((4096, count), 8192, 16384, ends)
+                    assert events == expected
+        backend._kernels_of.cache_clear()
+
+    def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(
+        self, events: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(prepared, "Kernels", module.Kernels)
+        for place in (prepared, radix):
+            monkeypatch.setattr(place, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=4096))
+        monkeypatch.setattr(radix, "cupy", MagicMock())
+        monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
+        merge = prepared.prepare(prepared.Kind("merge", Order.of("int32"), 900), 0, TUNED_ON)
+        assert merge is not None
+        merge([1024 * number for number in range(900)], [7] * 900, 6300, 1 << 30, [], 0)
+        assert events[:4] == [
+            "begin join_runs.cu", "begin count_digits.cu", "begin sort_radix.cu", "wait for join_runs.cu"
+        ]  # fmt: skip
 
     @pytest.mark.parametrize("dtype", ["int16", "int32"])
     def test_what_is_waited_for_is_what_was_begun(self, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,19 @@ import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-BENCH = Path(__file__).parent.parent / "data" / "bench"
+ROOT = Path(__file__).parent.parent
+BENCH, RESULTS = ROOT / "data" / "bench", ROOT / "data" / "results" / "h200"
 TEXT = (BENCH / "measure_all.sh").read_text()
 PYTHON = """#!/bin/sh
 # As python: tells the commit, and notes which scripts run.
 case "$*" in
-*"m.commit()"*) echo "${COMMIT:-abc}" ;;
+*--commit) echo "${COMMIT:-abc}" ;;
 *"$FAILS"*) echo wrong; exit 7 ;;
 *) echo "$*" >> "$NOTES" ;;
 esac
@@ -52,6 +54,19 @@ def test_the_limits_are_those_that_it_states() -> None:
     assert max(limits) <= 520  # so that each fits a call
 
 
+def test_the_results_that_it_does_not_make_are_those_that_it_names() -> None:
+    head = TEXT.split("set -euo")[0]
+    unmade = re.findall(r"[\w*-]+\.(?:md|json|txt|\*)", re.findall(r"does not make(.*?)The README", head, re.DOTALL)[0])
+    made = set(re.findall(r"\$out/([\w-]+\.\w+)", TEXT)) | {"device-again.md", "measured.txt"}
+    made |= {f"{name}.json" for name, _ in steps() if name.startswith("bench-")}
+    made |= {f"{name}.md" for name in re.findall(r"^printed (\S+)", TEXT, re.MULTILINE)}
+    there = {path.name for path in RESULTS.iterdir()} - {"README.md"}
+    assert {name for name in there if any(fnmatch(name, one) for one in unmade)} == there - made
+    assert all(any(fnmatch(name, one) for name in there) for one in unmade)
+    shown = "".join((ROOT / name).read_text() for name in ("README.md", "data/manual/speed.md", "data/README.md"))
+    assert set(re.findall(r"results/h200/([\w-]+\.\w+)", shown)) <= made
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
 def test_calls_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
     calls = 0
@@ -80,6 +95,20 @@ def test_a_step_that_fails_is_told_and_done_again(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").glob("*.done")} == {"calls.done"}
     assert measure(tmp_path, "520", "device", "calls")[0] == 0
     assert "device.done" in os.listdir(tmp_path / "out")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
+def test_the_commit_of_a_result_of_the_program_is_noted_behind_it(tmp_path: Path) -> None:
+    assert measure(tmp_path, "520", "bench-dtypes", "bench-sorts", "compare-sorts")[0] == 0
+    made, noted = [], []
+    for line in (tmp_path / "notes").read_text().splitlines():
+        if found := re.search(r"(?:-o |--report=)(\S+\.json)", line):
+            made.append(found[1])
+        if found := re.search(r"measured_on\.py (\S+\.json)", line):
+            noted.append(found[1])
+            assert noted == made
+    names = ["bench-dtypes.json", "bench-sorts.json", "compare-sorts.json"]
+    assert [os.path.basename(name) for name in noted] == names
 
 
 @pytest.fixture
@@ -131,7 +160,7 @@ def test_the_table_names_the_work_of_each_launch(profile: Any, tmp_path: Path) -
     assert "| 2000 | 2000 |" in text
 
 
-def test_where_a_result_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_result_was_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from types import SimpleNamespace
 
     from gpumerge_cli.backends import gpu
@@ -146,5 +175,11 @@ def test_where_a_result_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     line = told.measured_on()
     assert line.startswith("NVIDIA H200, CUDA driver 13.0, NVRTC 13.1, CuPy 14.2.0, CCCL 3.6.0, Python 3.")
     assert line.endswith("; commit abc1234")
+    monkeypatch.setattr(sys, "argv", ["measured_on.py", str(tmp_path / "b.json"), str(tmp_path / "a.json")])
+    told.main()
+    assert (tmp_path / "measured.txt").read_text() == f"a.json: {line}\nb.json: {line}\n"
+    monkeypatch.setenv("MEASURED_COMMIT", "def5678")
+    told.note(tmp_path / "b.json")
+    assert (tmp_path / "measured.txt").read_text() == f"a.json: {line}\nb.json: {line.replace('abc1234', 'def5678')}\n"
     monkeypatch.delenv("MEASURED_COMMIT")
     assert told.commit()

@@ -245,6 +245,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(prepared, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=1 << 30))
     monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
     monkeypatch.setattr(FakeKernels, "joining", lambda self: join, raising=False)
+    monkeypatch.setattr(FakeKernels, "ready", lambda self, *kernel: None, raising=False)
     monkeypatch.setattr(prepared_digits.DigitPasses, "_sort", lambda self, *given: told.append(given))
     call = prepared.prepare(prepared.Kind("merge", order, 900), 0, TUNED_ON)
     assert call is not None

@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Makes all results of a GPU that the README, data/manual/speed.md and the figures show, at one commit, in FOLDER.
+# Makes most results of a GPU in FOLDER, at one commit: those that the README, data/manual/speed.md and the figures show of one
+# GPU. In data/results/h200 it does not make cluster.md, costs.json, many-runs.md, memory.md, merges.md and
+# compare-*-uncoarsened.*, nor what shows that kernels are right: *check.txt, tests-device.txt and fuzz-device.txt. The README
+# there says what makes these. device-again.md is device.md of a second machine.
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
 # A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
 # may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
@@ -17,10 +20,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 PYTHONPATH=$(cd "$here/../.." && pwd)
 export PYTHONPATH
 cd "$here/../.."
-now=$("$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import measured_on as m; print(m.commit())' "$here")
+now=$("$python" "$here/measured_on.py" --commit)
 then=$(cat "$out/commit.txt" 2> /dev/null || echo "$now")
 [ "$now" = "$then" ] || { echo "$out holds results of commit $then, not of $now; give another folder" >&2; exit 1; }
 echo "$now" > "$out/commit.txt"
+export MEASURED_COMMIT=$now
 left=0 failed=0
 step() { # name, the most seconds that it may take, command
   local status=0 begun=$SECONDS file=$out/$1.part
@@ -52,6 +56,7 @@ compare_sorts() {
   "$python" -m gpumerge_cli generate "$scratch/keys.u32" --count 2^28 --shuffled --seed 1
   "$python" -m gpumerge_cli sort --compare --backend=gpu "$scratch/keys.u32" --report="$out/compare-sorts.json" \
     > "$out/compare-sorts.txt"
+  "$python" "$here/measured_on.py" "$out/compare-sorts.json"
   rm -f "$scratch/keys.u32"
 }
 export -f profile compare_sorts

@@ -52,8 +52,8 @@ def columns_of(values: Values) -> Task[MergeRequest]:
     total = given if values.total else None
     if hides.count(False) == 1 and total is None:
         equals = Equals.INTERSECT if not values.without_both else Equals.DIFFERENCE
-        of_second = inputs[::-1] if not values.without_second else inputs
-        return replace(task, request=replace(task.request, inputs=of_second, equals=equals, kind="compare"))
+        of_second = not values.without_second
+        return replace(task, request=replace(task.request, equals=equals, kind="compare", turned=of_second))
     ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
     first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
     margin = Margin(columns=(both, first, second), total=total)

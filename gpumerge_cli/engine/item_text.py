@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_parser import MARK
 from gpumerge_cli.formats.csv_records import separator_of, without_fields
-from gpumerge_cli.order import Fields, Keys, Records
+from gpumerge_cli.order import Fields, Keys, Order, Records
 
 
 def item_of(text: str, inputs: Inputs) -> bytes:
@@ -32,6 +33,34 @@ def item_of(text: str, inputs: Inputs) -> bytes:
             raise _wrong(text, f"the key has {len(order.parts)} fields", "write a value for each, with commas between")
         return _record(text, words, order.parts, order.record)
     return _line(text, inputs)
+
+
+def text_of(item: bytes, order: Order) -> str:
+    """An item in the form that item_of takes. But bytes of lines that are no UTF-8 become "\\xe9" and the like."""
+    if isinstance(order, Fields):
+        said = io.StringIO()
+        csv.writer(said, lineterminator="").writerow([_word(item, part) for part in order.parts])
+        return said.getvalue()
+    if isinstance(order, Records):
+        return _word(item, order)
+    number = order.number(item)
+    return order.key_of(item).decode("utf-8", "backslashreplace") if number is None else number
+
+
+def is_number(order: Order) -> bool:
+    """Whether the texts of its items are numbers."""
+    return isinstance(order, Keys) or (isinstance(order, Records) and order.key is not None)
+
+
+def _word(item: bytes, part: Records) -> str:
+    """The key of a record: a number, a text, or "0x" and hexadecimal digits."""
+    number = part.number(item)
+    if number is not None:
+        return number
+    key = part.key_of(item) or b"\0"
+    text = key.rstrip(b"\0").decode("utf-8", "replace")
+    is_plain = text.isprintable() and "\ufffd" not in text and not text.startswith("0x")
+    return text if text and is_plain else f"0x{key.hex()}"
 
 
 def _number(text: str, order: Keys) -> bytes:

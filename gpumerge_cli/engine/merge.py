@@ -99,7 +99,8 @@ def merge_files(
         ran = _ran(request, choice, parts, told)
         if request.join is not None:  # an item may go out more than once, so none counts as dropped
             ran, outcome.dropped = replace(ran, joined=sum(outcome.counts) - outcome.dropped), 0
-        return report(ran, inputs, outcome, stopwatch, clock)
+        measured = report(ran, inputs, outcome, stopwatch, clock)
+        return replace(measured, inputs=measured.inputs[::-1]) if request.turned else measured
 
 
 def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple[MergeRequest, Inputs]:
@@ -109,7 +110,7 @@ def _judged(request: MergeRequest, inputs: Inputs, *, by_cluster: bool) -> tuple
     judge_margin(request.margin, inputs)
     if request.by_groups:
         judge_place(by_cluster=by_cluster, backend=request.on.backend, why=by_cpu(request))
-    return request, inputs
+    return request, replace(inputs, sources=inputs.sources[::-1]) if request.turned else inputs
 
 
 def _ran(request: MergeRequest, choice: Choice, parts: Sequence[Chunk], told: tuple[OutputPart, ...]) -> Ran:

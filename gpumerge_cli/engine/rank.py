@@ -10,6 +10,7 @@ from typing import Any
 
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.item_text import is_number, item_of, text_of
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
 from gpumerge_cli.engine.request import RankRequest
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -21,9 +22,9 @@ from gpumerge_cli.plan import Chunk, Planner
 class RankAnswer:
     """The item of a rank.
 
-    quantile: as it was asked for, or None. item: as text, None behind the last item. source: the number of the input
-    that it lies in, where its own number is counts[source]. counts: items of each input that lie ahead, the co-ranks.
-    offsets: bytes of each input that lie ahead.
+    quantile: as it was asked for, or None. item: as text that --of takes, None behind the last item. source: the number
+    of the input that it lies in, where its own number is counts[source]. counts: items of each input that lie ahead,
+    the co-ranks. offsets: bytes of each input that lie ahead.
     """
 
     rank: int
@@ -54,14 +55,14 @@ class ItemAnswer:
 class Answers:
     """All answers to a RankRequest.
 
-    names, sizes: names of the inputs, and bytes of their items. order: in words. lines: items are lines, which only
-    those answers count that need it. total: the number of items, None if it was not counted.
+    names, sizes: names of the inputs, and bytes of their items. order: in words. texts: items are no numbers, even if
+    they look like one. total: the number of items, None if it was not counted, as lines are only if that is needed.
     """
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     order: str
-    lines: bool
+    texts: bool
     total: int | None
     ranks: tuple[RankAnswer, ...] = ()
     items: tuple[ItemAnswer, ...] = ()
@@ -99,8 +100,8 @@ class Answers:
         }
 
     def _plain(self, item: str) -> int | float | str:
-        """The item as JSON has it. Lines are texts, also those that look like numbers."""
-        return item if self.lines else plain_item(item)
+        """The item as JSON has it."""
+        return item if self.texts else plain_item(item)
 
     def _part(self, part: Chunk) -> dict[str, Any]:
         told: dict[str, Any] = {
@@ -151,7 +152,7 @@ def answer(request: RankRequest) -> Answers:
             tuple(source.name for source in inputs.sources),
             tuple(source.size for source in inputs.sources),
             inputs.order.describe(),
-            not item_bytes,
+            not is_number(inputs.order),
             ranks.all().rank if item_bytes or request.quantiles else None,
             tuple(found),
             tuple(items),
@@ -162,8 +163,6 @@ def answer(request: RankRequest) -> Answers:
 
 
 def _items(texts: Sequence[str], inputs: Inputs) -> list[bytes]:
-    from gpumerge_cli.engine.item_text import item_of
-
     return [item_of(text, inputs) for text in texts]
 
 
@@ -187,7 +186,7 @@ def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> R
     source = _judge(cut.positions.tolist(), inputs)
     item = None
     if source is not None:
-        item = shown(inputs.sources[source].item_at(int(cut.positions[source])), inputs)
+        item = text_of(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
     return RankAnswer(rank, quantile, item, source, *_row(cut))
 
 
@@ -201,16 +200,6 @@ def _ranks_of(text: str, item: bytes, inputs: Inputs, ranks: Ranks) -> ItemAnswe
 
 def _row(cut: Cut) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(cut.counts.tolist()), tuple(cut.positions.tolist())
-
-
-def shown(item: bytes, inputs: Inputs) -> str:
-    """An item as text: a number, the key of a record, or a line, of CSV the record as the file has it."""
-    order = inputs.order
-    number = order.number(item)
-    if number is not None:
-        return number
-    key = order.key_of(item)
-    return order.quoted(key) if order.item_bytes else key.decode("utf-8", "backslashreplace")
 
 
 def _judge(positions: Sequence[int], inputs: Inputs) -> int | None:

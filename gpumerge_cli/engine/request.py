@@ -165,7 +165,8 @@ class MergeRequest:
     place of their numbers. None for one file. ranks: the items of the merge that go out, None for all; they go with
     neither another `equals` nor `lenient`. The order is checked where items are read. margin: text beside each line
     that goes out, for lines alone, or counts in a file of their own, which do not go with parts. join: joins two
-    inputs; `equals` is JOIN then. kind: the name of the run in its report, "" for that of `equals`.
+    inputs; `equals` is JOIN then. kind: the name of the run in its report, "" for that of `equals`. turned: the last
+    input counts as the first one, and so on; the report has them in the given order.
     """
 
     inputs: tuple[str, ...]
@@ -183,6 +184,7 @@ class MergeRequest:
     margin: Margin | None = None
     join: JoinRules | None = None
     kind: str = ""
+    turned: bool = False
 
     @property
     def by_groups(self) -> bool:

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -34,6 +33,9 @@ inline uint64_t word_of(const Pair& item) { return item.word; }
 
 template <typename Item>
 using Word = decltype(word_of(Item{}));
+
+// The number of the highest bit that is set, counted from 1; 0 if none is.
+inline int bit_width(uint64_t word) { return word == 0 ? 0 : 64 - __builtin_clzll(word); }
 
 struct Counts {
     uint32_t of[MOST_DIGITS][1 << DIGIT];
@@ -114,7 +116,7 @@ void sort_piece(Item* items, Item* other, int64_t count, Counts& counts)
     Word<Item> differing = 0;
     for (int64_t i = 0; i < count; ++i) differing |= word_of(items[i]) ^ word_of(items[0]);
     if (differing == 0) return;
-    const int height = std::bit_width(differing), size = std::bit_width(static_cast<uint64_t>(count));
+    const int height = bit_width(differing), size = bit_width(count);
     const int most = std::min(DIGIT, std::max(4, size - 2));
     const int wanted = std::min(height, size + SPARE_BITS);
     const int passes = std::min(MOST_DIGITS, (wanted + most - 1) / most);

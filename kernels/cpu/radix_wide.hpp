@@ -98,7 +98,7 @@ int height_of(const Load& load, int64_t count, const Team& team)
         differing[part] = found;
     });
     for (const Word<Item> word : differing) some |= word;
-    return std::bit_width(some);
+    return bit_width(some);
 }
 
 template <typename Item, typename Load, typename Finish>

@@ -217,12 +217,52 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     Path("a.bin").write_bytes(b"aaxbbx")
     assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--at", "1", "--of", "ab", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
-    assert (found["ranks"][0]["item"], found["of"][0]["lower"]) == ("'bb'", 1)
+    assert (found["ranks"][0]["item"], found["of"][0]["lower"]) == ("bb", 1)
     assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x62", "--of", "b", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [one["lower"] for one in found["of"]] == [1, 1]  # zeros fill up both
     assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x626262"]) == 2
     assert "a key has 2 bytes, and '0x626262' has 3; write fewer, or 0x and up to 4" in capfd.readouterr().err
+
+
+CITIES = [
+    b"Bern",
+    b"Bern",
+    b"0x1",
+    b"12",
+    b"",
+    b"a, b",
+    b'a"b"',
+    b"a\nb",
+    b"caf\xe9",
+    "café".encode(),
+    b" x",
+    b"\xff" * 6,
+]
+
+
+@pytest.mark.parametrize("fields", ["city", "city:r", "city,amount", "amount:r,city", "amount,share", "share"])
+@pytest.mark.parametrize("dtype", ["<", ">"])
+def test_items_of_answers_are_items_that_can_be_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, rng: np.random.Generator, fields: str, dtype: str
+) -> None:
+    """A question for each item gives the ranks of its equals."""
+    monkeypatch.chdir(tmp_path)
+    shares = [0.1, 1e30, -0.0, 0.0, np.nan, np.inf, 1 / 3]
+    rows = [(city, int(rng.integers(-3, 3)), float(rng.choice(shares))) for city in CITIES for _ in range(3)]
+    np.save("given.npy", np.array(rows, [("city", "S6"), ("amount", f"{dtype}i8"), ("share", f"{dtype}f4")]))
+    assert run(["sort", "given.npy", "--field", fields, "-o", "a.npy", "--quiet"]) == 0
+    words = ["rank", "a.npy", "--field", fields, "--json"]
+    capfd.readouterr()
+    assert run([*words, "--at", ",".join(map(str, range(len(rows))))]) == 0
+    items = [one["item"] for one in json.loads(capfd.readouterr().out)["ranks"]]
+    assert run([*words, *(f"--of={item}" for item in items)]) == 0
+    found = json.loads(capfd.readouterr().out)["of"]
+    for rank, (item, one) in enumerate(zip(items, found, strict=True)):
+        assert one["item"] == item
+        assert one["lower"] <= rank < one["upper"], item
+    groups = sorted({(one["lower"], one["upper"]) for one in found})
+    assert [upper for _, upper in groups[:-1]] == [lower for lower, _ in groups[1:]]
 
 
 def test_an_empty_line_is_an_item_in_the_table(

@@ -120,6 +120,19 @@ def test_a_comparison_is_reported_as_one(columns: list[str], names: list[str], t
     assert " items that share a line with equal ones, or are in no column that is shown" in page.read_text()
 
 
+@pytest.mark.parametrize("columns", ["-12", "-13", "-23", "-1", "-3"])
+def test_inputs_are_named_in_the_order_in_which_they_were_given(
+    columns: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report, out = tmp_path / "report.json", str(tmp_path / "out")
+    assert run(["compare", columns, *names[:2], "-o", out, "--report", str(report)]) == 0
+    told = [(one["name"], one["items"], one["nbytes"]) for one in json.loads(report.read_text())["inputs"]]
+    assert told == [(names[0], 4, 12), (names[1], 3, 8)]
+    missing = [str(tmp_path / name) for name in ("first", "second")]
+    assert run(["compare", columns, *missing, "-o", out]) == 2
+    assert f"{missing[0]}: " in capsys.readouterr().err
+
+
 def test_a_job_counts_by_a_switch_and_is_done_again_without_its_counts(
     names: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,7 +25,7 @@ def test_a_compiler_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = build("--out", str(tmp_path), CXX="no-such-compiler")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "gpumerge: no-such-compiler does not run: No such file or directory; set CXX to a C++20 compiler\n"
+        "gpumerge: no-such-compiler does not run: No such file or directory; set CXX to a C++17 compiler\n"
     )
 
 
@@ -38,7 +38,7 @@ def test_a_compiler_that_fails_is_named_with_what_it_says(tmp_path: Path) -> Non
     first, *said = done.stderr.splitlines()
     assert first.startswith("gpumerge: ")
     assert first.endswith(
-        "of the CPU's library cannot be built (exit 3); set CXX to another C++20 compiler, or report this"
+        "of the CPU's library cannot be built (exit 3); set CXX to another C++17 compiler, or report this"
     )
     assert said == [f"{compiler}: no C++ here"]
     assert not list((tmp_path / "lib").iterdir())
@@ -59,7 +59,7 @@ def test_a_compiler_of_another_version_is_told(tmp_path: Path) -> None:
     done = build("--out", str(tmp_path / "lib"), PYTHONPATH=str(tmp_path), CXX="")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("gpumerge: zig clang version 99 has no libcxx/src/new_helpers.cpp, ")
-    assert done.stderr.endswith("; install the ziglang that pyproject.toml names, or set CXX to a C++20 compiler\n")
+    assert done.stderr.endswith("; install the ziglang that pyproject.toml names, or set CXX to a C++17 compiler\n")
     assert done.stderr.count("\n") == 1
 
 

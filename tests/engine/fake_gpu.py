@@ -286,7 +286,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     monkeypatch.setattr(workspace, "merge_many", merge_many)
     monkeypatch.setattr(workspace, "sort_directly", sort_directly)
     monkeypatch.setattr(text, "sort_items", sort_items)
-    monkeypatch.setattr(backend, "Kernels", FakeKernels)
+    monkeypatch.setattr(backend, "_kernels_of", FakeKernels)
     monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
     monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
 

@@ -275,10 +275,13 @@ class GpuBackend:
         return index if index < run.size else None
 
     def _kernels(self, order: Order) -> Kernels:
-        return Kernels(self._device.id, order, self._limits)
+        return _kernels_of(self._device.id, order, self._limits)
 
 
-@lru_cache(maxsize=256)  # because calls with arrays come here each time
+_kernels_of = lru_cache(maxsize=256)(Kernels)  # because calls with arrays come here each time
+
+
+@lru_cache(maxsize=256)  # for the same reason
 def _begin(
     order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, check: bool, equals: Equals
 ) -> None:  # fmt: skip

@@ -27,6 +27,11 @@ from gpumerge_cli.errors import DeviceError
 
 _AT_ONCE = 8
 """The most units that are compiled at the same time. Few kinds of work have more."""
+_loaded: list[Any] = []
+"""All kernels. They stay loaded until the process ends, because a graph may have captured them.
+
+CuPy unloads what nothing refers to, and its graphs do not refer to kernels. A kernel has 10 to 60 KB of code.
+"""
 
 
 def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
@@ -37,7 +42,7 @@ def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
 
 
 def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0) -> Any:
-    """The kernel `name` of a file, for the current device.
+    """The kernel `name` of a file, for the current device, which stays loaded.
 
     shared_memory: bytes, dynamic and static together, that it is to be allowed; 0 leaves it at the usual.
     """
@@ -45,6 +50,7 @@ def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0)
         module = cupy.cuda.function.Module()
         module.load(image(file, tuple(options), int(cupy.cuda.Device().compute_capability)))
         function = module.get_function(name)
+    _loaded.append(function)
     if shared_memory:
         driver = cupy.cuda.driver
         own = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from math import gcd
 from typing import Any
 
@@ -32,7 +32,7 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
     values_stretch,
 )
-from gpumerge_cli.backends.gpu.radix import Ends, digit_sort, ready_by_digits, sort_by_digits
+from gpumerge_cli.backends.gpu.radix import DigitKernels, Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANK_MERGING_THREADS,
     RANKING_THREADS,
@@ -68,7 +68,7 @@ _SERIAL_THREADS = 64
 _USUAL_SHARED_MEMORY = 48 * 1024
 
 
-@lru_cache(maxsize=256)
+@cache
 def _function(device: int, file: str, name: str, macros: Macros, largest: int) -> Any:
     """The kernel for the current device, whose number is `device`. largest: bytes of shared memory, 0 for the usual.
 
@@ -115,6 +115,7 @@ class Kernels:
         # rows.cu reads the keys inside records, and join_runs.cu no keys at all.
         self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros(), "join_runs.cu": ()}
         self._comparing = comparison_macros(order)
+        self._digits = DigitKernels(self, order, limits)
 
     @property
     def order(self) -> Order:
@@ -237,8 +238,8 @@ class Kernels:
 
     def sort_digits(self, items: tuple[Address, int], out: Address, scratch: Address, ends: Ends | None = None) -> None:
         """See radix.sort_by_digits."""
-        sort = digit_sort(self._order, self._limits, items[1], pairs=ends is not None)
-        sort_by_digits(sort, ready_by_digits(self, sort), items, (out, scratch), current_stream(), ends)
+        ready = self._digits.of(items[1], pairs=ends is not None)
+        sort_by_digits(*ready, items, (out, scratch), current_stream(), ends)
 
     def join_runs(self, runs: Sequence[tuple[Address, int]], to: Address) -> None:
         """Lay runs, none of them empty, one behind the other."""

@@ -7,6 +7,7 @@ much shared memory. None of that depends on addresses, and only grids depend on 
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from gpumerge_cli.backends.base import LaunchPolicy
 from gpumerge_cli.backends.gpu.columns import Columns
@@ -45,17 +46,26 @@ class MergePass:
         self._kernels, self._policy, self._limits = kernels, policy, limits
         self._macros: Macros = ()  # of the kernel that cuts
         if columns is None:
-            self._merge = kernels.merging(policy)
+            merging = partial(kernels.merging, policy)
         elif columns.stay_apart(policy):
-            self._merge = kernels.merging_columns(policy, columns.narrow, columns.words)
+            merging = partial(kernels.merging_columns, policy, columns.narrow, columns.words)
         else:
             self._macros = columns.macros(reads=True, writes=True)
-            self._merge = kernels.merging(policy, self._macros, columns.words)
+            merging = partial(kernels.merging, policy, self._macros, columns.words)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(limits)
         self._partition: Launch | None = None
         self._may_go_by_values = columns is None and by_values(kernels.order, policy, sys.maxsize)
         self._values: Launch | None = None
+        self._merging = merging
+        self._merge = None if self._may_go_by_values else merging()
+
+    @property
+    def merge(self) -> Launch:
+        """The kernel that merges tiles, which is compiled in the background."""
+        if self._merge is None:
+            self._merge = self._merging()
+        return self._merge
 
     def __call__(self, source: list[int], total: int, out: int, stream: int, told: list[int]) -> None:
         """Merge `total` items into `out` or into columns. source: the words of a table of runs (see runs.cuh).
@@ -68,9 +78,9 @@ class MergePass:
             stretch = values_stretch(total, self._limits)
             self._values(-(-total // stretch), stream, [*source, out, stretch, 0, 0])
             return
-        blocks = -(-total // self.tile)
+        blocks, merge = -(-total // self.tile), self.merge
         if blocks <= self._most_own_cuts:
-            self._merge(blocks, stream, [*source, out, 0, blocks, 0, 0, *told])
+            merge(blocks, stream, [*source, out, 0, blocks, 0, 0, *told])
             return
         if self._partition is None:
             self._partition = self._kernels.partitioning(self._policy, self._macros)
@@ -78,4 +88,4 @@ class MergePass:
         cuts = scratch(edges * self.fan_in * _CUT_BYTES, stream)
         stretch = partition_stretch(edges, self.fan_in, self._limits)
         self._partition(-(-edges // stretch), stream, [*source, cuts.ptr, edges, stretch, self.tile, 0, 0])
-        self._merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self._beside)
+        merge(blocks, stream, [*source, out, cuts.ptr, self._own_beside, 0, 0, *told], beside=self._beside)

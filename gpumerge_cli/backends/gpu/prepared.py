@@ -182,6 +182,7 @@ class _MergeOfMany(Prepared):
     def join_runs(self, runs: Sequence[Run], to: int) -> None:
         if self._joining is None:
             self._joining = self._kernels.joining()
+            self._digits.begin(sum(count for _, count in runs))  # which sorts them then
         join_runs(self._joining, runs, self._order.item_bytes, to, current_stream())
 
     def copy(self, source: int, to: int, nbytes: int) -> None:

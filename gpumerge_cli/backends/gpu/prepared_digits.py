@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.gpu.launching import Launch, current_stream, scratch
+from gpumerge_cli.backends.gpu.launching import current_stream, scratch
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.radix import DigitSort, Ends, digit_sort, is_wide, ready_by_digits, sort_by_digits
+from gpumerge_cli.backends.gpu.radix import DigitKernels, Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
@@ -16,8 +16,12 @@ class DigitPasses:
     """Sorts by digits of keys, or only of keys with their values or numbers. order: theirs, or its pair_order."""
 
     def __init__(self, kernels: Kernels, order: Order, limits: DeviceLimits) -> None:
-        self._kernels, self._order, self._limits = kernels, order, limits
-        self._ready: dict[bool, tuple[DigitSort, tuple[Launch, Launch]]] = {}  # by is_wide
+        self._item_bytes = order.item_bytes
+        self._ready = DigitKernels(kernels, order, limits)
+
+    def begin(self, count: int) -> None:
+        """Compile the kernels for so many keys in the background."""
+        self._ready.of(count, pairs=False)
 
     def keys(self, items: int, count: int, out: int) -> None:
         """Sort keys into `out`."""
@@ -36,12 +40,8 @@ class DigitPasses:
         self._sort((items, count), (room.ptr, room.ptr + size), stream, Ends(values, out, moved))
 
     def _bytes(self, count: int) -> int:
-        return -(-count * self._order.item_bytes // _VECTOR) * _VECTOR
+        return -(-count * self._item_bytes // _VECTOR) * _VECTOR
 
     def _sort(self, items: Run, buffers: tuple[int, int], stream: int, ends: Ends | None) -> None:
-        wide = is_wide(items[1])
-        ready = self._ready.get(wide)
-        if ready is None:
-            sort = digit_sort(self._order, self._limits, items[1], pairs=ends is not None)
-            ready = self._ready[wide] = sort, ready_by_digits(self._kernels, sort)
+        ready = self._ready.of(items[1], pairs=ends is not None)
         sort_by_digits(*ready, items, buffers, stream, ends)

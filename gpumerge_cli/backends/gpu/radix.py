@@ -117,6 +117,23 @@ def ready_by_digits(kernels: _Compiler, sort: DigitSort) -> tuple[Launch, Launch
     )  # fmt: skip
 
 
+class DigitKernels:
+    """The kernels of sorts by digits for one order. They are made ready once."""
+
+    def __init__(self, kernels: _Compiler, order: Order, limits: DeviceLimits) -> None:
+        self._kernels, self._order, self._limits = kernels, order, limits
+        self._ready: dict[tuple[bool, bool], tuple[DigitSort, tuple[Launch, Launch]]] = {}
+
+    def of(self, count: int, *, pairs: bool) -> tuple[DigitSort, tuple[Launch, Launch]]:
+        """The sort of so many items, and its kernels. pairs: see digit_sort."""
+        kind = is_wide(count), pairs
+        ready = self._ready.get(kind)
+        if ready is None:
+            sort = digit_sort(self._order, self._limits, count, pairs=pairs)
+            ready = self._ready[kind] = sort, ready_by_digits(self._kernels, sort)
+        return ready
+
+
 def sort_by_digits(
     sort: DigitSort,
     kernels: tuple[_Queue, _Queue],
