@@ -86,7 +86,7 @@ _DIGIT_SHAPES = {
 COUNTING_THREADS = 512
 RANKING_THREADS = 512
 RANK_MERGING_THREADS = 128
-"""Of a block of merge_by_rank.cu. Every run that it merges but the last one has a multiple of so many items."""
+"""The threads a block of merge_by_rank.cu. Every run that it merges but the last has a multiple of so many items."""
 _FULL = 0.9
 """The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
 _WHY: dict[Algorithm, str] = {
