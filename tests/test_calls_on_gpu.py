@@ -166,7 +166,7 @@ def test_all_that_the_driver_is_asked_for(gpu_backend: Backend, name: str) -> No
         call.call()
         with driver_calls.asked() as asked:
             kept = call.call()
-        more = count > 4000 and name.startswith(("sort", "argsort"))  # a sort of several tiles merges them
+        more = 2 * (count > 4000 and name.startswith(("sort", "argsort")))  # tiles are merged in two passes
         assert driver_calls.launches(asked) <= call.launches + more, asked
         assert driver_calls.waits(asked) <= call.waits, asked
         if name not in WAITING_CALLS:
@@ -180,7 +180,7 @@ def test_longer_sorts_take_few_passes(gpu_backend: Backend, monkeypatch: pytest.
     call()
     with counted(monkeypatch) as found:
         call()
-    assert found.launches <= launches + 1
+    assert found.launches <= launches + 2
     assert found.allocations <= allocations + 1
     assert found.fills == 0
 

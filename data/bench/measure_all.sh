@@ -2,7 +2,7 @@
 # Makes most results of a GPU in FOLDER, at one commit: those that the README, data/manual/speed.md and the figures show of one
 # GPU. In data/results/h200 it does not make cluster.md, costs.json, many-runs.md, memory.md, merges.md and
 # compare-*-uncoarsened.*, nor what shows that kernels are right: *check.txt, tests-device.txt and fuzz-device.txt. The README
-# there says what makes these. device-again.md is device.md of a second machine.
+# there says what makes these.
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
 # A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
 # may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
