@@ -1,6 +1,6 @@
 """Launches that begin while the kernel ahead of them still runs, which CUDA calls programmatic dependent launches.
 
-CuPy has no call for them, so the driver is called itself. The kernel decides what must wait (see cuts.cuh).
+CuPy has no call for them, so the driver is called itself. The kernel decides what must wait (see beside.cuh).
 """
 
 from __future__ import annotations
