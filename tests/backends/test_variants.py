@@ -50,8 +50,9 @@ def test_a_variant_is_a_file_of_each_kind(variant: Variant) -> None:
 
 def test_each_kernel_belongs_to_a_variant() -> None:
     files = {file.name for file in (PACKAGE.parent / "kernels" / "gpu").glob("merge_*.cu")}
-    of_path = {"merge_values.cu"}  # its way with many narrow keys
-    assert files == {f"merge_{name}.cu" for name in NAMES} | of_path
+    of_path = {"merge_values.cu", "merge_columns.cu"}  # its ways with many narrow keys, and with values
+    of_sorts = {"merge_by_rank.cu"}
+    assert files == {f"merge_{name}.cu" for name in NAMES} | of_path | of_sorts
     assert set(library().kernels) == {rung.replace(" ", "_") for rung in RUNGS}
 
 
