@@ -240,7 +240,7 @@ def test_sorts_and_merges(tmp_path: Path, seed: int, sanitizer: str) -> None:
 
 
 def barriers(file: str) -> list[str]:
-    """What stands behind each barrier of a kernel file, on its line."""
+    """The comments of the barriers of a kernel file."""
     text = (kernel_directory() / "gpu" / file).read_text(encoding="utf-8")
     return re.findall(r"__sync(?:threads|warp)\(\);(.*)", text)
 
