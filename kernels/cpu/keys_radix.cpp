@@ -55,10 +55,11 @@ void restore(const KeyFunctions& keys, Word like, const Word* items, int64_t cou
     if (place == end || out[place] == out[end - 1]) return;
     constexpr int64_t BLOCK = 512;
     uint64_t images[BLOCK];
-    for (int64_t i = 0; place < end; i += BLOCK) {
+    // Both bounds hold by themselves, unless somebody else changes the items meanwhile.
+    for (int64_t i = 0; i < count && place < end; i += BLOCK) {
         const int64_t held = std::min(BLOCK, count - i);
         keys.images(reinterpret_cast<const Byte*>(items + i), held, images);
-        for (int64_t k = 0; k < held; ++k)
+        for (int64_t k = 0; k < held && place < end; ++k)
             if (images[k] == image) out[place++] = items[i + k];
     }
 }

@@ -65,7 +65,8 @@ void count_digits(const Item* items, int64_t count, int low, int width, Counts& 
     }
 }
 
-// Moves the items, one after the other, to the places of their digits in `out`.
+// Moves the items, one after the other, to the places of their digits in `out`. Items that changed since they were counted may
+// overwrite others, and never leave `out`.
 template <typename Item>
 void deal(const Item* items, int64_t count, Item* out, int shift, int width, uint32_t* counts)
 {
@@ -78,7 +79,8 @@ void deal(const Item* items, int64_t count, Item* out, int shift, int width, uin
     }
     for (int64_t i = 0; i < count; ++i) {
         const Item item = items[i];
-        out[counts[word_of(item) >> shift & mask]++] = item;
+        const uint32_t at = counts[word_of(item) >> shift & mask]++;
+        if (at < count) out[at] = item;
     }
 }
 
@@ -99,7 +101,7 @@ void sort_groups(Item* items, Item* other, int64_t count, int low, Counts& count
             i = stop;
             continue;
         }
-        while (!(word_of(items[i]) < word_of(items[i - 1]))) ++i;
+        while (i + 1 < stop && !(word_of(items[i]) < word_of(items[i - 1]))) ++i;
         int64_t first = i - 1, last = i + 1;
         while (first > 0 && top(first - 1) == top(i)) --first;
         while (last < count && top(last) == top(i)) ++last;

@@ -159,7 +159,8 @@ void sort_wide(const Load& load, int64_t count, Item* out, const Team& team, con
         const Split& by = *split;
         for (int64_t i = first; i < last; ++i) {
             const Item item = load(i);
-            out[at[by.bucket(word_of(item))]++] = item;
+            const int64_t place = at[by.bucket(word_of(item))]++;
+            if (place < count) out[place] = item;  // more than were counted may come, if somebody else changes the items
         }
     });
 

@@ -1,0 +1,127 @@
+"""Calls every public function on arrays that a thread writes to meanwhile: `python -m tests.changing SEED SECONDS`.
+
+The results may be anything, and a call may raise. The process must survive, and no byte beside an output may change. With
+GPUMERGE_TEST_LIBRARY, the library in that place is used, for example one that the address sanitizer watches.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpumerge_cli as g
+from gpumerge_cli.backends.cpu import library as loader
+
+VARIABLE = "GPUMERGE_TEST_LIBRARY"
+GUARD = 256
+"""Items on each side of an output."""
+SIZES = (50, 3_000, 40_000, 400_000)
+DTYPES = ("int8", "int16", "int32", "uint64", "float32", "float64", "S5", "record")
+SPECIAL = np.array([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf])
+
+
+def made(random: np.random.Generator, dtype: str, count: int) -> np.ndarray:
+    """A sorted array of random items, some of them equal."""
+    if dtype == "record":
+        found = np.zeros(count, dtype=[("k", "i4"), ("v", "S7")])
+        found["k"] = np.sort(random.integers(0, count, count))
+        return found
+    if dtype.startswith("float"):
+        values = random.normal(size=count).astype(dtype)
+        values[: count // 8] = random.choice(SPECIAL, count // 8)
+        return np.sort(values)
+    if dtype.startswith("S"):
+        return np.sort(random.integers(0, 10**5, count).astype(dtype))
+    limit = np.iinfo(dtype)
+    return np.sort(random.integers(max(limit.min, -(10**6)), min(limit.max, 10**6), count).astype(dtype))
+
+
+def calls(a: np.ndarray, b: np.ndarray, key: str | None) -> dict[str, Callable[[], Any]]:
+    """Every function with each of its options that leads to other code."""
+    n = len(a)
+    room, large = np.zeros(n + 2 * GUARD, a.dtype), np.zeros(n + len(b) + 2 * GUARD, a.dtype)
+
+    def guarded(call: Callable[[Any], Any], out: np.ndarray) -> None:
+        out.view("u1")[:] = 0xA5
+        call(out[GUARD:-GUARD])
+        for edge in (out[:GUARD], out[-GUARD:]):
+            if (edge.view("u1") != 0xA5).any():
+                sys.exit("an item was written beside an output")
+
+    numbers = np.arange(n, dtype="i8")
+    found: dict[str, Callable[[], Any]] = {
+        "sort": lambda: g.sort(a, key=key),
+        "sort out": lambda: guarded(lambda out: g.sort(a, key=key, out=out), room),
+        "sort descending": lambda: g.sort(a, key=key, descending=True),
+        "sort values": lambda: g.sort(a, key=key, values=numbers),
+        "sort counts": lambda: g.sort(a, key=key, counts=True),
+        "argsort": lambda: g.argsort(a, key=key),
+        "is_sorted": lambda: g.is_sorted(a, key=key),
+        "merge": lambda: g.merge(a, b, key=key),
+        "merge out": lambda: guarded(lambda out: g.merge(a, b, key=key, out=out), large),
+        "merge five": lambda: g.merge(a, b, a, b, a, key=key),
+        "merge values": lambda: g.merge(a, b, key=key, values=[numbers, np.arange(len(b))]),
+        "merge counts": lambda: g.merge(a, b, key=key, counts=True),
+        "rank": lambda: g.rank([a, b], [0, n // 2, n], key=key),
+        "rank_of": lambda: g.rank_of([a, b], a[:100], key=key),
+    }
+    for kernel in ("basic", "tiled", "circular", "path"):
+        found[f"merge {kernel}"] = lambda kernel=kernel: g.merge(a, b, key=key, kernel=kernel)
+        found[f"sort {kernel}"] = lambda kernel=kernel: g.sort(a, key=key, kernel=kernel)
+    for name in ("union", "intersect", "difference", "symmetric"):
+        whole = getattr(g, name)
+        found[name] = lambda whole=whole: whole(a, b, key=key)
+        found[f"{name} distinct"] = lambda whole=whole: whole(a, b, key=key, distinct=True)
+    if key is None and n <= 3_000:  # each pair of equals is an item of a join
+        found["join"] = lambda: g.join(a, b)
+        found["join outer"] = lambda: g.join(a, b, how="outer")
+    return found
+
+
+def writes(arrays: list[np.ndarray], sources: list[np.ndarray], seed: int, stop: threading.Event) -> None:
+    """Write items of `sources` to random places of `arrays` until `stop`."""
+    random = np.random.default_rng(seed)
+    while not stop.is_set():
+        for array, source in zip(arrays, sources, strict=True):
+            count = min(1000, len(array))
+            array[random.integers(0, len(array), count)] = source[random.integers(0, len(source), count)]
+
+
+def main(seed: int, seconds: float) -> None:
+    if os.environ.get(VARIABLE):
+        file = Path(os.environ[VARIABLE])
+        watched = loader.load(file.parent, file.stem.removeprefix("gpumerge-"))
+        loader._loaded = lambda: watched  # type: ignore[assignment]
+    until = time.monotonic() + seconds
+    turn = 0
+    while time.monotonic() < until:
+        turn += 1
+        random = np.random.default_rng([seed, turn])
+        dtype, count = str(random.choice(DTYPES)), int(random.choice(SIZES))
+        key = "k" if dtype == "record" else None
+        a, b = made(random, dtype, count), made(random, dtype, max(1, count // int(random.integers(1, 4))))
+        other = made(random, dtype, count)
+        stop = threading.Event()
+        writer = threading.Thread(target=writes, args=([a, b], [other, other], seed + turn, stop), daemon=True)
+        writer.start()
+        names = calls(a, b, key)
+        for name in random.permutation(list(names))[:12]:
+            print(f"seed {seed} turn {turn}: {name} of {count} {dtype}", file=sys.stderr, flush=True)
+            try:
+                names[str(name)]()
+            except Exception as error:  # lengths that were read twice may differ: any error is a result, too
+                print(f"  {error}", file=sys.stderr, flush=True)
+        stop.set()
+        writer.join()
+    print(f"{turn} turns")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]))
