@@ -1,7 +1,7 @@
 """Calls every public function on arrays that a thread writes to meanwhile: `python -m tests.changing SEED SECONDS`.
 
-The results may be anything, and a call may raise. The process must survive, and no byte beside an output may change. With
-GPUMERGE_TEST_LIBRARY, the library in that place is used, for example one that the address sanitizer watches.
+The results may be anything, and a call may raise. The process must survive, and no byte beside an output may change.
+With GPUMERGE_TEST_LIBRARY, the library in that place is used, for example one that the address sanitizer watches.
 """
 
 from __future__ import annotations
