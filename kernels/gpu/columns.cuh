@@ -142,6 +142,8 @@ __device__ __forceinline__ void write_columns(
             place -= columns.counts[next];
             run = next + 1;
         }
+        // Where two items of changing data got one rank, a record of the level ahead may hold any number.
+        if (static_cast<unsigned long long>(place) >= static_cast<unsigned long long>(columns.counts[run])) continue;
         const ValueUnit* const values = static_cast<const ValueUnit*>(columns.values[run]);
         moved[place_of(row) * columns.units + unit] = values[place * columns.units + unit];
     }

@@ -183,7 +183,7 @@ __device__ __forceinline__ void store_tile(const Staged* staged, int count, int 
 
 // Moves all items in the order of digit `pass`, stably, by the route that is planned. said: a word for each digit of each
 // tile, twice if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks. A pass that is not needed waits for
-// the one ahead, too, since the next one waits for it alone.
+// the one ahead, too, since the next one waits for it alone. No store leaves the buffers, even if the input changes meanwhile.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) sort_radix(const Given* input,
     Item* first_buffer, Item* second_buffer, long long total, long long number, Plan* plan, Said* said
 #if PAIRS
@@ -221,7 +221,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         load_tile(items, first, count, [&](int at) { return run[at]; });
 #endif
     };
+    // If somebody else changes the input, there may be more items of a digit than were counted. These are left out.
+    const Said room = static_cast<Said>(total);
     const auto store = [&](Said place, const Item& item) {
+        if (place >= room) return;
 #if PAIRS
         if (target == 0) return ends.put(place, item);
 #endif

@@ -1,0 +1,31 @@
+"""A device's data that another stream changes meanwhile may give any result, but no kernel leaves its arrays."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.cpu.libraries import ROOT
+
+pytestmark = pytest.mark.gpu
+
+
+def _survives(*ahead: str) -> None:
+    command = [*ahead, sys.executable, "-m", "tests.changing_on_gpu"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_public_calls_keep_their_guards() -> None:
+    _survives()
+
+
+@pytest.mark.thorough
+def test_public_calls_stay_in_their_arrays() -> None:
+    tool = shutil.which("compute-sanitizer")
+    if tool is None:
+        pytest.skip("needs compute-sanitizer")
+    _survives(tool, "--tool", "memcheck", "--error-exitcode", "9", "--print-limit", "20")
