@@ -145,6 +145,7 @@ class Settings:
             return
         commands = {command.name: _setting_names((command,)) for command in COMMANDS if command.name}
         everywhere = _setting_names(COMMANDS)
+        shared = {name for scope, name in self.variables.values() if not scope}
         for key, value in file.values.items():
             if isinstance(value, dict):
                 if key not in commands:
@@ -156,6 +157,13 @@ class Settings:
                     yield key, Setting(name, inner, place, layer, path)
             elif key not in everywhere:
                 raise _unknown(f"no option is called {key!r}", key, everywhere, file.place(key))
+            elif key not in shared:
+                having = [f"[{name}]" for name, names in commands.items() if key in names]
+                raise UsageError(
+                    f"{key} cannot be set for all commands",
+                    where=file.place(key),
+                    way_out=f"write it below {' or '.join(having)}",
+                )
             else:
                 yield "", Setting(key, value, file.place(key), layer, path)
 
@@ -218,7 +226,15 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def _value(option: Option, setting: Setting) -> Any:
-    """The setting's value as the option takes it. Raises UsageError for a value of another kind."""
+    """The setting's value as the option takes it. Raises UsageError for a value of another kind, or from a project's
+    file that may not set it.
+    """
+    if setting.layer == "project" and not option.project:
+        raise UsageError(
+            f"a project's file may not set {setting.name}",
+            where=setting.source,
+            way_out=f"set it on the command line or in {user_file(os.environ)}",
+        )
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
     return [_path(option, setting, one) for one in value] if isinstance(value, list) else _path(option, setting, value)
 
@@ -273,13 +289,6 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
     """The path in a file's setting. Relative paths start from its folder; those of a project's file stay inside it."""
     if not setting.file or not isinstance(value, str):
         return value
-    refused = "program" if option.kind == "program" else "file to write" if option.written else ""
-    if refused and setting.layer == "project":
-        raise UsageError(
-            f"a project's file names no {refused}, as {setting.name} would",
-            where=setting.source,
-            way_out=f"set it in {user_file(os.environ)} or {variable_name(option.name)}",
-        )
     if not option.takes_path or value == "-":
         return value
     folder = os.path.dirname(setting.file)
