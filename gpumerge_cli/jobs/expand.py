@@ -39,7 +39,10 @@ def fields_of(job: str, first_input: str | None) -> dict[str, str]:
 
 
 def with_fields(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with every {field} replaced; {{ and }} stand for braces. Raises UsageError."""
+    """`text` with every {field} replaced; {{ and }} stand for braces.
+
+    Raises UsageError, also for a job's name that would lead out of the folder that the rest of `text` names.
+    """
     try:
         parts = list(Formatter().parse(text))
     except ValueError:
@@ -49,7 +52,20 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
             known = ", ".join(f"{{{field}}}" for field in fields)
             way_out = "add parts = N" if name == "part" else f"use {known}, or {{{{ for a brace"
             raise UsageError(f"{{{name}}} is no field here", way_out=way_out)
+    if any(name == "job" for _, name, _, _ in parts) and not _stays_below(fields["job"]):
+        raise UsageError(
+            f"the job's name {fields['job']!r} leads out of a folder, so {{job}} cannot stand for it",
+            way_out="rename the job: no '..', no '.' between slashes, no slash ahead, no URL",
+        )
     return text.format_map(fields)
+
+
+def _stays_below(name: str) -> bool:
+    """Whether a path that holds `name` leads no higher than without it, whatever stands ahead of it.
+
+    A "." is refused, too: behind another dot it leads up.
+    """
+    return not is_url(name) and not name.startswith("/") and not {".", ".."} & {*name.split("/")}
 
 
 class Folder:

@@ -254,3 +254,22 @@ def test_a_killed_batch_goes_on(tmp_path: Path) -> None:
 def test_a_batch_killed_25_times_goes_on(tmp_path: Path) -> None:
     for number in range(25):
         killed_batch(tmp_path / str(number), int.from_bytes(os.urandom(4), "little"))
+
+
+@pytest.mark.parametrize("key", ["output", "report", "inputs"])
+@pytest.mark.parametrize("name", ["../../evil", "/tmp/evil", "${ABOVE}/evil"])
+def test_a_job_whose_name_leads_up_writes_nothing(
+    key: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ABOVE", "..")
+    folder = tmp_path / "one" / "two"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a\n")
+    job = {"name": name, "operation": "merge", "inputs": ["a.txt"], "output": "out.txt"}
+    (folder / "jobs.jsonl").write_text(json.dumps(job | {key: ["{job}.json"] if key == "inputs" else "{job}.json"}))
+    before = {*tmp_path.rglob("*")}
+    assert run(["batch", str(folder / "jobs.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "jobs.jsonl:1: the job's name" in told
+    assert {*tmp_path.rglob("*")} == before
