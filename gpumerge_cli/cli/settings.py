@@ -18,7 +18,7 @@ from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.urls import is_url
-from gpumerge_cli.words import nearest
+from gpumerge_cli.words import nearest, without_value
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _Layer = Literal["environment", "project", "user"]
@@ -95,7 +95,10 @@ class Settings:
         source = next((self.used[name] for name in named if name in self.used), "")
         if not source or error.where:
             return error
-        placed = UsageError(error.what, where=source, way_out=error.way_out)
+        what = error.what
+        if source in self.environ:
+            what = without_value(what, self.environ[source], f"${source}")
+        placed = UsageError(what, where=source, way_out=error.way_out)
         placed.exit_code = error.exit_code
         return placed
 
@@ -243,7 +246,9 @@ def _from_text(option: Option, setting: Setting) -> Any:
     text = setting.value
     if option.kind == "flag":
         if text.lower() not in (*_TRUE, *_FALSE):
-            raise UsageError(f"{text!r} is neither true nor false", where=setting.source, way_out="write 1 or 0")
+            raise UsageError(
+                f"${setting.source} is neither true nor false", where=setting.source, way_out="write 1 or 0"
+            )
         return text.lower() in _TRUE
     if option.multiple:
         import shlex
@@ -252,7 +257,7 @@ def _from_text(option: Option, setting: Setting) -> Any:
             return shlex.split(text)
         except ValueError as error:
             raise UsageError(
-                f"{text!r}: {str(error).lower()}", where=setting.source, way_out="quote as in a shell"
+                f"${setting.source}: {str(error).lower()}", where=setting.source, way_out="quote as in a shell"
             ) from None
     return text
 

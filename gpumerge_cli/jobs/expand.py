@@ -27,6 +27,11 @@ def with_variables(text: str, environ: Mapping[str, str]) -> str:
         raise UsageError(what, way_out="set it, or write $${...} for the text") from None
 
 
+def variables_in(text: str) -> list[str]:
+    """The names of the variables that `with_variables` replaces."""
+    return [found[2] for found in _VARIABLE.finditer(text) if not found[1]]
+
+
 def fields_of(job: str, first_input: str | None) -> dict[str, str]:
     """The values of fields. {job} is the job's name. For an input in/a.txt, {name} is a.txt, {stem} a, {suffix} .txt
     and {dir} in; without an input there is {job} alone.

@@ -273,3 +273,29 @@ def test_a_job_whose_name_leads_up_writes_nothing(
     assert told.count("\n") == 1
     assert "jobs.jsonl:1: the job's name" in told
     assert {*tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "${SECRET}\n"},
+        {"operation": "${SECRET}"},
+        {"inputs": ["${SECRET}/a.txt"]},
+        {"output": "${SECRET}/out.txt"},
+        {"output": "{${SECRET}"},
+        {"threads": "${SECRET}"},
+        {"kernel": "${SECRET}"},
+        {"memory": "${SECRET}"},
+    ],
+)
+def test_mistakes_do_not_show_values_of_variables(
+    wrong: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECRET", "hunter2")
+    (tmp_path / "a.txt").write_text("a\n")
+    job = {"name": "j", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt"}
+    (tmp_path / "jobs.jsonl").write_text(json.dumps(job | wrong))
+    assert run(["batch", str(tmp_path / "jobs.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    assert "${SECRET}" in told

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.options import COMMANDS, options_of
-from gpumerge_cli.cli.settings import Settings
+from gpumerge_cli.cli.settings import Settings, variable_name
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.trust import tell_once
 
@@ -121,11 +121,11 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("", {"GPUMERGE_THREDS": "4"}, ["merge", "a"], "GPUMERGE_THREDS: ", ["GPUMERGE_THREADS"]),
         ("", {"GPUMERGE_THREADS": "four"}, ["merge", "a"], "GPUMERGE_THREADS: ", ["no number"]),
         ("", {"GPUMERGE_THREADS": "0"}, ["check", "a"], "GPUMERGE_THREADS: ", ["1"]),
-        ("", {"GPUMERGE_QUIET": "maybe"}, ["merge", "a"], "GPUMERGE_QUIET: ", ["'maybe'", "1 or 0"]),
-        ("", {"GPUMERGE_BACKEND": "tpu"}, ["merge", "a"], "GPUMERGE_BACKEND: ", ["tpu", "gpu"]),
-        ("", {"GPUMERGE_MEMORY": "much"}, ["merge", "a"], "GPUMERGE_MEMORY: ", ["'much'", "500M"]),
-        ("", {"GPUMERGE_MEMORY": "much"}, ["sort", "a"], "GPUMERGE_MEMORY: ", ["'much'", "500M"]),
-        ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["'x'", "1 or more"]),
+        ("", {"GPUMERGE_QUIET": "maybe"}, ["merge", "a"], "GPUMERGE_QUIET: ", ["$GPUMERGE_QUIET is neither", "1 or 0"]),
+        ("", {"GPUMERGE_BACKEND": "tpu"}, ["merge", "a"], "GPUMERGE_BACKEND: ", ["$GPUMERGE_BACKEND", "gpu"]),
+        ("", {"GPUMERGE_MEMORY": "much"}, ["merge", "a"], "GPUMERGE_MEMORY: ", ["$GPUMERGE_MEMORY", "500M"]),
+        ("", {"GPUMERGE_MEMORY": "much"}, ["sort", "a"], "GPUMERGE_MEMORY: ", ["$GPUMERGE_MEMORY", "500M"]),
+        ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["$GPUMERGE_THREADS", "1 or more"]),
         ("", {"GPUMERGE_SORT_REVERSE": "1"}, ["sort", "a"], "GPUMERGE_SORT_REVERSE: ", []),
         ("", {"GPUMERGE_MERGE_KEY": "'2"}, ["merge", "a"], "GPUMERGE_MERGE_KEY: ", ["quot"]),
         ("", {"GPUMERGE_MERGE_SORT_KEY": "2"}, ["merge", "a"], "SORT_KEY: ", ["mean GPUMERGE_MERGE_KEY?"]),
@@ -187,6 +187,30 @@ def test_what_cannot_be_is_one_line_that_says_where(
     assert start in captured.err
     for word in words:
         assert word in captured.err
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    sorted(
+        {
+            (variable_name(o.name, c.name), c.name)
+            for c in COMMANDS
+            for o in c.options
+            if o.settable and c.name in ("merge", "sort", "check") and o.kind in ("flag", "number", "numbers", "size")
+        }
+    ),
+)
+@pytest.mark.parametrize("value", ["hunter2", "hunter2 '", "hunter2 x"])
+def test_a_variables_value_is_not_shown(
+    place: Callable[..., None], capsys: pytest.CaptureFixture[str], name: str, command: str, value: str
+) -> None:
+    place(**{name: value})
+    Path("a").write_text("")
+    assert run([command, "a"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert name in told
+    assert "hunter2" not in told
 
 
 def test_settings_yield_to_what_they_do_not_go_with(
