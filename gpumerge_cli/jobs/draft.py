@@ -58,6 +58,11 @@ class Drafting:
         self._variables: set[str] = set()
         """The variables that the file names, whose values no mistake shows."""
 
+    def variables(self) -> tuple[tuple[str, str], ...]:
+        """The variables that the file names so far, as it names them, and their values, the longest one first."""
+        names = sorted(self._variables, key=lambda name: (-len(self._environ[name]), name))
+        return tuple((f"${{{name}}}", self._environ[name]) for name in names)
+
     @contextmanager
     def judging(self, draft: Draft, line: int) -> Iterator[None]:
         """Record an error that the body raises as a mistake of this line; then the draft is not sound."""
@@ -65,8 +70,8 @@ class Drafting:
             yield
         except GpumergeError as error:
             what = f"{error.where}: {error.what}" if error.where else error.what
-            for name in sorted(self._variables, key=lambda name: -len(self._environ[name])):
-                what = without_value(what, self._environ[name], f"${{{name}}}")
+            for name, value in self.variables():
+                what = without_value(what, value, name)
             self.mistakes.append(Mistake(line, what, error.way_out))
             draft.sound = False
 

@@ -299,3 +299,17 @@ def test_mistakes_do_not_show_values_of_variables(
     told = capsys.readouterr().err
     assert "hunter2" not in told
     assert "${SECRET}" in told
+
+
+def test_jobs_that_fail_do_not_show_values_of_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECRET", str(tmp_path / "hunter2"))
+    (tmp_path / "hunter2").mkdir()
+    (tmp_path / "hunter2" / "a.txt").write_text("b\na\n")
+    job = {"name": "j", "operation": "merge", "inputs": ["${SECRET}/a.txt"], "output": "out.txt"}
+    (tmp_path / "jobs.jsonl").write_text(json.dumps(job))
+    assert run(["batch", str(tmp_path / "jobs.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    assert "job j: ${SECRET}/a.txt:2" in told
