@@ -31,3 +31,11 @@ def did_you_mean(name: str, names: Iterable[str], way_out: str = "") -> str:
     """`way_out`, with the known name ahead of it that `name` is like, if there is one."""
     near = nearest(name, names)
     return f"did you mean {near}? {way_out}".rstrip() if near else way_out
+
+
+def without_value(text: str, value: str, name: str) -> str:
+    """`text` with `name` in place of a variable's value, which may be secret, and of each of the value's words."""
+    for one in filter(str.strip, (value, *sorted(value.split(), key=len, reverse=True))):
+        text = text.replace(repr(one), name)
+        text = re.sub(rf"(?<![\w-]){re.escape(one)}(?!\w)", lambda _: name, text)
+    return text

@@ -24,6 +24,7 @@ from gpumerge_cli.line_file import LineFile
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.units import format_counted
 from gpumerge_cli.urls import is_url, redacted
+from gpumerge_cli.words import without_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.batch_view import BatchBar
@@ -108,7 +109,10 @@ class _Batch:
         except Exception as error:
             if self._wishes.debug and sys.stderr is not None:
                 print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
-            raise JobError(*verdict(error)) from error
+            message, code = verdict(error)
+            for name, value in job.variables:
+                message = without_value(message, value, name)
+            raise JobError(message, code) from error
 
     def told(self, result: Result) -> None:
         # The log comes last: jobs that it holds are not done again.

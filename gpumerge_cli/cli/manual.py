@@ -47,6 +47,9 @@ def _lines(command: Command) -> Iterator[str]:
             yield f"\n## {group}\n\n| option | |\n|---|---|"
             yield from (f"| {_written(option)} | {_cell(sentence(option))} |" for option in options)
     yield "\n## Settings\n\n" + _settable(command)
+    of_projects = [f"`{option.name}`" for option in command.options if option.settable and option.project]
+    if of_projects:
+        yield f"\nA project's file may set {_listed(of_projects)}."
     if command.epilog:
         yield "\n## Notes"
         yield from _paragraphs(command.epilog)
@@ -58,6 +61,10 @@ def _paragraphs(text: str) -> Iterator[str]:
             yield "\n```text\n" + paragraph.removeprefix("\b").strip("\n") + "\n```"
         else:
             yield "\n" + paragraph.replace("\n", " ")
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _written(option: Option) -> str:

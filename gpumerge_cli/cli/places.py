@@ -19,8 +19,13 @@ def set_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def user_file(environ: Mapping[str, str]) -> str:
-    """The user's configuration file, as the XDG base directory specification has it; it need not exist."""
-    base = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    """The user's configuration file, as the XDG base directory specification has it; it need not exist.
+
+    A relative XDG_CONFIG_HOME is ignored, since it would lead to files that came with the current folder.
+    """
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "gpumerge", "config.toml")
 
 

@@ -18,7 +18,7 @@ from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.urls import is_url
-from gpumerge_cli.words import nearest
+from gpumerge_cli.words import nearest, without_value
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _Layer = Literal["environment", "project", "user"]
@@ -95,7 +95,10 @@ class Settings:
         source = next((self.used[name] for name in named if name in self.used), "")
         if not source or error.where:
             return error
-        placed = UsageError(error.what, where=source, way_out=error.way_out)
+        what = error.what
+        if source in self.environ:
+            what = without_value(what, self.environ[source], f"${source}")
+        placed = UsageError(what, where=source, way_out=error.way_out)
         placed.exit_code = error.exit_code
         return placed
 
@@ -145,6 +148,7 @@ class Settings:
             return
         commands = {command.name: _setting_names((command,)) for command in COMMANDS if command.name}
         everywhere = _setting_names(COMMANDS)
+        shared = {name for scope, name in self.variables.values() if not scope}
         for key, value in file.values.items():
             if isinstance(value, dict):
                 if key not in commands:
@@ -156,6 +160,13 @@ class Settings:
                     yield key, Setting(name, inner, place, layer, path)
             elif key not in everywhere:
                 raise _unknown(f"no option is called {key!r}", key, everywhere, file.place(key))
+            elif key not in shared:
+                having = [f"[{name}]" for name, names in commands.items() if key in names]
+                raise UsageError(
+                    f"{key} cannot be set for all commands",
+                    where=file.place(key),
+                    way_out=f"write it below {' or '.join(having)}",
+                )
             else:
                 yield "", Setting(key, value, file.place(key), layer, path)
 
@@ -218,7 +229,15 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def _value(option: Option, setting: Setting) -> Any:
-    """The setting's value as the option takes it. Raises UsageError for a value of another kind."""
+    """The setting's value as the option takes it. Raises UsageError for a value of another kind, or from a project's
+    file that may not set it.
+    """
+    if setting.layer == "project" and not option.project:
+        raise UsageError(
+            f"a project's file may not set {setting.name}",
+            where=setting.source,
+            way_out=f"set it on the command line or in {user_file(os.environ)}",
+        )
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
     return [_path(option, setting, one) for one in value] if isinstance(value, list) else _path(option, setting, value)
 
@@ -227,7 +246,9 @@ def _from_text(option: Option, setting: Setting) -> Any:
     text = setting.value
     if option.kind == "flag":
         if text.lower() not in (*_TRUE, *_FALSE):
-            raise UsageError(f"{text!r} is neither true nor false", where=setting.source, way_out="write 1 or 0")
+            raise UsageError(
+                f"${setting.source} is neither true nor false", where=setting.source, way_out="write 1 or 0"
+            )
         return text.lower() in _TRUE
     if option.multiple:
         import shlex
@@ -236,7 +257,7 @@ def _from_text(option: Option, setting: Setting) -> Any:
             return shlex.split(text)
         except ValueError as error:
             raise UsageError(
-                f"{text!r}: {str(error).lower()}", where=setting.source, way_out="quote as in a shell"
+                f"${setting.source}: {str(error).lower()}", where=setting.source, way_out="quote as in a shell"
             ) from None
     return text
 
@@ -273,13 +294,6 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
     """The path in a file's setting. Relative paths start from its folder; those of a project's file stay inside it."""
     if not setting.file or not isinstance(value, str):
         return value
-    refused = "program" if option.kind == "program" else "file to write" if option.written else ""
-    if refused and setting.layer == "project":
-        raise UsageError(
-            f"a project's file names no {refused}, as {setting.name} would",
-            where=setting.source,
-            way_out=f"set it in {user_file(os.environ)} or {variable_name(option.name)}",
-        )
     if not option.takes_path or value == "-":
         return value
     folder = os.path.dirname(setting.file)

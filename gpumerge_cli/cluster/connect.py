@@ -104,23 +104,35 @@ def _processes() -> int:
 
 
 def _local(number: int, stack: ExitStack) -> Connection:
-    """A scheduler in this process, and so many workers in others."""
+    """A scheduler in this process, and so many workers in others.
+
+    All of them listen on the loopback address, and talk TLS with a certificate that only they have: other users of the
+    machine can reach the ports, and whoever a scheduler talks to can run code.
+    """
     import dask
     from distributed import Client, LocalCluster
+    from distributed.security import Security
 
+    try:
+        security = Security.temporary()
+    except ImportError:
+        what = "--cluster local needs the package cryptography"
+        raise UsageError(what, way_out="pip install 'gpumerge[cluster]'") from None
     threads = max(1, cores() // number)
     stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": _FAILURES}))
+    stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
     try:
         cluster = LocalCluster(
-            n_workers=0, processes=True, dashboard_address=None, protocol="tcp", host="127.0.0.1", silence_logs=False
-        )
+            n_workers=0, processes=True, protocol="tls", security=security, host="127.0.0.1", silence_logs=False,
+            dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
+        )  # fmt: skip
     except OSError as error:
         raise ClusterError(f"no scheduler can be started here: {error}") from None
     stack.callback(_close, cluster)
-    client = Client(cluster.scheduler_address, set_as_default=False, timeout=_CONNECT)
+    client = Client(cluster.scheduler_address, security=security, set_as_default=False, timeout=_CONNECT)
     stack.callback(_close, client)
     try:
-        workers = LocalWorkers(cluster.scheduler_address, number, threads)
+        workers = LocalWorkers(cluster.scheduler_address, number, threads, security)
     except (OSError, RuntimeError) as error:
         told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         way_out = "use fewer, or raise the limits on processes and open files (ulimit)"

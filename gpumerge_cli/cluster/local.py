@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import subprocess
 import sys
@@ -10,31 +11,41 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import gpumerge_cli
 from gpumerge_cli.cluster.folder import sweep
 
+if TYPE_CHECKING:
+    from distributed.security import Security
+
 _FOLDER = "gpumerge-workers-"
 _LOOK = 0.1
 """Seconds between two looks for workers that have ended."""
+_ROLES = ("client", "scheduler", "worker")
 _END = 10.0
 """Seconds in which a process that is killed must end."""
 _START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from distributed.cli.dask_worker import main; "
-    "sys.exit(main(prog_name='dask-worker'))"
+    "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; "  # never the current folder's modules
+    "import json, dask; dask.config.set(json.load(sys.stdin)); "
+    "from distributed.cli.dask_worker import main; sys.exit(main(prog_name='dask-worker'))"
 )
 
 
 class LocalWorkers:
     """So many worker processes of one scheduler, of so many threads each.
 
+    They listen on the loopback address only. security: the certificate of the scheduler, which they get by a pipe, so
+    that no other user sees its key.
+
     They have no nanny, since one that is killed while it starts is never started again by it, or only much later.
     Raises OSError or RuntimeError, as a limit on processes or threads has it; none is left then.
     """
 
-    def __init__(self, address: str, number: int, threads: int) -> None:
+    def __init__(self, address: str, number: int, threads: int, security: Security) -> None:
         self._address = address
         self._threads = threads
+        self._configuration = json.dumps(_configuration(security)).encode()
         sweep(Path(tempfile.gettempdir()), _FOLDER)
         self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
         self._used = _locked(Path(self._folder.name))
@@ -55,12 +66,17 @@ class LocalWorkers:
         words = [
             sys.executable, "-c", _START, package, self._address, "--name", str(number), "--no-nanny",
             "--nthreads", str(self._threads), "--memory-limit", "0", "--no-dashboard",
+            "--dashboard-address", "127.0.0.1:0", "--protocol", "tls",
             "--local-directory", self._folder.name, "--death-timeout", "60", "--host", "127.0.0.1",
         ]  # fmt: skip
-        return subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True, env=os.environ | {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"},
         )  # fmt: skip
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin:  # one that has ended is started again
+            process.stdin.write(self._configuration)
+        return process
 
     def _keep(self) -> None:
         """Start again what has ended."""
@@ -84,6 +100,17 @@ class LocalWorkers:
                     process.wait(_END)
         self._folder.cleanup()
         os.close(self._used)
+
+
+def _configuration(security: Security) -> dict[str, Any]:
+    """Dask's configuration of a worker that has this certificate."""
+    own = {"key": security.tls_worker_key, "cert": security.tls_worker_cert}
+    return {
+        "distributed.comm.require-encryption": True,
+        "distributed.comm.tls.ca-file": security.tls_ca_file,
+        **{f"distributed.comm.tls.{role}.{what}": one for role in _ROLES for what, one in own.items()},
+        "distributed.worker.http.routes": [],
+    }
 
 
 def _locked(folder: Path) -> int:

@@ -27,6 +27,11 @@ def with_variables(text: str, environ: Mapping[str, str]) -> str:
         raise UsageError(what, way_out="set it, or write $${...} for the text") from None
 
 
+def variables_in(text: str) -> list[str]:
+    """The names of the variables that `with_variables` replaces."""
+    return [found[2] for found in _VARIABLE.finditer(text) if not found[1]]
+
+
 def fields_of(job: str, first_input: str | None) -> dict[str, str]:
     """The values of fields. {job} is the job's name. For an input in/a.txt, {name} is a.txt, {stem} a, {suffix} .txt
     and {dir} in; without an input there is {job} alone.
@@ -39,7 +44,10 @@ def fields_of(job: str, first_input: str | None) -> dict[str, str]:
 
 
 def with_fields(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with every {field} replaced; {{ and }} stand for braces. Raises UsageError."""
+    """`text` with every {field} replaced; {{ and }} stand for braces.
+
+    Raises UsageError, also for a job's name that would lead out of the folder that the rest of `text` names.
+    """
     try:
         parts = list(Formatter().parse(text))
     except ValueError:
@@ -49,7 +57,20 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
             known = ", ".join(f"{{{field}}}" for field in fields)
             way_out = "add parts = N" if name == "part" else f"use {known}, or {{{{ for a brace"
             raise UsageError(f"{{{name}}} is no field here", way_out=way_out)
+    if any(name == "job" for _, name, _, _ in parts) and not _stays_below(fields["job"]):
+        raise UsageError(
+            f"the job's name {fields['job']!r} leads out of a folder, so {{job}} cannot stand for it",
+            way_out="rename the job: no '..', no '.' between slashes, no slash ahead, no URL",
+        )
     return text.format_map(fields)
+
+
+def _stays_below(name: str) -> bool:
+    """Whether a path that holds `name` leads no higher than without it, whatever stands ahead of it.
+
+    A "." is refused, too: behind another dot it leads up.
+    """
+    return not is_url(name) and not name.startswith("/") and not {".", ".."} & {*name.split("/")}
 
 
 class Folder:

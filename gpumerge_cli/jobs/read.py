@@ -110,6 +110,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
         after=frozenset(after),
         nbytes=nbytes,
         task=task,
+        variables=drafting.variables(),
     )
 
 

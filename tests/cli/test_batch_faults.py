@@ -254,3 +254,62 @@ def test_a_killed_batch_goes_on(tmp_path: Path) -> None:
 def test_a_batch_killed_25_times_goes_on(tmp_path: Path) -> None:
     for number in range(25):
         killed_batch(tmp_path / str(number), int.from_bytes(os.urandom(4), "little"))
+
+
+@pytest.mark.parametrize("key", ["output", "report", "inputs"])
+@pytest.mark.parametrize("name", ["../../evil", "/tmp/evil", "${ABOVE}/evil"])
+def test_a_job_whose_name_leads_up_writes_nothing(
+    key: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ABOVE", "..")
+    folder = tmp_path / "one" / "two"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a\n")
+    job = {"name": name, "operation": "merge", "inputs": ["a.txt"], "output": "out.txt"}
+    (folder / "jobs.jsonl").write_text(json.dumps(job | {key: ["{job}.json"] if key == "inputs" else "{job}.json"}))
+    before = {*tmp_path.rglob("*")}
+    assert run(["batch", str(folder / "jobs.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "jobs.jsonl:1: the job's name" in told
+    assert {*tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "${SECRET}\n"},
+        {"operation": "${SECRET}"},
+        {"inputs": ["${SECRET}/a.txt"]},
+        {"output": "${SECRET}/out.txt"},
+        {"output": "{${SECRET}"},
+        {"threads": "${SECRET}"},
+        {"kernel": "${SECRET}"},
+        {"memory": "${SECRET}"},
+    ],
+)
+def test_mistakes_do_not_show_values_of_variables(
+    wrong: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECRET", "hunter2")
+    (tmp_path / "a.txt").write_text("a\n")
+    job = {"name": "j", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt"}
+    (tmp_path / "jobs.jsonl").write_text(json.dumps(job | wrong))
+    assert run(["batch", str(tmp_path / "jobs.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    assert "${SECRET}" in told
+
+
+def test_jobs_that_fail_do_not_show_values_of_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECRET", str(tmp_path / "hunter2"))
+    (tmp_path / "hunter2").mkdir()
+    (tmp_path / "hunter2" / "a.txt").write_text("b\na\n")
+    job = {"name": "j", "operation": "merge", "inputs": ["${SECRET}/a.txt"], "output": "out.txt"}
+    (tmp_path / "jobs.jsonl").write_text(json.dumps(job))
+    assert run(["batch", str(tmp_path / "jobs.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    assert "job j: ${SECRET}/a.txt:2" in told

@@ -13,7 +13,8 @@ import pytest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.options import COMMANDS, options_of
-from gpumerge_cli.cli.settings import Settings
+from gpumerge_cli.cli.settings import Settings, variable_name
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.trust import tell_once
 
 
@@ -120,11 +121,11 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("", {"GPUMERGE_THREDS": "4"}, ["merge", "a"], "GPUMERGE_THREDS: ", ["GPUMERGE_THREADS"]),
         ("", {"GPUMERGE_THREADS": "four"}, ["merge", "a"], "GPUMERGE_THREADS: ", ["no number"]),
         ("", {"GPUMERGE_THREADS": "0"}, ["check", "a"], "GPUMERGE_THREADS: ", ["1"]),
-        ("", {"GPUMERGE_QUIET": "maybe"}, ["merge", "a"], "GPUMERGE_QUIET: ", ["'maybe'", "1 or 0"]),
-        ("", {"GPUMERGE_BACKEND": "tpu"}, ["merge", "a"], "GPUMERGE_BACKEND: ", ["tpu", "gpu"]),
-        ("", {"GPUMERGE_MEMORY": "much"}, ["merge", "a"], "GPUMERGE_MEMORY: ", ["'much'", "500M"]),
-        ("", {"GPUMERGE_MEMORY": "much"}, ["sort", "a"], "GPUMERGE_MEMORY: ", ["'much'", "500M"]),
-        ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["'x'", "1 or more"]),
+        ("", {"GPUMERGE_QUIET": "maybe"}, ["merge", "a"], "GPUMERGE_QUIET: ", ["$GPUMERGE_QUIET is neither", "1 or 0"]),
+        ("", {"GPUMERGE_BACKEND": "tpu"}, ["merge", "a"], "GPUMERGE_BACKEND: ", ["$GPUMERGE_BACKEND", "gpu"]),
+        ("", {"GPUMERGE_MEMORY": "much"}, ["merge", "a"], "GPUMERGE_MEMORY: ", ["$GPUMERGE_MEMORY", "500M"]),
+        ("", {"GPUMERGE_MEMORY": "much"}, ["sort", "a"], "GPUMERGE_MEMORY: ", ["$GPUMERGE_MEMORY", "500M"]),
+        ("", {"GPUMERGE_THREADS": "x"}, ["sort", "a"], "GPUMERGE_THREADS: ", ["$GPUMERGE_THREADS", "1 or more"]),
         ("", {"GPUMERGE_SORT_REVERSE": "1"}, ["sort", "a"], "GPUMERGE_SORT_REVERSE: ", []),
         ("", {"GPUMERGE_MERGE_KEY": "'2"}, ["merge", "a"], "GPUMERGE_MERGE_KEY: ", ["quot"]),
         ("", {"GPUMERGE_MERGE_SORT_KEY": "2"}, ["merge", "a"], "SORT_KEY: ", ["mean GPUMERGE_MERGE_KEY?"]),
@@ -143,13 +144,26 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         (f"threads = {'[' * 2000}{']' * 2000}", {}, ["sort", "a"], "gpumerge.toml:1: ", ["too deep"]),
         (f"threads = {'[' * 300}{']' * 300}", {}, ["merge", "a"], "gpumerge.toml:1: ", ["too deep"]),
         (f"threads = {'1' * 5000}", {}, ["merge", "a"], "gpumerge.toml:1: ", ["no TOML", "4300 digits"]),
-        ("[sort]\ncompress-program = 'rm'", {}, ["sort", "a"], "gpumerge.toml:2: ", ["no program", "config.toml"]),
+        (
+            "[sort]\ncompress-program = 'rm'",
+            {},
+            ["sort", "a"],
+            "gpumerge.toml:2: ",
+            ["may not set compress-program", "config.toml"],
+        ),
         ("random-source = '../../r'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
         ("random-source = '/etc/r'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
-        ("[merge]\nreport = 'r.json'", {}, ["merge", "a"], "gpumerge.toml:2: ", ["no file to write", "config.toml"]),
-        ("output = 'a'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["no file to write", "config.toml"]),
-        ("joblog = 'a'", {}, ["batch", "a"], "gpumerge.toml:1: ", ["no file to write"]),
-        ("figures = 'a'", {}, ["bench"], "gpumerge.toml:1: ", ["no file to write"]),
+        ("[merge]\nreport = 'r.json'", {}, ["merge", "a"], "gpumerge.toml:2: ", ["may not set", "config.toml"]),
+        ("output = 'a'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["may not set", "config.toml"]),
+        ("[merge]\ncluster = 'h:1'", {}, ["merge", "a"], "gpumerge.toml:2: ", ["may not set cluster", "config.toml"]),
+        ("[sort]\ncluster = 's.json'", {}, ["sort", "a"], "gpumerge.toml:2: ", ["may not set cluster", "config.toml"]),
+        ("cluster = 'h:1'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["for all commands", "[merge] or [sort]"]),
+        ("cluster = 'h:1'", {}, ["info"], "gpumerge.toml:1: ", ["for all commands", "[merge] or [sort]"]),
+        ("files0-from = 'a'", {}, ["merge"], "gpumerge.toml:1: ", ["may not set files0-from"]),
+        ("random-source = 's3://b/k'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+        ("temporary-directory = '/tmp'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
+        ("joblog = 'a'", {}, ["batch", "a"], "gpumerge.toml:1: ", ["may not set"]),
+        ("figures = 'a'", {}, ["bench"], "gpumerge.toml:1: ", ["may not set"]),
     ],
 )
 def test_what_cannot_be_is_one_line_that_says_where(
@@ -175,10 +189,34 @@ def test_what_cannot_be_is_one_line_that_says_where(
         assert word in captured.err
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    sorted(
+        {
+            (variable_name(o.name, c.name), c.name)
+            for c in COMMANDS
+            for o in c.options
+            if o.settable and c.name in ("merge", "sort", "check") and o.kind in ("flag", "number", "numbers", "size")
+        }
+    ),
+)
+@pytest.mark.parametrize("value", ["hunter2", "hunter2 '", "hunter2 x"])
+def test_a_variables_value_is_not_shown(
+    place: Callable[..., None], capsys: pytest.CaptureFixture[str], name: str, command: str, value: str
+) -> None:
+    place(**{name: value})
+    Path("a").write_text("")
+    assert run([command, "a"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert name in told
+    assert "hunter2" not in told
+
+
 def test_settings_yield_to_what_they_do_not_go_with(
     place: Callable[..., None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    place("repeat = 1\n[merge]\nquiet = true\nbackend = 'cpu'", user="[merge]\nreport = 'r.json'\noutput = 'out.txt'")
+    place("[merge]\nquiet = true\nbackend = 'cpu'", user="repeat = 1\n[merge]\nreport = 'r.json'\noutput = 'out.txt'")
     Path("a.txt").write_text("a\n")
     assert run(["merge", "a.txt", "a.txt", "--plan"]) == 0
     assert json.loads(capfd.readouterr().out)["chunks"]
@@ -234,7 +272,7 @@ def test_an_error_names_the_setting_of_its_own_job(
 def test_a_job_is_another_one_where_settings_changed(
     place: Callable[..., None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    place("[merge]\nunique = true\ncheck = false", GPUMERGE_BACKEND="cpu", GPUMERGE_RANDOM_SOURCE="a.txt")
+    place(user="[merge]\nunique = true\ncheck = false", GPUMERGE_BACKEND="cpu", GPUMERGE_RANDOM_SOURCE="a.txt")
     Path("a.txt").write_text("2\n2\n10\n")
     job = {"name": "m", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "numeric-sort": True}
     Path("jobs.jsonl").write_text(json.dumps(job))
@@ -353,6 +391,62 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     table = capsys.readouterr().out
     assert "GPUMERGE_THREADS" in table
     assert "/project/gpumerge.toml" in table
+
+
+OF_PROJECTS = """
+    algorithm backend batch-size block-size blocks columns csv debug device device-memory dictionary-order dtype empty
+    fan-in field field-separator format general-numeric-sort header human-numeric-sort ignore-case
+    ignore-leading-blanks ignore-nonprinting items-per-thread json kernel key key-1 key-2 key-offset key-size memory
+    month-sort numeric-sort output-delimiter progress quiet random-sort random-source rank record-size reverse rounds
+    sort stable temporary-directory threads tile-load tile-size total traceback transfer verbose version-sort
+    without-both without-first without-second zero-terminated
+"""
+NOT_OF_PROJECTS = """
+    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures files0-from fsync
+    items joblog jobs keep-going kernels measure only-unpaired output plan quick render repeat report resume
+    resume-failed runs seed shape shapes sizes sorted type unique unpaired
+"""
+
+
+def test_what_a_project_may_set_is_listed() -> None:
+    """A new option is put into one of the lists only after a look at what a foreign folder could do with it."""
+    settable = [option for command in COMMANDS for option in command.options if option.settable]
+    assert sorted({option.name for option in settable if option.project}) == OF_PROJECTS.split()
+    assert sorted({option.name for option in settable if not option.project}) == NOT_OF_PROJECTS.split()
+
+
+def test_a_project_names_no_program_no_file_to_write_and_no_address() -> None:
+    for option in (option for command in COMMANDS for option in command.options if option.project):
+        assert not option.written
+        assert option.kind != "program"
+        assert option.placeholder not in ("URL", "ADDRESS|FILE|local[:N]")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    sorted({(c.name, o.name) for c in COMMANDS for o in c.options if o.settable and not o.project}),
+)
+def test_a_project_cannot_set_the_others(place: Callable[..., None], command: str, name: str) -> None:
+    option = next(option for option in options_of(command) if option.name == name)
+    value = "true" if option.kind == "flag" else "1" if option.kind == "number" else "'1'"
+    place(f"[{command}]\n{name} = {value}")
+    with pytest.raises(UsageError, match="a project's file may not set") as refused:
+        Settings().find(command, option)
+    assert refused.value.where.endswith("gpumerge.toml:2")
+    Path("../gpumerge.toml").unlink()
+    place(user=f"[{command}]\n{name} = {value}")
+    found = Settings().find(command, option)
+    assert found is not None
+    assert found[1].layer == "user"
+
+
+def test_a_relative_place_of_the_users_file_is_that_of_no_folder(place: Callable[..., None]) -> None:
+    """Otherwise a folder could bring a file that counts as the user's own."""
+    Path("gpumerge").mkdir()
+    Path("gpumerge/config.toml").write_text("threads = 7\n")
+    for relative in (".", "gpumerge/..", "./"):
+        place(XDG_CONFIG_HOME=relative, HOME="/nowhere")
+        assert used("merge", "threads") == (None, "")
 
 
 def test_names_stay_whole_in_80_columns(

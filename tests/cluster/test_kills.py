@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -20,6 +19,7 @@ from typing import Any
 import distributed
 import numpy as np
 import pytest
+from distributed.security import Security
 
 from gpumerge_cli.cluster import calls, crew, pool
 from gpumerge_cli.cluster.connect import Connection, connected
@@ -174,8 +174,9 @@ def test_folders_of_workers_whose_client_was_killed_go(tmp_path: Path, monkeypat
     left.mkdir()
     (left / "lock").touch()
     (tmp_path / "gpumerge-workers-new").mkdir()  # whose lock comes at this moment
-    first = LocalWorkers("tcp://127.0.0.1:1", 0, 1)
-    second = LocalWorkers("tcp://127.0.0.1:1", 0, 1)
+    security = Security.temporary()
+    first = LocalWorkers("tls://127.0.0.1:1", 0, 1, security)
+    second = LocalWorkers("tls://127.0.0.1:1", 0, 1, security)
     assert not left.exists()
     assert len(os.listdir(tmp_path)) == 3
     first.close()
@@ -213,7 +214,9 @@ def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_ends(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gpumerge_cli.cluster import connect
 
     monkeypatch.setattr(connect, "_CONNECT", 3.0)  # for which a lost scheduler is awaited
@@ -226,7 +229,10 @@ def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         until = time.monotonic() + 60
         while not place.exists() and time.monotonic() < until:
             time.sleep(0.05)
-        workers = LocalWorkers(json.loads(place.read_text())["address"], 1, 1)
+        start = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(place), "--no-nanny"]
+        options = ["--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--host", "127.0.0.1"]
+        folder = str(tmp_path_factory.mktemp("worker"))
+        worker = subprocess.Popen([*start, *options, "--local-directory", folder], **quiet)  # type: ignore[call-overload]
         try:
 
             class Ended(Machines):
@@ -239,7 +245,8 @@ def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             with connected(str(place)) as found, pytest.raises(ClusterError, match="the scheduler has gone away"):
                 merge_files(request, machines=Ended(found.client, 60.0))
         finally:
-            workers.close()
+            worker.kill()
+            worker.wait()
             scheduler.kill()
     place.unlink()
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -118,3 +118,31 @@ def test_what_will_be_is_matched_as_glob_matches_what_is_there(
     (tmp_path / "elsewhere").mkdir()
     found = matches(Folder(str(tmp_path / "elsewhere")), pattern, *made)
     assert [os.path.normpath(name) for name in found] == expected
+
+
+UP = [
+    "../../evil",
+    "/evil",
+    "//evil",
+    "a/../../evil",
+    "a/..",
+    "..",
+    ".",
+    "./evil",
+    "a/./b",
+    "s3://bucket/key",
+    "file:///evil",
+]
+
+
+@pytest.mark.parametrize("name", UP)
+@pytest.mark.parametrize("text", ["{job}", "merged/{job}.txt", ".{job}", "in/{job}/x", "a{job}{job}"])
+def test_a_jobs_name_never_leads_up(name: str, text: str) -> None:
+    with pytest.raises(UsageError, match="leads out of a folder"):
+        with_fields(text, fields_of(name, "a"))
+
+
+@pytest.mark.parametrize("name", ["..a", "a..", "week/monday", "...", "a b", ".hidden", "-"])
+def test_other_names_stay_below(name: str) -> None:
+    assert with_fields("merged/{job}", fields_of(name, "a")) == f"merged/{name}"
+    assert with_fields("merged/x", fields_of("../../evil", "a")) == "merged/x"

@@ -118,15 +118,15 @@ ACTIONS = (
     Option(
         "rank", "Actions", ("path",),
         "Show how co-rank finds the cut after K outputs.",
-        kind="number", placeholder="K",
+        kind="number", placeholder="K", project=True,
     ),
     Option(
         "rounds", "Actions", ("path",),
         "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
-        "figure shows them instead of the path.",
+        "figure shows them instead of the path.", project=True,
     ),
-    Option("json", "Actions", ("rank",), "Print the answers as a JSON object instead of tables."),
-    Option("json", "Actions", ("info",), "Print a JSON object instead of tables."),
+    Option("json", "Actions", ("rank",), "Print the answers as a JSON object instead of tables.", project=True),
+    Option("json", "Actions", ("info",), "Print a JSON object instead of tables.", project=True),
     Option(
         "measure", "Actions", ("info",),
         "First measure this machine for auto's cost model, and keep the results for later runs. Takes a minute or two, "

@@ -28,68 +28,75 @@ INPUT = (
     Option(
         "format", "Input", (*_TYPED, "join"),
         "The layout of the files; by default their suffixes say.",
-        kind="text", choices=FORMATS,
+        kind="text", choices=FORMATS, project=True,
     ),
     Option(
         "dtype", "Input", (*_TYPED, "join"),
         "Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian "
         "int32. By default the suffix says. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: records, whose key "
         "--field names.",
-        kind="text", placeholder="NAME",
+        kind="text", placeholder="NAME", project=True,
     ),
     Option(
         "record-size", "Input", _TYPED,
         "Items are records of BYTES bytes each. The key is bytes, or a number if --dtype names its type.",
-        kind="number", placeholder="BYTES", least=1,
+        kind="number", placeholder="BYTES", least=1, project=True,
     ),
     Option(
         "key-offset", "Input", _TYPED,
         "The key starts at this byte of a record, counted from 0; 0 by default.",
-        kind="number", placeholder="BYTES",
+        kind="number", placeholder="BYTES", project=True,
     ),
     Option(
         "record-size", "Input", ("join",),
         "Items are records of so many bytes, as 16; of A and of B, as 16,24. The key is bytes, or a number if --dtype "
         "names its type.",
-        kind="text", placeholder="BYTES[,BYTES]",
+        kind="text", placeholder="BYTES[,BYTES]", project=True,
     ),
     Option(
         "key-offset", "Input", ("join",),
         "The key starts at this byte of a record, counted from 0; 0 by default. With a comma: of A's, and of B's.",
-        kind="text", placeholder="BYTES[,BYTES]",
+        kind="text", placeholder="BYTES[,BYTES]", project=True,
     ),
     Option(
         "key-size", "Input", (*_TYPED, "join"),
         "The key is this long, and compares as unsigned bytes; by default it reaches to the record's end.",
-        kind="number", placeholder="BYTES", least=1,
+        kind="number", placeholder="BYTES", least=1, project=True,
     ),
     Option(
         "csv", "Input", _ORDERED,
-        "The files are CSV: fields may be quoted, and -k counts or names fields. Names imply --header 1.",
+        "The files are CSV: fields may be quoted, and -k counts or names fields. Names imply --header 1.", project=True,
     ),
     Option(
         "csv", "Input", ("join",),
         "The files are CSV: fields may be quoted, and -1, -2 and -j count or name fields. Names imply --header.",
+        project=True,
     ),
     Option(
         "header", "Input", ("join",),
-        "The first line of each file is its header. The joined headers are written first.",
+        "The first line of each file is its header. The joined headers are written first.", project=True,
     ),
     Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
         "Each file begins with N lines of header. The output begins with those of the first file.",
-        kind="number", default=0,
+        kind="number", default=0, project=True,
     ),
     Option(
         "header", "Input", ("rank",),
         "Each file begins with N lines of header. What --range writes begins with those of the first file.",
-        kind="number", default=0,
+        kind="number", default=0, project=True,
     ),
-    Option("header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0),
     Option(
-        "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True,
+        "header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0,
+        project=True,
     ),
-    Option("compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed."),
+    Option(
+        "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,
+    ),
+    Option(
+        "compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed.",
+        project=True,
+    ),
     Option(
         "check", "Input", ("merge", *COMBINING, "rank"),
         "Check the order of the inputs while they are merged, or do not.",
@@ -115,12 +122,12 @@ ORDER = (
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
         "--header 1. Beside -k, keys go in the order of the command line.",
-        kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",),
+        kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
         "field", "Order", ("generate",),
         "The key by its name: a field of structured .npy files, or of a --dtype with fields.",
-        kind="text", placeholder="NAME", multiple=True, formerly=("key-field",),
+        kind="text", placeholder="NAME", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
         "key", "Order", _ORDERED,
@@ -128,78 +135,90 @@ ORDER = (
         "another, or to the line's end. OPTIONS are letters from bdfghiMnRrV, in place of the global ones; a "
         "character 0 of the last field is its end. May be given again, for ties.",
         letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
-        formerly=("sort-key",),
+        formerly=("sort-key",), project=True,
     ),
     Option(
         "field-separator", "Order", _ORDERED,
         "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
-        letter="t", kind="text", placeholder="BYTE", once=True, gnu=True,
+        letter="t", kind="text", placeholder="BYTE", once=True, gnu=True, project=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
         "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
         "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", once=True,
+        letter="t", kind="text", placeholder="BYTE", once=True, project=True,
     ),
-    Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i"),
-    Option("ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True),
-    Option("dictionary-order", "Order", _KEYED, "Only blanks, letters and digits count.", letter="d", gnu=True),
-    Option("ignore-case", "Order", _ORDERED, "Lower case counts as upper case.", letter="f", gnu=True),
+    Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", project=True),
+    Option(
+        "ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True,
+        project=True,
+    ),
+    Option(
+        "dictionary-order", "Order", _KEYED, "Only blanks, letters and digits count.", letter="d", gnu=True,
+        project=True,
+    ),
+    Option("ignore-case", "Order", _ORDERED, "Lower case counts as upper case.", letter="f", gnu=True, project=True),
     Option(
         "general-numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading numbers, as 1e3, inf or 0x1p4.",
-        letter="g", gnu=True,
+        letter="g", gnu=True, project=True,
     ),
     Option(
         "human-numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading sizes, as 2K or 1G.",
-        letter="h", gnu=True,
+        letter="h", gnu=True, project=True,
     ),
-    Option("ignore-nonprinting", "Order", _ORDERED, "Only printable characters count.", letter="i", gnu=True),
+    Option(
+        "ignore-nonprinting", "Order", _ORDERED, "Only printable characters count.", letter="i", gnu=True, project=True,
+    ),
     Option(
         "month-sort", "Order", _KEYED,
         "Lines are in the order of their leading months: unknown < JAN < ... < DEC.",
-        letter="M", gnu=True,
+        letter="M", gnu=True, project=True,
     ),
     Option(
         "numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading numbers, which may have any length.",
-        letter="n", gnu=True,
+        letter="n", gnu=True, project=True,
     ),
     Option(
         "numeric-sort", "Order", ("generate",),
         "Lines are signed numbers in numeric order; otherwise zero-padded, so bytewise.",
-        letter="n",
+        letter="n", project=True,
     ),
-    Option("random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True),
+    Option(
+        "random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True,
+        project=True,
+    ),
     Option(
         "random-source", "Order", _ORDERED,
         "FILE seeds the hash of -R, so that the same file gives the same order.",
-        kind="file", gnu=True,
+        kind="file", gnu=True, project=True,
     ),
     Option(
         "reverse", "Order", (*_TYPED, "join"), "The order is descending. Ties keep input order.", letter="r", gnu=True,
+        project=True,
     ),
     Option(
         "version-sort", "Order", _KEYED,
         "Lines are in the order of the versions in them: 1.9 < 1.10.",
-        letter="V", gnu=True,
+        letter="V", gnu=True, project=True,
     ),
     Option(
         "sort", "Order", _ORDERED,
         "The order as a word: general-numeric (-g), human-numeric (-h), month (-M), numeric (-n), random (-R) or "
         "version (-V).",
-        kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True,
+        kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, project=True,
     ),
     Option(
         "stable", "Order", tuple(name for name in _ORDERED if name not in COMBINING),
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
-        letter="s", gnu=True,
+        letter="s", gnu=True, project=True,
     ),
     Option(
         "stable", "Order", COMBINING,
         "Changes nothing, because lines with equal keys are equal here. It may be given as for sort.",
-        letter="s",
+        letter="s", project=True,
     ),
     Option(
         "distinct", "Order", SETS, "Treat equal items of a file as one item. Then each item is written at most once.",
@@ -225,16 +244,16 @@ JOIN = (
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
         "letters from dfghMnrV say how a field compares, as in sort's -k. With --csv, fields may be named, as "
         "city,amount:n. Fields of records are named, as id or id:r.",
-        letter="j", kind="text", placeholder="FIELDS", once=True, aliases=("field",),
+        letter="j", kind="text", placeholder="FIELDS", once=True, aliases=("field",), project=True,
     ),
     Option(
         "key-1", "Input", ("join",), "Join by these fields of A.",
-        letter="1", kind="text", placeholder="FIELDS", once=True,
+        letter="1", kind="text", placeholder="FIELDS", once=True, project=True,
     ),
     Option(
         "key-2", "Input", ("join",),
         "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
-        letter="2", kind="text", placeholder="FIELDS", once=True,
+        letter="2", kind="text", placeholder="FIELDS", once=True, project=True,
     ),
     Option(
         "type", "Output", ("join",),
@@ -256,12 +275,12 @@ JOIN = (
         "columns", "Output", ("join",),
         "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto: in every line as many "
         "fields as the first line of each file has.",
-        letter="o", kind="text", placeholder="LIST", multiple=True,
+        letter="o", kind="text", placeholder="LIST", multiple=True, project=True,
     ),
     Option(
         "empty", "Output", ("join",),
         "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
         "missing records are filled with.",
-        letter="e", kind="text", placeholder="TEXT", once=True,
+        letter="e", kind="text", placeholder="TEXT", once=True, project=True,
     ),
 )  # fmt: skip

@@ -37,7 +37,10 @@ class Option:
     once: two different values are an error, where otherwise the last one counts; for commands that Typer reads.
     gnu: whether GNU sort has it under the same name, or its name there. off: the long name that takes a flag back,
     where that is not --no-NAME alone. settable: the environment and configuration files may set it. neutral: it changes
-    no byte of the output, so it may be set for sort, too. shared: a setting for all commands holds for it. written: its
+    no byte of the output, so it may be set for sort, too. project: a
+    project's file may set it, because it only says how things are shown, which order holds or how the machine is used,
+    and names no program, address or place outside of the project's folder. shared: a setting for all commands holds for
+    it. written: its
     value names a place that the command writes to. aliases, settings: other names of the option,
     and of the setting alone. formerly: names that it had.
     """
@@ -59,6 +62,7 @@ class Option:
     off: str = ""
     settable: bool = True
     neutral: bool = False
+    project: bool = False
     shared: bool = True
     written: bool = False
     aliases: tuple[str, ...] = ()

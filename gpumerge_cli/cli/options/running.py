@@ -86,17 +86,23 @@ OUTPUT = (
     ),
     Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
+        project=True,
     ),
     Option(
         "without-second", "Output", ("compare",), "Leave out the lines that only the second file holds.", letter="2",
+        project=True,
     ),
-    Option("without-both", "Output", ("compare",), "Leave out the lines that both files hold.", letter="3"),
+    Option(
+        "without-both", "Output", ("compare",), "Leave out the lines that both files hold.", letter="3", project=True,
+    ),
     Option(
         "output-delimiter", "Output", ("compare",),
         "The text between columns; by default a tab.",
-        kind="text", default="\\t", once=True,
+        kind="text", default="\\t", once=True, project=True,
     ),
-    Option("total", "Output", ("compare",), "Write a last line that says how many lines each column has."),
+    Option(
+        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", project=True,
+    ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
         "Force the output to storage before it is renamed to its name, and the name afterwards.",
@@ -136,45 +142,45 @@ OUTPUT = (
     Option(
         "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
         "Show on a terminal how far the work is, or do not.",
-        default=True, off="no-progress",
+        default=True, off="no-progress", project=True,
     ),
     Option(
-        "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True,
+        "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True, project=True,
     ),
     Option(
         "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
         "Print nothing but errors and warnings on standard error.",
-        letter="q", neutral=True,
+        letter="q", neutral=True, project=True,
     ),
     Option(
         "verbose", "Output", ("merge", *COMBINING, "sort"),
         "Print a table on standard error that says what took the time.",
-        letter="v", neutral=True, aliases=("stats",),
+        letter="v", neutral=True, aliases=("stats",), project=True,
     ),
     Option(
         "verbose", "Output", ("rank",),
         "With --range, print a table on standard error that says what took the time.",
-        letter="v", neutral=True, aliases=("stats",),
+        letter="v", neutral=True, aliases=("stats",), project=True,
     ),
     Option(
         "verbose", "Output", ("join",),
         "Print a table on standard error that says what took the time.",
-        neutral=True, aliases=("stats",),
+        neutral=True, aliases=("stats",), project=True,
     ),
     Option(
         "verbose", "Output", ("batch",),
         "Print a table of the slowest jobs on standard error.",
-        letter="v", aliases=("stats",),
+        letter="v", aliases=("stats",), project=True,
     ),
     Option(
         "verbose", "Output", ("bench",),
         "Print the table of results on standard error, also where they go to files.",
-        letter="v", aliases=("stats",),
+        letter="v", aliases=("stats",), project=True,
     ),
     Option(
         "verbose", "Output", ("check",),
         "Print a line for each file on standard error that says what it holds.",
-        letter="v", aliases=("stats",),
+        letter="v", aliases=("stats",), project=True,
     ),
 )  # fmt: skip
 
@@ -182,79 +188,79 @@ WHERE = (
     Option(
         "backend", "Where to run", (*_FILES, "rank", "bench"),
         "The processor that works. auto explains its choice in the report.",
-        kind="text", choices=("auto", "gpu", "cpu"), default="auto", neutral=True,
+        kind="text", choices=("auto", "gpu", "cpu"), default="auto", neutral=True, project=True,
     ),
     Option(
         "backend", "Where to run", ("path",),
         "Show the cuts of this backend. auto takes the GPU's rules if launch sizes are given, even without a GPU, and "
         "else the backend of this machine.",
-        kind="text", choices=("auto", "gpu", "cpu"), default="auto",
+        kind="text", choices=("auto", "gpu", "cpu"), default="auto", project=True,
     ),
     Option(
         "device", "Where to run", ("merge", *SETS, "sort", "rank"),
         "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.",
-        kind="numbers", neutral=True,
+        kind="numbers", neutral=True, project=True,
     ),
     Option(
         "device", "Where to run", ("check",),
         "The GPU that may work, counted from 0; by default the first.",
-        kind="numbers", neutral=True, placeholder="N",
+        kind="numbers", neutral=True, placeholder="N", project=True,
     ),
     Option(
         "device", "Where to run", ("bench", "path"),
         "The number of the GPU, counted from 0.",
-        kind="number", default=0,
+        kind="number", default=0, project=True,
     ),
     Option(
         "threads", "Where to run", (*_FILES, "rank", "bench", "path"),
         "Host threads; by default all cores.",
-        kind="number", least=1, gnu="parallel", neutral=True,
+        kind="number", least=1, gnu="parallel", neutral=True, project=True,
     ),
     Option(
         "threads", "Where to run", ("batch",),
         "Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, unless it "
         "asks for more or less.",
-        kind="number", least=1,
+        kind="number", least=1, project=True,
     ),
     Option(
         "memory", "Where to run", ("merge", *COMBINING, "join", "check", "rank"),
         "Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
         "share of the machine's. By default a quarter of the free memory.",
-        letter="S", kind="size",
+        letter="S", kind="size", project=True,
     ),
     Option(
         "memory", "Where to run", ("sort",),
         "Host memory for what is held, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share "
         "of the machine's. By default half of what is free.",
-        letter="S", kind="size", gnu="buffer-size", neutral=True,
+        letter="S", kind="size", gnu="buffer-size", neutral=True, project=True,
     ),
     Option(
         "memory", "Where to run", ("batch",),
         "Host memory for what is in flight, of all jobs together, as 256M or 2GiB; a number alone counts KiB, b "
         "follows bytes, and % is a share of the machine's. By default a quarter of what is free. Each job at a time "
         "gets an equal part, unless it asks for more or less.",
-        letter="S", kind="size",
+        letter="S", kind="size", project=True,
     ),
     Option(
         "device-memory", "Where to run", ("merge", *SETS),
         "Memory to take on the GPU, written as --memory, but not with %; by default little, and less after it has run "
         "out.",
-        kind="size",
+        kind="size", project=True,
     ),
     Option(
         "temporary-directory", "Where to run", ("sort",),
         "Put temporary files into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True, gnu=True, neutral=True,
+        letter="T", kind="folder", multiple=True, gnu=True, neutral=True, project=True,
     ),
     Option(
         "temporary-directory", "Where to run", ("merge", *COMBINING, "join", "check", "rank", "path"),
         "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True,
+        letter="T", kind="folder", multiple=True, project=True,
     ),
     Option(
         "temporary-directory", "Where to run", ("batch",),
         "Put temporary files of jobs that name no folder into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True,
+        letter="T", kind="folder", multiple=True, project=True,
     ),
     Option(
         "cluster", "Where to run", ("merge", "sort", "check", "batch"),
@@ -282,7 +288,7 @@ WHERE = (
     Option(
         "batch-size", "Where to run", ("sort",),
         "Inputs that one merge reads at once, 2 or more.",
-        kind="number", least=2, gnu=True, neutral=True,
+        kind="number", least=2, gnu=True, neutral=True, project=True,
     ),
     Option(
         "compress-program", "Where to run", ("sort",),
@@ -295,12 +301,12 @@ ABOUT = (
     Option(
         "debug", "About the program", tuple(name for name in _ALL if name != "sort"),
         "On an error, show the traceback, too.",
-        aliases=("traceback",),
+        aliases=("traceback",), project=True,
     ),
     Option(
         "traceback", "About the program", ("sort",),
         "On an error, show the traceback, too; --debug is GNU sort's.",
-        neutral=True, settings=("debug",),
+        neutral=True, settings=("debug",), project=True,
     ),
     Option("version", "About the program", ("",), "Print the version and exit.", settable=False),
     Option("version", "About the program", ("sort",), "Print the version and exit.", gnu=True),
@@ -326,42 +332,43 @@ TUNING = (
     Option(
         "kernel", "Tuning", ("merge", "sort", "path"),
         "The kernel that merges; auto takes the fastest one.",
-        kind="text", choices=_KERNELS, default="auto", neutral=True,
+        kind="text", choices=_KERNELS, default="auto", neutral=True, project=True,
     ),
     Option(
         "algorithm", "Tuning", ("sort",),
         "The way of the GPU or the CPU to sort: auto, merge, bottom-up, iterative, recursive or radix.",
         kind="text", placeholder="NAME", neutral=True,
-        choices=("auto", "merge", "bottom-up", "iterative", "recursive", "radix"),
+        choices=("auto", "merge", "bottom-up", "iterative", "recursive", "radix"), project=True,
     ),
-    Option("block-size", "Tuning", ("merge", "path"), "Threads a block.", kind="number", least=1),
+    Option("block-size", "Tuning", ("merge", "path"), "Threads a block.", kind="number", least=1, project=True),
     Option(
         "items-per-thread", "Tuning", ("merge", "path"),
         "Items that a thread merges after one co-rank; 1 is the uncoarsened kernel.",
-        kind="number", least=1,
+        kind="number", least=1, project=True,
     ),
     Option(
         "tile-size", "Tuning", ("merge", "path"), "Items of each input that a block stages.", kind="number", least=1,
+        project=True,
     ),
     Option(
         "tile-load", "Tuning", ("merge", "path"),
         "For kernels that can do both, load in each round --tile-size items of each input, or only the items needed.",
-        kind="text", choices=("full", "exact"),
+        kind="text", choices=("full", "exact"), project=True,
     ),
-    Option("blocks", "Tuning", ("merge",), "Blocks in the grid.", kind="number", least=1),
+    Option("blocks", "Tuning", ("merge",), "Blocks in the grid.", kind="number", least=1, project=True),
     Option(
         "blocks", "Tuning", ("path",),
         "Blocks in the grid, for kernels that stage rounds; 1 if other sizes of the launch are given.",
-        kind="number", least=1,
+        kind="number", least=1, project=True,
     ),
     Option(
         "fan-in", "Tuning", ("merge", "sort"),
         "The most runs that one pass merges: 2, 4, 8 or 16.",
-        kind="number", neutral=True,
+        kind="number", neutral=True, project=True,
     ),
     Option(
         "transfer", "Tuning", ("merge",),
         "Move tiles by the bulk copy engine of newer GPUs, or by the threads.",
-        kind="text", choices=("bulk", "vector"),
+        kind="text", choices=("bulk", "vector"), project=True,
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from botocore import exceptions as failures
 from botocore.config import Config
@@ -33,6 +34,9 @@ _MOST_PARTS = 10_000
 _LOOKS = 3
 """Looks for parts that arrive after an upload was aborted."""
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_SETTINGS = "check the name and the settings of AWS"
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_SHORT = 3
 _REFUSED = (
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
@@ -242,14 +246,19 @@ _making = threading.Lock()
 
 
 def _client() -> Any:
-    with _making:
-        return _made()
+    with _making, _told():
+        _judge_variables()
+        try:
+            return _made()
+        except ValueError as error:  # its text may hold a password of a configuration file
+            names = [name for name in _secrets() if os.environ[name] in str(error)] or ["a setting of AWS"]
+            raise StoreError(f"{', '.join(names)}: the value is not valid", _SETTINGS) from None
 
 
 @cache
 def _made() -> Any:
     told: dict[str, Any] = {} if "AWS_MAX_ATTEMPTS" in os.environ else {"total_max_attempts": _ATTEMPTS}
-    custom = any(os.environ.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
+    custom = any(os.environ.get(name) for name in _ENDPOINTS)
     config = Config(
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=_ANSWER_SECONDS,
@@ -258,6 +267,36 @@ def _made() -> Any:
         s3={"addressing_style": "path"} if custom else None,  # few other stores have a host name for each bucket
     )
     return get_session().create_client("s3", region_name=os.environ.get("AWS_REGION"), config=config)
+
+
+def _judge_variables() -> None:
+    """Raise StoreError for values that the library would fail with, without showing them: they may hold passwords."""
+    for name in _ENDPOINTS:
+        value = os.environ.get(name)
+        try:
+            place = urlsplit(value or "http://host")
+            valid = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0
+        except ValueError:
+            valid = False
+        if not valid:
+            raise StoreError(f"{name} is not the URL of a store", "write for example http://HOST:9000")
+    attempts = os.environ.get("AWS_MAX_ATTEMPTS")
+    if attempts is not None and not (attempts.strip().isdecimal() and 0 < len(attempts) < 10 and int(attempts)):
+        raise StoreError("AWS_MAX_ATTEMPTS is not a number of tries", "write a whole number from 1 on, or unset it")
+
+
+def _secrets() -> list[str]:
+    """The variables of AWS whose values no error shows, the longest value first. A value of few letters is no secret,
+    and occurs in other words.
+    """
+    found = [name for name, value in os.environ.items() if name.startswith("AWS_") and len(value) > _SHORT]
+    return sorted(found, key=lambda name: -len(os.environ[name]))
+
+
+def _without_values(text: str) -> str:
+    for name in _secrets():
+        text = text.replace(os.environ[name], f"${name}")
+    return text
 
 
 class _GoneError(StoreError):
@@ -283,8 +322,8 @@ def _told() -> Iterator[None]:
         what = f"the store does not answer ({type(error).__name__})"
         raise StoreError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
     except failures.BotoCoreError as error:
-        text = " ".join(str(error).split()).rstrip(".")
-        raise StoreError(text[:1].lower() + text[1:], "check the name and the settings of AWS") from None
+        text = _without_values(" ".join(str(error).split()).rstrip("."))
+        raise StoreError(text[:1].lower() + text[1:], _SETTINGS) from None
 
 
 def _answered(error: failures.ClientError) -> StoreError:

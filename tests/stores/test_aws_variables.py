@@ -1,0 +1,89 @@
+"""Variables of AWS that are malformed: one line that names the variable, and never its value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("botocore")
+
+from gpumerge_cli.cli.app import run
+from gpumerge_cli.formats.stores import s3_objects
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AWS_ENDPOINT_URL", f"user:{SECRET}@host:9000"),
+        ("AWS_ENDPOINT_URL", "localhost:9000"),
+        ("AWS_ENDPOINT_URL", f"http://u:{SECRET}@127.0.0.1:x9"),
+        ("AWS_ENDPOINT_URL", f"http://u:{SECRET}@[::1"),
+        ("AWS_ENDPOINT_URL", f"http://u:{SECRET}@127.0.0.1:99999"),
+        ("AWS_ENDPOINT_URL", f"ftp://{SECRET}"),
+        ("AWS_ENDPOINT_URL", "http://"),
+        ("AWS_ENDPOINT_URL_S3", "  "),
+        ("AWS_MAX_ATTEMPTS", SECRET),
+        ("AWS_MAX_ATTEMPTS", ""),
+        ("AWS_MAX_ATTEMPTS", "0"),
+        ("AWS_MAX_ATTEMPTS", "-3"),
+        ("AWS_MAX_ATTEMPTS", "1.5"),
+        ("AWS_MAX_ATTEMPTS", "9" * 5000),
+        ("AWS_REGION", f"{SECRET}/2"),
+        ("AWS_PROFILE", SECRET),
+        ("AWS_METADATA_SERVICE_TIMEOUT", SECRET),
+        ("AWS_STS_REGIONAL_ENDPOINTS", SECRET),
+        ("AWS_DEFAULTS_MODE", SECRET),
+        ("AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES", SECRET),
+        ("AWS_REQUEST_CHECKSUM_CALCULATION", SECRET),
+    ],
+)
+def test_a_malformed_variable_is_one_line_without_its_value(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = {
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "AWS_MAX_ATTEMPTS": "1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+    }
+    for variable, text in (given | {name: value}).items():
+        monkeypatch.setenv(variable, text)
+    if name == "AWS_METADATA_SERVICE_TIMEOUT":  # which is read only where there are no credentials
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    s3_objects._made.cache_clear()
+    try:
+        assert run(["merge", "s3://bucket/key.i32", "-o", str(tmp_path / "out.i32")]) == 2
+    finally:
+        s3_objects._made.cache_clear()
+    told = capfd.readouterr().err
+    assert told.startswith("gpumerge: s3://bucket/key.i32: ")
+    assert told.count("\n") == 1
+    assert name in told
+    assert SECRET not in told
+    assert "ValueError" not in told
+    assert "Traceback" not in told
+
+
+def test_a_password_of_a_configuration_file_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config").write_text(f"[default]\nregion = us-east-1\nendpoint_url = user:{SECRET}@host:9000\n")
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    s3_objects._made.cache_clear()
+    try:
+        assert run(["merge", "s3://bucket/key.i32", "-o", str(tmp_path / "out.i32")]) == 2
+    finally:
+        s3_objects._made.cache_clear()
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1
+    assert "a setting of AWS: the value is not valid" in told
+    assert SECRET not in told
