@@ -175,6 +175,7 @@ class _Reading:
                 separator=separator,
                 stable=values.stable or values.unique,
                 zero_terminated=values.zero_terminated,
+                stable_by="add -s",
             ),
             values=values,
         )

@@ -226,10 +226,12 @@ def line_order(
     separator: int | None = None,
     stable: bool = False,
     zero_terminated: bool = False,
+    stable_by: str = "leave --last-resort out",
 ) -> LineOrder:
     """The order that global `letters` and `keys` make, keys taking the letters that they have none of.
 
-    Its salt is still to be given where `is_random` says so. Raises UsageError for options that cannot go together.
+    stable_by: how the command makes its order stable. Its salt is still to be given where `is_random` says so. Raises
+    UsageError for options that cannot go together.
     """
     given = frozenset(letters)
     if not keys and given - {"r"}:
@@ -240,6 +242,7 @@ def line_order(
         reverse="r" in given,
         stable=stable,
         terminator=NUL if zero_terminated else NEWLINE,
+        stable_by=stable_by,
     )
 
 

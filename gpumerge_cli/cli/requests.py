@@ -10,7 +10,6 @@ from gpumerge_cli.cli import keyspec
 from gpumerge_cli.cli.fields import resolve_fields
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options import command
-from gpumerge_cli.cli.options.model import COMBINING
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
@@ -88,16 +87,10 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
         letters,
         keys,
         separator=separator,
-        stable=values.stable or _keeps_some(values),
+        stable=not values.last_resort or values.get("unique", False),
         zero_terminated=values.zero_terminated,
     )
     return resolved, order
-
-
-def _keeps_some(values: Values) -> bool:
-    """Whether equal items do not all go out; then keys alone say which are equal."""
-    counts = values.command == "merge" and counts_equals(values)
-    return counts or values.get("unique", False) or values.command in COMBINING
 
 
 def salted(order: LineOrder, source: str | None) -> LineOrder:

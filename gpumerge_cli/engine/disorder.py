@@ -38,7 +38,7 @@ def disorder_error(
             way_out = other.told
             break
         if other.leaves_ties:
-            way_out += f"; with -s, {_counted(source.place(found), order)} would be the first out of order"
+            way_out += f"; by the keys alone, {_counted(source.place(found), order)} would be the first out of order"
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:

@@ -21,9 +21,9 @@ Kind = str
 """The kind of a key: one of key_types.TYPES, or bytes or lines."""
 Macros = tuple[tuple[str, int | str], ...]
 """Names and values of macros."""
-Ways = tuple[bool, bool, bool]
-"""Three answers: is the order numeric, descending, stable? They are sort's options -n, -r and -s."""
-_OPTIONS = ("-n", "-r", "-s")
+Ways = tuple[bool, bool]
+"""Two answers: is the order numeric, descending? They are sort's options -n and -r."""
+_OPTIONS = ("-n", "-r")
 Bounds = Callable[[int, bytes], tuple[int, int]]
 PREFIX_BYTES = 8
 """The bytes of the prefix by which rows compare first."""
@@ -245,7 +245,7 @@ class Order(ABC):
     @property
     def ways(self) -> Ways:
         """See Ways."""
-        return False, self.descending, False
+        return False, self.descending
 
     @property
     def plain_way(self) -> str:

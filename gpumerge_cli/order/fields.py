@@ -98,7 +98,7 @@ class Fields(Order):
 
     @property
     def ways(self) -> Ways:
-        return False, all(part.descending for part in self.parts), False
+        return False, all(part.descending for part in self.parts)
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
         return (replace(self, parts=tuple(replace(part, descending=not part.descending) for part in self.parts)),)

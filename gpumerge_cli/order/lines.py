@@ -106,7 +106,7 @@ class Lines(Order):
 
     @property
     def ways(self) -> Ways:
-        return self.rules.numeric, self.rules.reverse, self.rules.stable
+        return self.rules.numeric, self.rules.reverse
 
     @property
     def plain_way(self) -> str:
@@ -114,7 +114,7 @@ class Lines(Order):
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
         rules = self.rules
-        stable = [Lines.by(replace(rules, stable=True))] if keys_equal and rules.keys else []
+        stable = [Lines.by(replace(rules, stable=True))] if keys_equal and rules.keys and not rules.stable else []
         if not rules.simple:
             return stable
         numeric, descending = rules.numeric, rules.reverse
@@ -126,12 +126,16 @@ class Lines(Order):
             return self._by_another_key(by)
         named = _OTHER_KEYS.items() if self.rules == LineOrder() else ()
         return [
-            *(
-                found._replace(leaves_ties=found.order == Lines.by(replace(self.rules, stable=True)))
-                for found in super().meant(by)
-            ),
+            *(self._leaving_ties(found) for found in super().meant(by)),
             *(Meant(Lines.by(LineOrder((key,))), f"the file is in {way} order: add {way}") for way, key in named),
         ]
+
+    def _leaving_ties(self, found: Meant) -> Meant:
+        """`found`, in the words for an order that is this one but leaves ties, if it is that."""
+        if found.order != Lines.by(replace(self.rules, stable=True)):
+            return found
+        told = f"the file is in the order of its keys: {self.rules.stable_by}"
+        return found._replace(told=told, leaves_ties=True)
 
     def _by_another_key(self, by: int) -> Sequence[Meant]:
         """The orders in which key `by`, a part of lines, is the other way round, a number, or no number."""

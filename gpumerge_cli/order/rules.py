@@ -114,6 +114,7 @@ class LineOrder:
     terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind. quoted:
     lines are records of CSV: fields may be quoted, only quoted ones end in a quote, and a carriage return at a line's
     end belongs to no key; there is a separator then. of_records: of CSV, the order that was asked for of its records.
+    stable_by: how a user makes this order stable.
     """
 
     keys: tuple[LineKey, ...] = ()
@@ -124,6 +125,7 @@ class LineOrder:
     salt: bytes = bytes(SALT_BYTES)
     quoted: bool = False
     of_records: LineOrder | None = field(default=None, compare=False)
+    stable_by: str = field(default="leave --last-resort out", compare=False)
 
     @property
     def compared(self) -> int:

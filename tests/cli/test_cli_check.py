@@ -237,19 +237,21 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         ("2\n1\n", "-n", "'1' comes after '2' (line 1); the file is in -n -r order: add -r"),
         (
             "2 b\n2 a\n3\n",
-            "-n",
-            "'2 a' comes after '2 b' (line 1), with equal keys; the file is in -n -s order: add -s",
+            "-n --last-resort",
+            "'2 a' comes after '2 b' (line 1), with equal keys; "
+            "the file is in the order of its keys: leave --last-resort out",
         ),
         (
             "b 1\na 1\nc 2\n",
-            "-k2,2",
-            "'a 1' comes after 'b 1' (line 1), with equal keys; the file is in -s order: add -s",
+            "-s -k2,2 --last-resort",
+            "'a 1' comes after 'b 1' (line 1), with equal keys; "
+            "the file is in the order of its keys: leave --last-resort out",
         ),
         (
             "b 1\na 1\nc 0\n",
-            "-k2,2",
+            "-k2,2 --last-resort",
             "'a 1' comes after 'b 1' (line 1), with equal keys; "
-            "sort it first; with -s, line 3 would be the first out of order",
+            "sort it first; by the keys alone, line 3 would be the first out of order",
         ),
         (
             "city,amount\nParis,40\nOslo,7\nRome,5\n",
@@ -259,7 +261,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         ),
         (
             "b 7\na 5\nc 6\n",
-            "--field 4",
+            "--field 4 --last-resort",
             "'a 5' comes after 'b 7' (record 1), with empty keys; check -t and the number of the field",
         ),
         (

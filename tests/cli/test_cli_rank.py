@@ -166,7 +166,15 @@ def test_heads_and_tails_of_lines_are_those_of_sort(tmp_path: Path, rng: np.rand
         merged = gnu(["sort", "-m", *options, *names]).splitlines(keepends=True)
         count = random_.choice([0, 1, 2, 17, len(merged) // 2, max(0, len(merged) - 1), len(merged), 10_000])
         for option, expected in (("--head", merged[:count]), ("--tail", merged[max(0, len(merged) - count) :])):
-            words = ["merge", "-q", *options, *names, option, str(count)]
+            words = [
+                "merge",
+                "-q",
+                *([] if "-s" in options else ["--last-resort"]),
+                *options,
+                *names,
+                option,
+                str(count),
+            ]
             to_file = random_.random() < 0.5
             output = tmp_path / "out.txt"
             assert run([*words, *(["-o", str(output)] if to_file else [])]) == 0, words
@@ -189,7 +197,10 @@ def test_csv_compressed_files_and_standard_input(
     assert run(["rank", *words, "--at", "0,1,2,3,4", "--of", "x,8", "--of", "x,50", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [one["item"] for one in found["ranks"]] == [*merged, None]
-    assert [(one["lower"], one["upper"]) for one in found["of"]] == [(1, 1), (4, 4)]
+    assert [(one["lower"], one["upper"]) for one in found["of"]] == [(1, 1), (3, 4)]
+    assert run(["rank", *words, "--of", "x,50", "--last-resort", "--json"]) == 0
+    (one,) = json.loads(capfd.readouterr().out)["of"]
+    assert (one["lower"], one["upper"]) == (4, 4)
     assert run(["merge", "-q", *words, "--tail", "3"]) == 0
     assert capfd.readouterr().out == "city,amount\n" + "\n".join(merged[1:]) + "\n"
     assert run(["merge", "-q", *words, "--head", "0"]) == 0

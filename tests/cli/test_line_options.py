@@ -24,8 +24,8 @@ def ordered(*arguments: str) -> LineOrder:
 
 
 def test_no_option_makes_the_plain_order() -> None:
-    assert ordered() == LineOrder()
-    assert ordered("-u") == LineOrder(stable=True)
+    assert ordered() == ordered("-u") == ordered("-s") == LineOrder(stable=True)
+    assert ordered("--last-resort") == LineOrder()
 
 
 ARGUMENT = st.one_of(
@@ -36,16 +36,18 @@ ARGUMENT = st.one_of(
 
 
 @given(st.lists(ARGUMENT, max_size=6, unique_by=lambda argument: argument[:2] in ("-t", "--") or argument))
-def test_options_make_the_order_that_sorts_make(arguments: list[str]) -> None:
+def test_options_make_the_order_that_stable_sorts_make(arguments: list[str]) -> None:
     try:
-        expected = parse_sort(arguments).order
+        expected = parse_sort([*arguments, "-s"]).order
+        last_resort = parse_sort([argument for argument in arguments if argument not in ("-s", "--stable")]).order
     except UsageError:
         with pytest.raises(UsageError) as caught:
             ordered(*arguments)
         assert caught.value.exit_code == 2
     else:
         assert ordered(*arguments) == expected
+        assert ordered(*arguments, "--last-resort") == last_resort
 
 
 def test_keys_have_a_long_name() -> None:
-    assert ordered("--key", "2n", "--key=1") == parse_sort(["-k2n", "-k1"]).order
+    assert ordered("--key", "2n", "--key=1") == parse_sort(["-s", "-k2n", "-k1"]).order

@@ -10,6 +10,7 @@ _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
 _TYPED = (*_ORDERED, "generate")
 _KEYED = (*_ORDERED, "join")
+_STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _SORT_WORDS = ("general-numeric", "human-numeric", "month", "numeric", "random", "version")
 
@@ -211,14 +212,31 @@ ORDER = (
         kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, project=True,
     ),
     Option(
-        "stable", "Order", tuple(name for name in _ORDERED if name not in COMBINING),
+        "stable", "Order", ("sort",),
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True, project=True,
     ),
     Option(
-        "stable", "Order", COMBINING,
-        "Changes nothing, because lines with equal keys are equal here. It may be given as for sort.",
+        "stable", "Order", _STABLE,
+        "Changes nothing, because lines with equal keys keep the order of the inputs anyway. It may be given as for "
+        "sort.",
         letter="s", project=True,
+    ),
+    Option(
+        "last-resort", "Order", ("merge", "check"),
+        "All bytes decide between lines with equal keys, as in GNU sort without -s. With -u, keys alone decide.",
+        project=True,
+    ),
+    Option(
+        "last-resort", "Order", ("path", "rank"),
+        "All bytes decide between lines with equal keys, as in GNU sort without -s.",
+        project=True,
+    ),
+    Option(
+        "last-resort", "Order", COMBINING,
+        "All bytes decide between lines with equal keys, as in GNU sort without -s. Then lines are equal only if all "
+        "their bytes are.",
+        project=True,
     ),
     Option(
         "distinct", "Order", SETS, "Treat equal items of a file as one item. Then each item is written at most once.",

@@ -1,0 +1,114 @@
+"""Lines with equal keys: where they go, and which orders of them the commands take."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cli.app import run
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("new.csv").write_text("t,who\n1,zoe\n2,yan\n")
+    Path("old.csv").write_text("t,who\n1,bob\n2,ann\n")
+    Path("loose.csv").write_text("t,who\n1,bob\n1,ann\n2,cy\n")
+    Path("other.csv").write_text("t,who\n1,dan\n3,eve\n")
+
+
+@pytest.mark.parametrize("stable", [[], ["-s"], ["--stable"]])
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("merge -q --field t:n new.csv old.csv", "1,zoe 1,bob 2,yan 2,ann"),
+        ("merge -q --field t:n loose.csv other.csv", "1,bob 1,ann 1,dan 2,cy 3,eve"),
+        ("union -q --field t:n loose.csv other.csv", "1,bob 1,ann 2,cy 3,eve"),
+        ("merge -q -u --field t:n loose.csv other.csv", "1,bob 2,cy 3,eve"),
+        ("rank --field t:n loose.csv other.csv --range 1:4", "1,ann 1,dan 2,cy"),
+    ],
+)
+def test_equal_keys_keep_the_order_of_the_files(
+    words: str, wanted: str, stable: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words.split(), *stable]) == 0
+    assert capfd.readouterr().out.split() == ["t,who", *wanted.split()]
+
+
+def test_a_check_asks_for_the_order_of_the_key_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--field", "t:n", "loose.csv"]) == 0
+    assert run(["check", "--field", "t:n", "--last-resort", "loose.csv"]) == 1
+    told = "with equal keys; the file is in the order of its keys: leave --last-resort out\n"
+    assert told in capfd.readouterr().err
+    # The command sort stays that of GNU.
+    assert run(["sort", "-c", "--field", "t:n", "loose.csv"]) == 1
+    assert run(["sort", "-c", "-s", "--field", "t:n", "loose.csv"]) == 0
+
+
+def test_a_merge_by_sort_proposes_its_own_option(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("loose.txt").write_text("1 b\n1 a\n")
+    assert run(["sort", "-m", "--count", "-n", "loose.txt"]) == 2
+    assert capfd.readouterr().err.endswith("the file is in the order of its keys: add -s\n")
+
+
+def test_jobs_and_settings_have_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = {"operation": "merge", "inputs": ["new.csv", "old.csv"], "field": ["t:n"]}
+    jobs = [{**inputs, "output": "a.csv"}, {**inputs, "output": "b.csv", "last-resort": True}]
+    Path("jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
+    assert run(["batch", "-q", "jobs.jsonl"]) == 0
+    assert Path("a.csv").read_text().split() == ["t,who", "1,zoe", "1,bob", "2,yan", "2,ann"]
+    assert Path("b.csv").read_text().split() == ["t,who", "1,bob", "1,zoe", "2,ann", "2,yan"]
+    monkeypatch.setenv("GPUMERGE_MERGE_LAST_RESORT", "true")
+    assert run(["merge", "-q", "--field", "t:n", "new.csv", "old.csv", "-o", "c.csv"]) == 0
+    assert Path("c.csv").read_bytes() == Path("b.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options", [["-k2,2n"], ["-n"], ["-k2,2r", "-k1,1n"], ["-f"], ["-k2,2M"], ["-V"], ["-h", "-r"]]
+)
+def test_a_merge_is_that_of_gnu_sort(options: list[str], rng: np.random.Generator) -> None:
+    seed = int(rng.integers(1 << 32))
+    drawn = random.Random(seed)
+    for stable in (["-s"], []):
+        names = [f"{at}{'s' * bool(stable)}.txt" for at in range(3)]
+        for name in names:
+            words = ["a", "B", "b", "JAN", "mar", "7", "07"]
+            lines = [f"{drawn.randint(0, 20)} {drawn.choice(words)} {drawn.random()}\n" for _ in range(400)]
+            Path(name).write_text("".join(lines))
+            gnu(*options, *stable, "-o", name, name)
+        asked = [] if stable else ["--last-resort"]
+        assert run(["merge", "-q", *options, *asked, *names, "-o", "out.txt"]) == 0, seed
+        assert Path("out.txt").read_bytes() == gnu("-m", *options, *stable, *names), seed
+
+
+def gnu(*words: str) -> bytes:
+    return subprocess.run(
+        ["sort", *words], env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=True
+    ).stdout
+
+
+def test_the_recipe_for_logs_holds_at_the_end_of_a_month_and_of_a_year() -> None:
+    """The command that the README shows, on logs whose days, months and years do not sort as bytes."""
+    (recipe,) = re.findall(
+        r"^gpumerge (merge .* web1\.log web2\.log -o web\.log)$", (ROOT / "README.md").read_text(), re.M
+    )
+    times = [
+        "30/Sep/2024:23:59:58", "30/Sep/2024:23:59:59", "01/Oct/2024:00:00:01", "09/Oct/2024:10:00:00",
+        "10/Oct/2024:09:00:00", "30/Apr/2025:23:59:59", "01/May/2025:00:00:00", "31/Dec/2025:23:59:59",
+        "01/Jan/2026:00:00:00",
+    ]  # fmt: skip
+    lines = [f'10.0.0.{len(times) - at} - - [{time} +0000] "GET /{at}"\n' for at, time in enumerate(times)]
+    Path("web1.log").write_text("".join([*lines[::2], lines[-1].replace("GET", "PUT")]))
+    Path("web2.log").write_text("".join(lines[1::2]))
+    assert run([*shlex.split(recipe), "-q"]) == 0
+    assert Path("web.log").read_text() == "".join([*lines, lines[-1].replace("GET", "PUT")])
