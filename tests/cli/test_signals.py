@@ -199,3 +199,16 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_tests_of_signals_pass_where_signals_are_ignored() -> None:
+    """As under nohup, and in the background of a shell without job control."""
+    code = """
+import os, signal, sys
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+test = "tests/cli/test_signals.py::test_a_signal_stops_the_work_and_cleans_up"
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", test])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
