@@ -102,7 +102,10 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
             if asked or (not taken_back and _is_set(arguments, wish)):
                 import traceback
 
-                print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+                from gpumerge_cli.units import visible_lines
+
+                told = visible_lines(redacted("".join(traceback.format_exception(error))))
+                print(told, end="", file=sys.stderr)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE
