@@ -212,3 +212,21 @@ os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cachep
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("limit", [70_000, 90_000, 120_000, 200_000])
+def test_a_limit_on_address_space_is_no_disorder(limit: int, tmp_path: Path) -> None:
+    place = tmp_path / "a.i32"
+    place.write_bytes(bytes(400))
+    code = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 10,) * 2)
+os.execv(sys.executable, [sys.executable, "-m", "gpumerge_cli", "check", sys.argv[2]])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(limit), str(place)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 2), done.stderr
+    if done.returncode:
+        assert done.stderr.splitlines()[-1].startswith("gpumerge: "), done.stderr
+    assert "Traceback" not in done.stderr
