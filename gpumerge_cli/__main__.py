@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+# The module signal imports enum and half of collections. Until handlers are set, a signal ends in a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
-import signal
 import sys
-from types import FrameType
 
 TYPE_CHECKING = False  # importing typing takes time
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import NoReturn
 
 
