@@ -37,11 +37,11 @@ def main() -> None:
 
 
 _held: list[object] = []
-"""What C calls as the process ends: it must not be collected."""
+"""The function that C calls as the process ends: it must not be collected."""
 
 
 def _survive_limits() -> None:
-    """Where a limit on address space holds (ulimit -v), have an exit that a C library calls end in a line and exit 2.
+    """Have an exit that a C library calls end in a line and exit 2, under a limit on address space (ulimit -v).
 
     OpenBLAS calls exit(1) where it gets no memory, and 1 would mean disorder. The program itself never calls exit.
     """
